@@ -16,6 +16,14 @@ static bool is_never_stored(int status) {
     return status < 200;
 }
 
+bool afc__status_supersedes(int status) {
+    static const short others[] = {206, 407, 408, 413, 414, 428, 429, 431};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (others[i] == status) return false;
+    }
+    return status < 500 && !is_never_stored(status);
+}
+
 /** Those whose caching this library knows the rules of (RFC 9110 15), for must-understand (RFC 9111 5.2.2.3). */
 static bool is_understood(int status) {
     static const short statuses[] = {200, 203, 204, 206, 300, 301, 302, 303, 307, 308, 400,

@@ -214,12 +214,11 @@ typedef enum standing {
     UNKNOWN /* The disk knows. */
 } standing;
 
-static standing standing_of(afc_http_cache *cache, const afc__http_cache_stored *stored) {
-    afc__response_set *set = afc__cache_store_copy_set(cache, stored->id.primary);
+static standing standing_of(afc_http_cache *cache, const afc__http_cache_id *id) {
+    afc__response_set *set = afc__cache_store_copy_set(cache, id->primary);
     if (set == NULL) return cache->disk != NULL ? UNKNOWN : REPLACED;
-    const afc__http_cache_stored *now = afc__http_cache_found_variant(&set->found,
-                                                                      stored->id.variant);
-    bool is_same = now != NULL && now->id.content == stored->id.content;
+    const afc__http_cache_stored *now = afc__http_cache_found_variant(&set->found, id->variant);
+    bool is_same = now != NULL && now->id.content == id->content;
     afc__response_set_release(set);
     return is_same ? CURRENT : REPLACED;
 }
@@ -255,7 +254,7 @@ void afc__http_cache_update(afc_http_cache *cache, afc__http_cache_stored *store
     if (!afc__cache_store_is_usable(cache)) return;
     afc__http_cache_stored *changed = with_meta(cache, stored, meta);
     pthread_mutex_lock(&cache->lock);
-    standing is = standing_of(cache, stored);
+    standing is = standing_of(cache, &stored->id);
     /* A removal under way knows it by the old name only. */
     bool is_removed = changed != NULL && cache->removing != 0 &&
                       changed->id.variant != stored->id.variant;
@@ -273,15 +272,32 @@ void afc__http_cache_update(afc_http_cache *cache, afc__http_cache_stored *store
 
 /* ---- Removing ------------------------------------------------------------------------------ */
 
+/** Removes a response, unless another one took its place. Under the lock. */
+static void drop(afc_http_cache *cache, const afc__http_cache_id *id) {
+    standing is = standing_of(cache, id);
+    if (is == CURRENT) remove_one(cache, id);
+    if (is == UNKNOWN) {
+        afc__cache_store_name name = {id->primary, id->variant};
+        afc__disk_remove(cache->disk, &name, 1, id->content);
+    }
+}
+
 void afc__http_cache_drop(afc_http_cache *cache, const afc__http_cache_stored *stored) {
     if (!afc__cache_store_is_usable(cache)) return;
     pthread_mutex_lock(&cache->lock);
-    standing is = standing_of(cache, stored);
-    if (is == CURRENT) remove_one(cache, &stored->id);
-    if (is == UNKNOWN) {
-        afc__cache_store_name name = {stored->id.primary, stored->id.variant};
-        afc__disk_remove(cache->disk, &name, 1, stored->id.content);
-    }
+    drop(cache, &stored->id);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+static void count_removal(afc_http_cache *cache, uint64_t primary) {
+    atomic_fetch_add(&cache->key_removals[primary % AFC__CACHE_STORE_REMOVALS], 1);
+}
+
+void afc__http_cache_supersede(afc_http_cache *cache, const afc__http_cache_id *ids, size_t count) {
+    if (!afc__cache_store_is_usable(cache) || count == 0) return;
+    pthread_mutex_lock(&cache->lock);
+    count_removal(cache, ids->primary);
+    for (size_t i = 0; i < count; i++) drop(cache, &ids[i]);
     pthread_mutex_unlock(&cache->lock);
 }
 
@@ -292,7 +308,7 @@ void afc__http_cache_remove_key(afc_http_cache *cache, afc_slice key) {
     uint64_t primary = afc__cache_store_hash_key(cache, key);
     size_t count;
     pthread_mutex_lock(&cache->lock);
-    atomic_fetch_add(&cache->key_removals[primary % AFC__CACHE_STORE_REMOVALS], 1);
+    count_removal(cache, primary);
     /* Processes that didn't know of each other's variants have stored more together. */
     do {
         count = afc__entry_table_variants(&cache->table, primary, variants,

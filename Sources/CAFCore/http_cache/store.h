@@ -56,6 +56,15 @@ typedef struct afc__http_cache_meta {
 /** A stored response: immutable, reference counted. It outlives its replacement and its removal, with its body. */
 typedef struct afc__http_cache_stored afc__http_cache_stored;
 
+/** Names a stored response. */
+typedef struct afc__http_cache_id {
+    uint64_t primary; /**< Hash of the key. */
+    uint64_t variant; /**< Hash of the key and the selecting fields. */
+    uint64_t content; /**< A random number for each body that is stored. */
+} afc__http_cache_id;
+
+afc__http_cache_id afc__http_cache_stored_id(const afc__http_cache_stored *stored);
+
 /** The pointers are valid as long as the reference. */
 const afc__http_cache_meta *afc__http_cache_stored_meta(const afc__http_cache_stored *stored);
 afc_slice afc__http_cache_stored_key(const afc__http_cache_stored *stored);
@@ -128,6 +137,12 @@ void afc__http_cache_update(afc_http_cache *cache, afc__http_cache_stored *store
 
 /** Removes one response, unless another one took its place. */
 void afc__http_cache_drop(afc_http_cache *cache, const afc__http_cache_stored *stored);
+
+/**
+ * Removes responses of one key, as above, as the server has replaced them by one that isn't stored. Responses of the key that
+ * were requested before aren't stored either: they may be older.
+ */
+void afc__http_cache_supersede(afc_http_cache *cache, const afc__http_cache_id *ids, size_t count);
 
 /** Removes all variants of a key. */
 void afc__http_cache_remove_key(afc_http_cache *cache, afc_slice key);

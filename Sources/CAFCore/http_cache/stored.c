@@ -236,6 +236,10 @@ const afc__http_cache_meta *afc__http_cache_stored_meta(const afc__http_cache_st
     return &stored->meta;
 }
 
+afc__http_cache_id afc__http_cache_stored_id(const afc__http_cache_stored *stored) {
+    return stored->id;
+}
+
 afc_slice afc__http_cache_stored_key(const afc__http_cache_stored *stored) {
     return stored->key;
 }

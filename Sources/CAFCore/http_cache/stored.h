@@ -26,13 +26,6 @@ typedef struct afc__http_cache_body {
 /** Takes `bytes`, also on failure. NULL: out of memory. */
 afc__http_cache_body *afc__http_cache_body_new(afc_bytes bytes);
 
-/** Which entry this is. */
-typedef struct afc__http_cache_id {
-    uint64_t primary; /**< Hash of the key. */
-    uint64_t variant; /**< Hash of the key and the selecting fields. */
-    uint64_t content; /**< A random number for each body that is stored. */
-} afc__http_cache_id;
-
 /** Whether the terms of a response were read; any thread may be the first. */
 typedef enum afc__terms_state {
     AFC__TERMS_UNREAD,

@@ -124,6 +124,18 @@ static void response_that_names_too_many_fields_is_not_stored(void **state) {
     assert_non_null(afc__storable_text(AFC__STORABLE_NOT_COUNTABLE));
 }
 
+static void statuses_about_the_request_only_supersede_nothing(void **state) {
+    (void)state;
+    static const int superseding[] = {200, 203, 204, 300, 301, 302, 307, 308,
+                                      400, 403, 404, 405, 406, 409, 410, 451};
+    static const int others[] = {206, 304, 401, 407, 408, 412, 416, 417, 421,
+                                 425, 426, 428, 429, 431, 500, 503, 511, 599};
+    for (size_t i = 0; i < COUNT_OF(superseding); i++) {
+        assert_true(afc__status_supersedes(superseding[i]));
+    }
+    for (size_t i = 0; i < COUNT_OF(others); i++) assert_false(afc__status_supersedes(others[i]));
+}
+
 static void post_is_stored_as_content_of_its_url_only(void **state) {
     (void)state;
     assert_int_equal(judge("POST", 200, NULL, FRESH, true), AFC__STORABLE);
@@ -158,6 +170,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_response_is_judged_as_its_row_says),
         cmocka_unit_test(response_that_names_too_many_fields_is_not_stored),
+        cmocka_unit_test(statuses_about_the_request_only_supersede_nothing),
         cmocka_unit_test(post_is_stored_as_content_of_its_url_only),
         cmocka_unit_test(requests_that_the_url_does_not_name_are_unkeyed),
     };

@@ -6,7 +6,8 @@
  * 256 KiB turns out to be damaged after a part of it was passed on (AFC_ETRUNCATED). Responses of servers with
  * certificate errors aren't stored, nor is a body while 8 MiB of it wait to be written: responses don't wait for the
  * disk. Of a body that is cut short or given up, up to 1 MiB is kept if the server can be asked for the rest with
- * If-Range; the next request for all of it does that.
+ * If-Range; the next request for all of it does that. A final response to GET that isn't stored ends the use of the stored
+ * one, unless it is a 5xx or says something about the request only (206, 401, 412, 416, 429 and the like).
  *
  * With a folder, responses are kept in memory and on disk. Several processes may use the same folder at the same time.
  * Files are checked while they are read, and a damaged one counts as missing, so a process may be killed and the

@@ -38,6 +38,9 @@ typedef struct afc__hop_cache {
     /* FINDING. */
     afc__http_cache_find *find;
 
+    /** The number of `superseded`. */
+    size_t superseded_count;
+
     /* The response that was found. */
     afc__http_cache_stored *stored;
     afc_head head;       /**< The stored one, or, after a 304, that updated. */
@@ -74,7 +77,10 @@ typedef struct afc__hop_cache {
     afc__http_cache_mark mark;
     const char *not_stored; /**< Why the response isn't stored. Static. */
 
-    char key_storage[AFC__HOP_CACHE_KEY_SIZE]; /**< The last one: it isn't zeroed. */
+    /* These aren't zeroed. */
+    char key_storage[AFC__HOP_CACHE_KEY_SIZE];
+    /** What was stored for such a request at the lookup, used or not: a later response replaces all of it. */
+    afc__http_cache_id superseded[AFC__HTTP_CACHE_VARIANTS_MAX];
 } afc__hop_cache;
 
 /** Makes the hop cache of a transfer whose session has a cache. NULL: out of memory. */

@@ -321,7 +321,7 @@ static afc__cache_next consider(afc__transfer *transfer, bool is_part) {
     return miss(transfer);
 }
 
-/** Chooses the newest of those that fit best. Without any, the newest part that can be completed. */
+/** Notes all that fit. Chooses the newest of those that fit best. Without any, the newest part that can be completed. */
 static afc__cache_next choose(afc__transfer *transfer, const afc__http_cache_found *found) {
     afc__hop_cache *cache = transfer->hop_cache;
     fit best = FITS_NOT;
@@ -329,8 +329,13 @@ static afc__cache_next choose(afc__transfer *transfer, const afc__http_cache_fou
     bool is_part = false, is_chosen_part = false;
     afc__byte_range range = {0, 0};
     bool is_local = afc__reuse_is_local(&cache->request, transfer->cache_policy);
+    cache->superseded_count = 0;
     for (size_t i = 0; i < found->count; i++) {
         fit each = fit_of(transfer, found->stored[i]);
+        if (each != FITS_NOT) {
+            cache->superseded[cache->superseded_count++] = afc__http_cache_stored_id(
+                found->stored[i]);
+        }
         if (each <= best || !choose_part(transfer, found->stored[i], &is_part)) continue;
         best = each;
         chosen = i;
@@ -369,7 +374,6 @@ static afc__cache_next begin(afc__transfer *transfer, afc__http_cache_wake wake)
     }
     /* Cookies may select. */
     if (!afc__transfer_reset_hop(transfer)) return AFC__CACHE_NEXT_FAIL;
-    if (transfer->cache_policy == AFC_HTTP_CACHE_RELOAD) return miss(transfer);
     afc__hop_cache_enter(cache, AFC__HOP_CACHE_FINDING);
     afc_slice key = afc__buffer_slice(&cache->key);
     afc__http_cache_step step = afc__http_cache_find_begin(cache->http_cache, key, wake,

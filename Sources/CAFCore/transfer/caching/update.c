@@ -27,18 +27,23 @@ static bool is_current(const afc__hop_cache *cache) {
                                       cache->mark);
 }
 
-/** Returns why this hop's response may not be stored, whatever its fields say; NULL if they decide. */
-static const char *why_not_kept(const afc__transfer *transfer) {
+/** Returns why this hop's response has no effect on what is stored, whatever its fields say; NULL if they decide. */
+static const char *why_foreign(const afc__transfer *transfer) {
     char identity[AFC__FINGERPRINT_SIZE];
     const afc_result *result = transfer->result;
     bool is_verified = afc__verification_is_faultless(result->verification);
     /* Another session may be stricter. */
     if (transfer->request.url.is_https && !is_verified) return unverified;
-    if (!is_current(transfer->hop_cache)) return outdated;
     /* The lookup was for the credentials that the request has, or none. */
     bool is_known = afc__hop_cache_identify(transfer, identity);
     if (is_known && strcmp(identity, transfer->hop_cache->identity) == 0) return NULL;
     return "it was made for credentials of a challenge";
+}
+
+/** Returns why this hop's response may not be stored, whatever its fields say; NULL if they decide. */
+static const char *why_not_kept(const afc__transfer *transfer) {
+    const char *why = why_foreign(transfer);
+    return why == NULL && !is_current(transfer->hop_cache) ? outdated : why;
 }
 
 /** Appends the fields of the request that select a response with this head. */
@@ -162,6 +167,19 @@ static void invalidate(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     if (was_current)
         cache->mark = afc__http_cache_take_mark(cache->http_cache, afc__buffer_slice(&cache->key));
+}
+
+/**
+ * This hop's response isn't stored. What was stored for its request must no longer be used if it is what the server has now. A
+ * request with no-store leaves the cache alone, as it wouldn't have used it.
+ */
+static void supersede_stored(const afc__transfer *transfer) {
+    const afc__hop_cache *cache = transfer->hop_cache;
+    bool is_of_cache = (cache->request.flags & AFC__CONTROL_NO_STORE) == 0;
+    if (cache->superseded_count == 0 || !is_of_cache ||
+        !afc__status_supersedes(received_head(transfer)->status) || why_foreign(transfer) != NULL)
+        return;
+    afc__http_cache_supersede(cache->http_cache, cache->superseded, cache->superseded_count);
 }
 
 /* ---- Storing ------------------------------------------------------------------------------- */
@@ -306,6 +324,7 @@ static void begin_storing(afc__transfer *transfer) {
         cache->not_stored = begin_writing(transfer, &stored, &control);
     }
     if (cache->not_stored == NULL) return;
+    supersede_stored(transfer);
     afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_REFUSED);
     afc__hop_cache_release_waiters(cache);
 }
@@ -445,6 +464,7 @@ void afc__transfer_cache_body(afc__transfer *transfer, afc_slice bytes) {
     afc__http_cache_abandon(cache->writing);
     cache->writing = NULL;
     cache->not_stored = why_not_written(status);
+    supersede_stored(transfer);
     afc__hop_cache_release_waiters(cache);
     afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_REFUSED);
 }

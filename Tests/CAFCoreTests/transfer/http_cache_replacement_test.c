@@ -1,0 +1,263 @@
+/* Which stored response a later one replaces, also one that isn't stored or that comes late, RFC 9111 4.3.3. */
+#include "support/cached_site.h"
+#include "support/files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRESH "Cache-Control: max-age=3600"
+#define NO_STORE "Cache-Control: no-store"
+#define TAG "\r\nETag: \"one\""
+
+/** All requests at once, over as many connections. */
+static int wide_site_setup(void **state) {
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.max_connections_per_host = 0;
+    *state = site_new(&options);
+    return 0;
+}
+
+#define WIDE_SITE_TEST(test) cmocka_unit_test_setup_teardown(test, wide_site_setup, site_teardown)
+
+/** Makes a GET with a policy and at most one field, whose name is NULL without one. */
+static call *prepare(world *world, const char *path, afc_http_cache_policy policy,
+                     const afc_header *field) {
+    call *call = call_new(world, path);
+    call->request.cache_policy = policy;
+    call->request.headers = field;
+    call->request.header_count = field != NULL && field->name.bytes != NULL ? 1 : 0;
+    return call;
+}
+
+static void fetch(world *world, const char *path, afc_http_cache_policy policy) {
+    call *call = prepare(world, path, policy, NULL);
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+}
+
+/** Checks whether "old" is still used. */
+static void check_kept(world *world, const char *path, bool is_kept) {
+    serve(world, path, answer(200, NO_STORE, "later"));
+    call *call = call_fetch(world, path);
+    check_ended(call, AFC_OK);
+    check_slice(call->body, is_kept ? "old" : "later");
+    assert_int_equal(use_of(call), is_kept ? AFC_HTTP_CACHE_HIT : AFC_HTTP_CACHE_UNUSED);
+    call_free(call);
+}
+
+static void store_old(world *world, const char *path, const char *fields) {
+    serve(world, path, answer(200, fields, "old"));
+    fetch(world, path, AFC_HTTP_CACHE_PROTOCOL);
+}
+
+/* ---- Responses that aren't stored --------------------------------------------------------------- */
+
+static void check_statuses(world *world) {
+    static const struct {
+        int status;
+        bool is_kept;
+        afc_header field; /* Of the request. */
+        const char *more; /* Beside no-store. */
+        afc_http_cache_policy policy;
+    } rows[] = {
+        {200, false, {{NULL, 0}, {NULL, 0}, 0}, NULL, AFC_HTTP_CACHE_RELOAD},
+        {200, false, {{NULL, 0}, {NULL, 0}, 0}, NULL, AFC_HTTP_CACHE_REVALIDATE},
+        {200, false, {S_INIT("If-Match"), S_INIT("\"two\""), 0}, NULL, AFC_HTTP_CACHE_PROTOCOL},
+        {204, false, {{NULL, 0}, {NULL, 0}, 0}, NULL, AFC_HTTP_CACHE_RELOAD},
+        {302, false, {{NULL, 0}, {NULL, 0}, 0}, NULL, AFC_HTTP_CACHE_RELOAD},
+        {403, false, {{NULL, 0}, {NULL, 0}, 0}, NULL, AFC_HTTP_CACHE_RELOAD},
+        {404, false, {{NULL, 0}, {NULL, 0}, 0}, NULL, AFC_HTTP_CACHE_RELOAD},
+        {410, false, {{NULL, 0}, {NULL, 0}, 0}, NULL, AFC_HTTP_CACHE_REVALIDATE},
+        /* These say something about the request only. */
+        {401, true, {{NULL, 0}, {NULL, 0}, 0}, NULL, AFC_HTTP_CACHE_RELOAD},
+        {412, true, {S_INIT("If-Match"), S_INIT("\"two\""), 0}, NULL, AFC_HTTP_CACHE_PROTOCOL},
+        {416, true, {S_INIT("Range"), S_INIT("bytes=90-"), 0}, NULL, AFC_HTTP_CACHE_RELOAD},
+        {429, true, {{NULL, 0}, {NULL, 0}, 0}, NULL, AFC_HTTP_CACHE_RELOAD},
+        {500, true, {{NULL, 0}, {NULL, 0}, 0}, NULL, AFC_HTTP_CACHE_REVALIDATE},
+        {503, true, {{NULL, 0}, {NULL, 0}, 0}, NULL, AFC_HTTP_CACHE_RELOAD},
+        /* A part leaves the whole alone. */
+        {206,
+         true,
+         {S_INIT("Range"), S_INIT("bytes=0-1"), 0},
+         "\r\nContent-Range: bytes 0-1/3",
+         AFC_HTTP_CACHE_RELOAD},
+        /* These requests have nothing to do with the cache. */
+        {200, true, {{NULL, 0}, {NULL, 0}, 0}, NULL, AFC_HTTP_CACHE_BYPASS},
+        {200,
+         true,
+         {S_INIT("Cache-Control"), S_INIT("no-store"), 0},
+         NULL,
+         AFC_HTTP_CACHE_PROTOCOL},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *path = text_of(world, "/%zu", i);
+        print_message("row %zu: %d\n", i, rows[i].status);
+        store_old(world, path, FRESH TAG);
+        const char *fields = text_of(world, NO_STORE "%s",
+                                     rows[i].more != NULL ? rows[i].more : "");
+        serve(world, path, answer(rows[i].status, fields, rows[i].status == 204 ? "" : "ne"));
+        call *call = prepare(world, path, rows[i].policy, &rows[i].field);
+        call_perform(call);
+        check_ended(call, AFC_OK);
+        assert_int_equal(status_of(call), rows[i].status);
+        call_free(call);
+        check_kept(world, path, rows[i].is_kept);
+    }
+}
+
+static void response_that_is_not_stored_ends_the_use_of_the_stored_one(void **state) {
+    cached_site *site = *state;
+    check_statuses(site->world);
+}
+
+static void response_that_is_not_stored_ends_the_use_of_that_on_disk(void **state) {
+    (void)state;
+    char command[160];
+    folder folder;
+    folder_make(&folder);
+    afc_http_cache *cache;
+    afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
+    options.directory = path_in(&folder, "cache");
+    options.memory_bytes = 0;
+    snprintf(command, sizeof command, "rm -rf %s", options.directory);
+    check_status(afc_http_cache_open(&cache, &options, NULL), AFC_OK);
+    afc_session_options session = AFC_SESSION_OPTIONS_INIT;
+    session.http_cache = cache;
+    world *world = world_new(NULL, &session);
+    check_statuses(world);
+    world_free(world);
+    afc_http_cache_release(cache);
+    afc_join_closed_sessions();
+    assert_int_equal(system(command), 0);
+    folder_remove(&folder);
+}
+
+static bool refuse(void *context, afc_http_cache_candidate *candidate) {
+    (void)context, (void)candidate;
+    return false;
+}
+
+static void refused_response_ends_the_use_of_the_stored_one(void **state) {
+    cached_site *site = *state;
+    store_old(site->world, "/", FRESH TAG);
+    serve(site->world, "/", answer(200, FRESH, "new"));
+    call *call = prepare(site->world, "/", AFC_HTTP_CACHE_RELOAD, NULL);
+    call->events.on_cache = refuse;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    check_kept(site->world, "/", false);
+}
+
+/** The length of the body is announced, or isn't. */
+static void too_large_response_ends_the_use_of_the_stored_one(void **state) {
+    enum { CAPACITY = 1024 * 1024, SIZE = CAPACITY / 10 };
+    cached_site *site = *state;
+    static char body[SIZE + 1];
+    memset(body, 'x', SIZE);
+    afc_http_cache_set_capacity(site->cache, CAPACITY, 0);
+    for (size_t i = 0; i < 2; i++) {
+        const char *path = i == 0 ? "/announced" : "/chunked";
+        store_old(site->world, path, FRESH TAG);
+        afts_script *script = afts_script_new();
+        if (i == 0) {
+            afts_respond(script, 200, FRESH, body, SIZE);
+        } else {
+            afts_respond_chunked(script, 200, FRESH);
+            afts_chunk_repeated(script, body, SIZE, 1);
+            afts_last_chunk(script, NULL);
+        }
+        serve(site->world, path, script);
+        fetch(site->world, path, AFC_HTTP_CACHE_RELOAD);
+        check_kept(site->world, path, false);
+    }
+}
+
+/** All that the request could have used are of the past, not only the one that would have been chosen. */
+static void all_variants_that_fit_are_no_longer_used(void **state) {
+    cached_site *site = *state;
+    world *world = site->world;
+    afc_header english = {S_INIT("X-Kind"), S_INIT("en"), 0};
+    afc_header german = {S_INIT("X-Kind"), S_INIT("de"), 0};
+    const struct {
+        const afc_header *field;
+        const char *fields, *body;
+    } stored[] = {{&german, FRESH "\r\nVary: X-Kind", "german"},
+                  {&english, FRESH "\r\nVary: X-Kind", "english"},
+                  {&english, FRESH, "plain"}};
+    for (size_t i = 0; i < COUNT_OF(stored); i++) {
+        serve(world, "/", answer(200, stored[i].fields, stored[i].body));
+        call *call = prepare(world, "/", AFC_HTTP_CACHE_RELOAD, stored[i].field);
+        call_perform(call);
+        check_ended(call, AFC_OK);
+        call_free(call);
+    }
+    serve(world, "/", answer(404, NO_STORE, "none"));
+    for (size_t i = 0; i < 2; i++) {
+        call *call = prepare(world, "/", i == 0 ? AFC_HTTP_CACHE_RELOAD : AFC_HTTP_CACHE_PROTOCOL,
+                             &english);
+        call_perform(call);
+        check_slice(call->body, "none");
+        call_free(call);
+    }
+    call *call = prepare(world, "/", AFC_HTTP_CACHE_PROTOCOL, &german);
+    call_perform(call);
+    check_slice(call->body, "german");
+    assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
+    call_free(call);
+}
+
+#define WHILE_VALIDATING "Cache-Control: max-age=60, stale-while-revalidate=600\r\nAge: 100" TAG
+
+/** Otherwise each use would start another validation with the same result. */
+static void validation_in_background_ends_the_use_of_the_stored_one(void **state) {
+    cached_site *site = *state;
+    world *world = site->world;
+    for (size_t i = 0; i < 2; i++) {
+        const char *path = i == 0 ? "/changed" : "/gone";
+        store_old(world, path, WHILE_VALIDATING);
+        serve(world, path, answer(i == 0 ? 200 : 410, NO_STORE, "new"));
+        size_t before = seen(site);
+        call *call = call_fetch(world, path);
+        check_slice(call->body, "old");
+        assert_int_equal(use_of(call), AFC_HTTP_CACHE_STALE);
+        call_free(call);
+        assert_true(afts_wait_requests(world->server, before + 1, PATIENCE_MS));
+        /* The validation may still be running in the background; stale uses start no other meanwhile. */
+        for (bool is_new = false; !is_new;) {
+            call = call_fetch(world, path);
+            is_new = use_of(call) == AFC_HTTP_CACHE_UNUSED;
+            check_slice(call->body, is_new ? "new" : "old");
+            call_free(call);
+        }
+        assert_int_equal(seen(site) - before, 2);
+    }
+}
+
+static void error_does_not_bring_back_what_was_replaced(void **state) {
+    cached_site *site = *state;
+    world *world = site->world;
+    store_old(world, "/", "Cache-Control: max-age=60, stale-if-error=600\r\nAge: 100" TAG);
+    serve(world, "/", answer(200, NO_STORE "\r\nETag: \"two\"", "new"));
+    fetch(world, "/", AFC_HTTP_CACHE_PROTOCOL);
+    serve(world, "/", answer(503, NULL, "down"));
+    call *call = call_fetch(world, "/");
+    check_ended(call, AFC_OK);
+    assert_int_equal(status_of(call), 503);
+    call_free(call);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        SITE_TEST(response_that_is_not_stored_ends_the_use_of_the_stored_one),
+        cmocka_unit_test(response_that_is_not_stored_ends_the_use_of_that_on_disk),
+        SITE_TEST(refused_response_ends_the_use_of_the_stored_one),
+        SITE_TEST(too_large_response_ends_the_use_of_the_stored_one),
+        SITE_TEST(all_variants_that_fit_are_no_longer_used),
+        WIDE_SITE_TEST(validation_in_background_ends_the_use_of_the_stored_one),
+        WIDE_SITE_TEST(error_does_not_bring_back_what_was_replaced),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
