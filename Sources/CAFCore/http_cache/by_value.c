@@ -257,7 +257,7 @@ static afc_status write_response(afc_http_cache *cache, const cache_query *query
         status = afc__http_cache_append(writing, response->body, AFC__HTTP_CACHE_WAIT);
     }
     if (status == AFC_OK) {
-        /* A removal at the same time comes after this. */
+        /* A removal at the same time comes after this, and so does a newer response. */
         (void)afc__http_cache_commit(writing, AFC__HTTP_CACHE_WAIT);
         return AFC_OK;
     }

@@ -128,7 +128,11 @@ void afc__disk_apply(afc__disk *disk, const afc__journal_record *record) {
                                  .stored_s = record->stored_s,
                                  .host = record->host,
                                  .places = AFC__ENTRY_ON_DISK};
-        if (known != NULL) put.places |= known->places;
+        if (known != NULL) {
+            put.places |= known->places;
+            put.order = known->order;
+            put.date_s = known->date_s;
+        }
         /* Without memory the table lacks a file, and so would a journal that is written from it. */
         if (!afc__entry_table_put(&cache->table, &put)) afc__journal_lack(&disk->journal);
     }

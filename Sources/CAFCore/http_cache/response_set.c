@@ -44,11 +44,17 @@ bool afc__http_cache_found_remove(afc__http_cache_found *found, uint64_t variant
     return is_removed;
 }
 
+/** By the time when the server made them, then by that of their receipt (RFC 9111 4.1). */
+static bool is_newer(const afc__http_cache_stored *one, const afc__http_cache_stored *other) {
+    if (one->date != other->date) return one->date > other->date;
+    return one->meta.response_time > other->meta.response_time;
+}
+
 void afc__http_cache_found_insert(afc__http_cache_found *found, afc__http_cache_stored *stored) {
     size_t at = found->count++;
     for (; at > 0; at--) {
         afc__http_cache_stored *before = found->stored[at - 1];
-        if (before->meta.response_time > stored->meta.response_time) break;
+        if (is_newer(before, stored)) break;
         found->stored[at] = before;
     }
     found->stored[at] = stored;

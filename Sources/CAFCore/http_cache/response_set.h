@@ -8,7 +8,7 @@
 
 typedef struct afc__response_set {
     atomic_uint references;
-    afc__http_cache_found found; /**< By response time, newest first; never empty. */
+    afc__http_cache_found found; /**< By date, newest first; never empty. */
     uint64_t cost;               /**< Bytes of memory. */
 } afc__response_set;
 

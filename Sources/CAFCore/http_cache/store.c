@@ -49,6 +49,8 @@ bool afc__cache_store_put_record(afc_http_cache *cache, const afc__http_cache_st
         .stored_s = (uint32_t)time(NULL),
         .host = afc__cache_store_hash_host(cache, afc__http_cache_key_host(stored->key)),
         .places = cache->disk != NULL ? AFC__ENTRY_ON_DISK : AFC__ENTRY_IN_MEMORY,
+        .order = stored->order,
+        .date_s = afc__cache_store_date(stored),
     };
     return afc__entry_table_put(&cache->table, &record);
 }
@@ -231,6 +233,7 @@ static afc__http_cache_stored *with_meta(afc_http_cache *cache,
     if (made == NULL) return NULL;
     made->id = stored->id;
     made->id.variant = afc__cache_store_hash_variant(cache, stored->id.primary, made->block);
+    made->order = afc__cache_store_new_order(cache);
     made->body_size = stored->body_size;
     made->body = stored->body;
     if (made->body != NULL) atomic_fetch_add(&made->body->references, 1);

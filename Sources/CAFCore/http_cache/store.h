@@ -90,7 +90,7 @@ void afc__http_cache_stored_release(afc__http_cache_stored *stored);
 
 /* ---- Finding ------------------------------------------------------------------------------- */
 
-/** The variants of a key, by response time, newest first. The receiver owns the references. */
+/** The variants of a key, by the time when the server made them, newest first. The receiver owns the references. */
 typedef struct afc__http_cache_found {
     afc__http_cache_stored *stored[AFC__HTTP_CACHE_VARIANTS_MAX];
     size_t count; /**< 0: a miss. */
@@ -118,9 +118,13 @@ uint64_t afc__http_cache_hash_key(const afc_http_cache *cache, afc_slice key);
 
 /* ---- Removals ------------------------------------------------------------------------------ */
 
-/** What was removed of a key before some moment, by this process. A response that was requested before then may be outdated. */
+/**
+ * What was removed of a key and received before some moment, by this process. A response that was requested before then may be
+ * outdated.
+ */
 typedef struct afc__http_cache_mark {
     unsigned of_key, of_all;
+    uint32_t order; /**< The number of the last head that was received to be stored. */
 } afc__http_cache_mark;
 
 /** Takes the mark of this moment. */

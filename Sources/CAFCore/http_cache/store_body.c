@@ -15,7 +15,7 @@ struct afc__http_cache_writing {
     afc_http_cache *cache;
     afc__http_cache_stored *stored;
     afc__disk_stream *stream;  /* NULL: all of the body is in memory. */
-    afc__http_cache_mark mark; /* Without removals since then it is stored. */
+    afc__http_cache_mark mark; /* When it was requested. */
     uint64_t size, largest;
     size_t piece;
     afc__buffer body;
@@ -40,6 +40,7 @@ static afc_status make_stored(afc__http_cache_stored **out, afc_http_cache *cach
     stored->id.primary = afc__cache_store_hash_key(cache, key);
     stored->id.variant = afc__cache_store_hash_variant(cache, stored->id.primary, stored->block);
     stored->id.content = afc__cache_store_new_content(cache);
+    stored->order = afc__cache_store_new_order(cache);
     return AFC_OK;
 }
 
@@ -106,11 +107,18 @@ void afc__http_cache_set_mark(afc__http_cache_writing *writing, afc__http_cache_
     writing->mark = mark;
 }
 
-typedef enum ending { STORED, REFUSED, OUTDATED } ending;
-
-/** Under the lock, so that a removal comes before this or finds the entry. */
-static bool is_outdated(const afc__http_cache_writing *writing) {
-    return !afc__cache_store_is_current(writing->cache, writing->stored->id.primary, writing->mark);
+/**
+ * Returns why the entry isn't stored; COMMITTED without a reason. Under the lock, so that a removal comes before this or finds
+ * the entry.
+ */
+static afc__http_cache_outcome check_age(const afc__http_cache_writing *writing) {
+    const afc__http_cache_stored *stored = writing->stored;
+    if (!afc__cache_store_is_current(writing->cache, stored->id.primary, writing->mark)) {
+        return AFC__HTTP_CACHE_OUTDATED;
+    }
+    return afc__cache_store_is_older(writing->cache, stored, writing->mark)
+               ? AFC__HTTP_CACHE_OLDER
+               : AFC__HTTP_CACHE_COMMITTED;
 }
 
 /** Takes the cache's lock, where the pace allows it at a moment when the disk has room for the body. */
@@ -126,45 +134,51 @@ static void lock_with_room(const afc__http_cache_writing *writing, afc__http_cac
 }
 
 /** Stores a body that is in memory. */
-static ending commit_memory(afc__http_cache_writing *writing, afc__http_cache_pace pace) {
+static afc__http_cache_outcome commit_memory(afc__http_cache_writing *writing,
+                                             afc__http_cache_pace pace) {
     afc_http_cache *cache = writing->cache;
     afc_bytes bytes = afc__buffer_take(&writing->body);
     if (bytes.size == writing->size) {
         writing->stored->body = afc__http_cache_body_new(bytes);
     }
-    if (writing->stored->body == NULL) return REFUSED;
+    if (writing->stored->body == NULL) return AFC__HTTP_CACHE_NO_ROOM;
     lock_with_room(writing, pace);
-    ending result = is_outdated(writing)                           ? OUTDATED
-                    : afc__cache_store_put(cache, writing->stored) ? STORED
-                                                                   : REFUSED;
+    afc__http_cache_outcome outcome = check_age(writing);
+    if (outcome == AFC__HTTP_CACHE_COMMITTED && !afc__cache_store_put(cache, writing->stored)) {
+        outcome = AFC__HTTP_CACHE_NO_ROOM;
+    }
     pthread_mutex_unlock(&cache->lock);
-    return result;
+    return outcome;
 }
 
-static ending commit_stream(afc__http_cache_writing *writing, afc__http_cache_pace pace) {
+static afc__http_cache_outcome commit_stream(afc__http_cache_writing *writing,
+                                             afc__http_cache_pace pace) {
     afc_http_cache *cache = writing->cache;
-    if (writing->body.size != 0 && flush(writing, pace) != AFC_OK) return REFUSED;
+    if (writing->body.size != 0 && flush(writing, pace) != AFC_OK) return AFC__HTTP_CACHE_NO_ROOM;
     pthread_mutex_lock(&cache->lock);
-    ending result = is_outdated(writing)                                  ? OUTDATED
-                    : afc__cache_store_put_record(cache, writing->stored) ? STORED
-                                                                          : REFUSED;
-    if (result == STORED) {
+    afc__http_cache_outcome outcome = check_age(writing);
+    if (outcome == AFC__HTTP_CACHE_COMMITTED &&
+        !afc__cache_store_put_record(cache, writing->stored)) {
+        outcome = AFC__HTTP_CACHE_NO_ROOM;
+    }
+    if (outcome == AFC__HTTP_CACHE_COMMITTED) {
         afc__cache_store_leave_memory(cache, writing->stored->id.primary);
         afc__disk_stream_commit(writing->stream, writing->stored);
         writing->stream = NULL;
     }
     pthread_mutex_unlock(&cache->lock);
-    return result;
+    return outcome;
 }
 
-bool afc__http_cache_commit(afc__http_cache_writing *writing, afc__http_cache_pace pace) {
+afc__http_cache_outcome afc__http_cache_commit(afc__http_cache_writing *writing,
+                                               afc__http_cache_pace pace) {
     afc_http_cache *cache = writing->cache;
     afc__http_cache_stored *stored = writing->stored;
     stored->body_size = writing->size;
-    ending result = writing->stream != NULL ? commit_stream(writing, pace)
-                                            : commit_memory(writing, pace);
-    if (result == STORED) afc__http_cache_count(cache, AFC__HTTP_CACHE_STORED);
-    if (result == REFUSED) {
+    afc__http_cache_outcome outcome = writing->stream != NULL ? commit_stream(writing, pace)
+                                                              : commit_memory(writing, pace);
+    if (outcome == AFC__HTTP_CACHE_COMMITTED) afc__http_cache_count(cache, AFC__HTTP_CACHE_STORED);
+    if (outcome == AFC__HTTP_CACHE_NO_ROOM) {
         afc__http_cache_count(cache, AFC__HTTP_CACHE_REFUSED);
         /* The previous response must no longer be used. */
         afc__cache_store_name name = {stored->id.primary, stored->id.variant};
@@ -173,10 +187,11 @@ bool afc__http_cache_commit(afc__http_cache_writing *writing, afc__http_cache_pa
         pthread_mutex_unlock(&cache->lock);
     }
     afc__http_cache_abandon(writing);
-    return result != OUTDATED;
+    return outcome;
 }
 
-bool afc__http_cache_commit_beginning(afc__http_cache_writing *writing, int64_t total) {
+afc__http_cache_outcome afc__http_cache_commit_beginning(afc__http_cache_writing *writing,
+                                                         int64_t total) {
     afc__http_cache_stored_cut(writing->stored, total);
     return afc__http_cache_commit(writing, AFC__HTTP_CACHE_DROP);
 }

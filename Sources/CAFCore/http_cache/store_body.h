@@ -36,20 +36,30 @@ afc_status afc__http_cache_begin(afc__http_cache_writing **out, afc_http_cache *
 afc_status afc__http_cache_append(afc__http_cache_writing *writing, afc_slice bytes,
                                   afc__http_cache_pace pace);
 
-/** The entry isn't stored if something of its key was removed since this mark, instead of since the beginning. */
+/**
+ * The moment when the response was requested, instead of the beginning of its writing: what was removed or received since
+ * then may be newer.
+ */
 void afc__http_cache_set_mark(afc__http_cache_writing *writing, afc__http_cache_mark mark);
 
-/**
- * Stores the entry in place of the same variant and evicts others, unless something of its key was removed meanwhile. Frees
- * `writing`. false: it isn't stored because of a removal.
- */
-bool afc__http_cache_commit(afc__http_cache_writing *writing, afc__http_cache_pace pace);
+/** What became of a response that was complete. */
+typedef enum afc__http_cache_outcome {
+    AFC__HTTP_CACHE_COMMITTED,
+    AFC__HTTP_CACHE_NO_ROOM,  /**< It isn't stored, nor is the one before any more. */
+    AFC__HTTP_CACHE_OUTDATED, /**< Something of its key was removed meanwhile. */
+    AFC__HTTP_CACHE_OLDER     /**< A newer response was stored meanwhile. */
+} afc__http_cache_outcome;
+
+/** Stores the entry in place of the same variant, and evicts others. Frees `writing`. */
+afc__http_cache_outcome afc__http_cache_commit(afc__http_cache_writing *writing,
+                                               afc__http_cache_pace pace);
 
 /**
  * Does the same with a body that has ended early: a 200 becomes the beginning of a representation of `total` bytes, as a
  * 206 would be.
  */
-bool afc__http_cache_commit_beginning(afc__http_cache_writing *writing, int64_t total);
+afc__http_cache_outcome afc__http_cache_commit_beginning(afc__http_cache_writing *writing,
+                                                         int64_t total);
 
 /** Frees `writing` without storing it. NULL is allowed. */
 void afc__http_cache_abandon(afc__http_cache_writing *writing);

@@ -37,6 +37,7 @@ struct afc_http_cache {
     uint64_t key_seed[2];     /**< For the hashes of keys. */
     uint64_t content_seed[2]; /**< For the numbers of bodies. */
     atomic_uint_fast64_t content_count;
+    atomic_uint_fast32_t order; /**< Number of the last head that was received to be stored. */
     atomic_uint_fast64_t events[AFC__HTTP_CACHE_EVENTS];
     /** How often something was removed: of a key, and of many. Raised under the lock; what is requested later may be stored. */
     atomic_uint key_removals[AFC__CACHE_STORE_REMOVALS], removals;
@@ -76,6 +77,19 @@ bool afc__cache_store_is_at_home(const afc_http_cache *cache, const afc__http_ca
 afc__http_cache_mark afc__cache_store_take_mark(afc_http_cache *cache, uint64_t primary);
 bool afc__cache_store_is_current(afc_http_cache *cache, uint64_t primary,
                                  afc__http_cache_mark mark);
+
+/** Returns the number of a head that has just been received; never 0. */
+uint32_t afc__cache_store_new_order(afc_http_cache *cache);
+
+/** Returns when the server made a response, as records have it. */
+uint32_t afc__cache_store_date(const afc__http_cache_stored *stored);
+
+/**
+ * Returns whether a response whose request was sent at the mark is older than that which is stored under its name: that one
+ * was received meanwhile, and the server made it later (RFC 9111 4.1). Under the lock.
+ */
+bool afc__cache_store_is_older(const afc_http_cache *cache, const afc__http_cache_stored *stored,
+                               afc__http_cache_mark mark);
 
 /** Returns a new number for a body. */
 uint64_t afc__cache_store_new_content(afc_http_cache *cache);

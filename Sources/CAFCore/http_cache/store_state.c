@@ -53,7 +53,7 @@ bool afc__cache_store_matches(const afc__entry_record *record,
 afc__http_cache_mark afc__cache_store_take_mark(afc_http_cache *cache, uint64_t primary) {
     return (afc__http_cache_mark){
         atomic_load(&cache->key_removals[primary % AFC__CACHE_STORE_REMOVALS]),
-        atomic_load(&cache->removals)};
+        atomic_load(&cache->removals), (uint32_t)atomic_load(&cache->order)};
 }
 
 bool afc__cache_store_is_current(afc_http_cache *cache, uint64_t primary,
@@ -68,6 +68,32 @@ afc__http_cache_mark afc__http_cache_take_mark(afc_http_cache *cache, afc_slice 
 
 bool afc__http_cache_is_current(afc_http_cache *cache, afc_slice key, afc__http_cache_mark mark) {
     return afc__cache_store_is_current(cache, afc__cache_store_hash_key(cache, key), mark);
+}
+
+/* ---- Order --------------------------------------------------------------------------------- */
+
+uint32_t afc__cache_store_new_order(afc_http_cache *cache) {
+    uint32_t order = (uint32_t)atomic_fetch_add(&cache->order, 1) + 1;
+    return order != 0 ? order : 1;
+}
+
+uint32_t afc__cache_store_date(const afc__http_cache_stored *stored) {
+    if (stored->date < 0) return 0;
+    return stored->date < UINT32_MAX ? (uint32_t)stored->date : UINT32_MAX;
+}
+
+static bool is_later(uint32_t order, uint32_t other) {
+    return (int32_t)(order - other) > 0;
+}
+
+bool afc__cache_store_is_older(const afc_http_cache *cache, const afc__http_cache_stored *stored,
+                               afc__http_cache_mark mark) {
+    const afc__entry_record *now = afc__entry_table_find(&cache->table, stored->id.primary,
+                                                         stored->id.variant);
+    /* What was received before the request was sent is older, whatever the clocks of the servers say. */
+    if (now == NULL || now->order == 0 || !is_later(now->order, mark.order)) return false;
+    uint32_t date = afc__cache_store_date(stored);
+    return date != now->date_s ? date < now->date_s : is_later(now->order, stored->order);
 }
 
 /* ---- The memory ---------------------------------------------------------------------------- */

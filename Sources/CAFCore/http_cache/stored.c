@@ -172,7 +172,13 @@ static bool decode(afc__http_cache_stored *stored) {
     if (!take_fields(&selecting, stored->headers, selecting_count) || selecting.size != 0) {
         return false;
     }
-    return take_fields(&rest, stored->headers + selecting_count, field_count) && rest.size == 0;
+    if (!take_fields(&rest, stored->headers + selecting_count, field_count) || rest.size != 0) {
+        return false;
+    }
+    if (!afc__http_cache_date_read(&meta->head, "Date", meta->response_time, &stored->date)) {
+        stored->date = meta->response_time;
+    }
+    return true;
 }
 
 /** Makes one with storage for `field_count` fields in all and for a block, which the caller writes at `*block`. */

@@ -39,6 +39,9 @@ struct afc__http_cache_stored {
     afc__http_cache_body *body; /**< NULL: the body is in the file. */
     int descriptor;             /**< The file, locked against reuse; -1: the body is in memory. */
     uint64_t body_size;
+    int64_t
+        date; /**< When the server made it, in Unix seconds; without Date, when it was received. */
+    uint32_t order; /**< The number of its head in this process; 0: it was read from a file. */
     afc__http_cache_meta meta;
     afc_slice key;
     afc_slice block; /**< The encoded meta, behind the headers. */

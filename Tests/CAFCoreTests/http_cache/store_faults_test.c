@@ -382,7 +382,8 @@ static void forked_process_keeps_no_response_locked(void **state) {
     afc_http_cache_flush(cache);
     assert_int_equal(count_unpublished(path), 1);
     pid_t child = fork_idle(&end);
-    assert_true(afc__http_cache_commit(writing, AFC__HTTP_CACHE_WAIT));
+    assert_int_equal(afc__http_cache_commit(writing, AFC__HTTP_CACHE_WAIT),
+                     AFC__HTTP_CACHE_COMMITTED);
     afc_http_cache_flush(cache);
     assert_true(look_up(cache, 4));
     close(end);

@@ -2,9 +2,11 @@
 #include "http_cache/entry_file.h"
 #include "http_cache/key.h"
 #include "http_cache/stored.h"
+#include "support/files.h"
 #include "support/responses.h"
 #include "support/torture.h"
 
+#include <afcore/session.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +113,55 @@ static void least_recently_used_variant_leaves_when_there_are_too_many(void **st
     assert_null(found_variant(&found, 2));
     found_clear(&found);
     afc_http_cache_release(cache);
+}
+
+/** Stores `first`, whose request is sent first, after `second`, and checks which of them stays. */
+static void check_late(afc_http_cache *cache, const response *first, const response *second,
+                       const response *expected) {
+    afc__http_cache_writing *late = response_begin(cache, first, -1);
+    assert_true(response_store(cache, second, PIECE));
+    char *body = malloc(first->size);
+    assert_non_null(body);
+    response_fill(first, 0, body, first->size);
+    check_status(afc__http_cache_append(late, (afc_slice){body, first->size}, AFC__HTTP_CACHE_WAIT),
+                 AFC_OK);
+    free(body);
+    assert_int_equal(afc__http_cache_commit(late, AFC__HTTP_CACHE_WAIT),
+                     expected == first ? AFC__HTTP_CACHE_COMMITTED : AFC__HTTP_CACHE_OLDER);
+    check_found(cache, first->url, expected, 1);
+}
+
+static void late_response_replaces_no_newer_one(void **state) {
+    (void)state;
+    enum { LARGE = 400000 };
+    folder folder;
+    folder_make(&folder);
+    for (unsigned i = 0; i < 3; i++) {
+        afc_http_cache *cache;
+        char command[128];
+        size_t size = i < 2 ? 3000 : LARGE;
+        afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
+        options.max_entry_bytes = LARGE;
+        if (i > 0) options.directory = path_in(&folder, "cache");
+        check_status(afc_http_cache_open(&cache, &options, NULL), AFC_OK);
+        response old = {.url = 1, .version = 1, .size = size, .time = 1000};
+        response new = {.url = 1, .version = 2, .size = size, .time = 2000};
+        response same = {.url = 1, .version = 3, .size = size, .time = 1000};
+        check_late(cache, &old, &new, &new);
+        check_late(cache, &new, &old, &new);
+        /* Within a second the order of the heads decides. */
+        check_late(cache, &old, &same, &same);
+        /* What was received before the request was sent is older, whatever the servers' clocks say. */
+        assert_true(response_store(cache, &new, PIECE));
+        assert_true(response_store(cache, &old, PIECE));
+        check_found(cache, 1, &old, 1);
+        afc_http_cache_release(cache);
+        afc_join_closed_sessions();
+        if (i == 0) continue;
+        snprintf(command, sizeof command, "rm -rf %s", options.directory);
+        assert_int_equal(system(command), 0);
+    }
+    folder_remove(&folder);
 }
 
 static void replaced_and_removed_response_lives_on_for_its_readers(void **state) {
@@ -508,6 +559,7 @@ int main(void) {
         cmocka_unit_test(body_is_read_from_an_offset),
         cmocka_unit_test(variants_are_kept_beside_each_other_newest_first),
         cmocka_unit_test(least_recently_used_variant_leaves_when_there_are_too_many),
+        cmocka_unit_test(late_response_replaces_no_newer_one),
         cmocka_unit_test(replaced_and_removed_response_lives_on_for_its_readers),
         cmocka_unit_test(update_gives_a_body_another_head),
         cmocka_unit_test(abandoned_response_is_never_seen),

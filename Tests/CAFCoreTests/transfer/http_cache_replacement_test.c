@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define FRESH "Cache-Control: max-age=3600"
 #define NO_STORE "Cache-Control: no-store"
@@ -249,6 +250,53 @@ static void error_does_not_bring_back_what_was_replaced(void **state) {
     call_free(call);
 }
 
+/* ---- Responses that come late ------------------------------------------------------------------- */
+
+static void slow_response_does_not_replace_a_newer_one(void **state) {
+    cached_site *site = *state;
+    world *world = site->world;
+    afts_script *script = afts_script_new();
+    afts_send_text(script, "HTTP/1.1 200 OK\r\n" FRESH TAG "\r\nContent-Length: 3\r\n\r\no");
+    afts_stall(script, "gate");
+    afts_send_text(script, "ld");
+    serve(world, "/", script);
+    call *slow = call_new(world, "/");
+    call_start(slow);
+    call_wait_for(slow, &slow->head_count, 1);
+    assert_true(afts_wait_stalled(world->server, "gate", 1, PATIENCE_MS));
+    serve(world, "/", answer(200, FRESH "\r\nETag: \"two\"", "new"));
+    fetch(world, "/", AFC_HTTP_CACHE_PROTOCOL);
+    afts_release(world->server, "gate", 1);
+    call_wait(slow);
+    check_ended(slow, AFC_OK);
+    check_slice(slow->body, "old");
+    assert_string_equal(afc_result_get_not_stored(slow->result),
+                        "a newer response was stored meanwhile");
+    call_free(slow);
+    call *call = call_fetch(world, "/");
+    check_slice(call->body, "new");
+    assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
+    call_free(call);
+}
+
+/** The server's clock counts, as a cache between may have sent an old response (RFC 9111 4.1). */
+static void newest_of_several_variants_is_that_with_the_latest_date(void **state) {
+    cached_site *site = *state;
+    world *world = site->world;
+    char date[2][AFC_DATE_SIZE];
+    int64_t now = (int64_t)time(NULL);
+    assert_true(afc_date_write(date[0], now) && afc_date_write(date[1], now - 100));
+    serve(world, "/", answer(200, text_of(world, FRESH "\r\nDate: %s", date[0]), "newer"));
+    fetch(world, "/", AFC_HTTP_CACHE_PROTOCOL);
+    serve(world, "/",
+          answer(200, text_of(world, FRESH "\r\nVary: X-Kind\r\nDate: %s", date[1]), "older"));
+    fetch(world, "/", AFC_HTTP_CACHE_RELOAD);
+    call *call = call_fetch(world, "/");
+    check_slice(call->body, "newer");
+    assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
+    call_free(call);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         SITE_TEST(response_that_is_not_stored_ends_the_use_of_the_stored_one),
@@ -257,6 +305,8 @@ int main(void) {
         SITE_TEST(too_large_response_ends_the_use_of_the_stored_one),
         SITE_TEST(all_variants_that_fit_are_no_longer_used),
         WIDE_SITE_TEST(validation_in_background_ends_the_use_of_the_stored_one),
+        WIDE_SITE_TEST(slow_response_does_not_replace_a_newer_one),
+        SITE_TEST(newest_of_several_variants_is_that_with_the_latest_date),
         WIDE_SITE_TEST(error_does_not_bring_back_what_was_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -500,6 +500,20 @@ static bool keeps_beginning(const afc__transfer *transfer) {
                                     cache->written);
 }
 
+/** NULL: it is stored. */
+static const char *why_not_committed(afc__http_cache_outcome outcome) {
+    switch (outcome) {
+    case AFC__HTTP_CACHE_COMMITTED:
+    case AFC__HTTP_CACHE_NO_ROOM:
+        break;
+    case AFC__HTTP_CACHE_OUTDATED:
+        return outdated;
+    case AFC__HTTP_CACHE_OLDER:
+        return "a newer response was stored meanwhile";
+    }
+    return NULL;
+}
+
 void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
     afc__hop_cache *cache = transfer->hop_cache;
     if (cache == NULL) return;
@@ -508,17 +522,16 @@ void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
         return;
     }
     bool has_body = is_whole && !afc__transfer_has_failed(transfer) && has_all(transfer);
-    bool is_outdated = false;
     if (has_body) {
-        is_outdated = !afc__http_cache_commit(cache->writing, AFC__HTTP_CACHE_DROP);
+        cache->not_stored = why_not_committed(
+            afc__http_cache_commit(cache->writing, AFC__HTTP_CACHE_DROP));
     } else if (keeps_beginning(transfer)) {
-        is_outdated = !afc__http_cache_commit_beginning(cache->writing,
-                                                        transfer->hop.framing.length);
+        cache->not_stored = why_not_committed(
+            afc__http_cache_commit_beginning(cache->writing, transfer->hop.framing.length));
     } else {
         afc__http_cache_abandon(cache->writing);
         cache->not_stored = "its body isn't whole";
     }
-    if (is_outdated) cache->not_stored = outdated;
     cache->writing = NULL;
     afc__transfer_release_waiters(transfer);
 }
