@@ -103,6 +103,10 @@ afc_status afc__http_cache_append(afc__http_cache_writing *writing, afc_slice by
     return AFC_OK;
 }
 
+uint64_t afc__http_cache_writing_content(const afc__http_cache_writing *writing) {
+    return writing->stored->id.content;
+}
+
 void afc__http_cache_set_mark(afc__http_cache_writing *writing, afc__http_cache_mark mark) {
     writing->mark = mark;
 }

@@ -36,6 +36,9 @@ afc_status afc__http_cache_begin(afc__http_cache_writing **out, afc_http_cache *
 afc_status afc__http_cache_append(afc__http_cache_writing *writing, afc_slice bytes,
                                   afc__http_cache_pace pace);
 
+/** Returns the number of the body. */
+uint64_t afc__http_cache_writing_content(const afc__http_cache_writing *writing);
+
 /**
  * The moment when the response was requested, instead of the beginning of its writing: what was removed or received since
  * then may be newer.

@@ -278,6 +278,103 @@ static void equal_requests_collapse_into_one(void **state) {
     assert_int_equal(seen(site), 1);
 }
 
+/** Begins a request that collapses; `field` may be NULL. */
+static call *begin_asking(cached_site *site, const char *path, afc_http_cache_policy policy,
+                          const afc_header *field) {
+    call *call = call_new(site->world, path);
+    call->request.flags = AFC_REQUEST_COLLAPSE;
+    call->request.cache_policy = policy;
+    call->request.headers = field;
+    call->request.header_count = field != NULL ? 1 : 0;
+    call_start(call);
+    return call;
+}
+
+/** Waits until the tasks that were started are waiting for the one whose response is behind the gate, and lets that one go. */
+static void open_gate(cached_site *site) {
+    assert_true(afts_wait_stalled(site->world->server, "gate", 1, PATIENCE_MS));
+    serve(site->world, "/other", answer(200, NULL, "other"));
+    call_free(call_fetch(site->world, "/other"));
+    afts_release(site->world->server, "gate", 1);
+}
+
+static void serve_late(cached_site *site, const char *path, int status, const char *fields,
+                       const char *body) {
+    afts_script *script = afts_script_new();
+    afts_stall(script, "gate");
+    afts_respond(script, status, fields, body, strlen(body));
+    serve_once(site->world, path, script);
+}
+
+/** Checks the end of a call, and frees it. */
+static void check_and_free(call *call, const char *body, afc_http_cache_use use) {
+    call_wait(call);
+    check_ended(call, AFC_OK);
+    check_slice(call->body, body);
+    assert_int_equal(use_of(call), use);
+    call_free(call);
+}
+
+static const afc_header english = {S_INIT("X-Kind"), S_INIT("en"), 0};
+static const afc_header german = {S_INIT("X-Kind"), S_INIT("de"), 0};
+
+/** What one task has validated needs no other validation; a reload waits for a whole response. */
+static void validation_collapses_if_its_result_is_what_others_want(void **state) {
+    cached_site *site = *state;
+    static const struct {
+        const char *path;
+        int status; /* Of the response that is waited for. */
+        const char *body;
+        afc_http_cache_policy first, second;
+        afc_http_cache_use first_use, second_use;
+    } rows[] = {
+        {"/valid", 304, "", AFC_HTTP_CACHE_REVALIDATE, AFC_HTTP_CACHE_REVALIDATE,
+         AFC_HTTP_CACHE_VALIDATED, AFC_HTTP_CACHE_HIT},
+        {"/changed", 200, "new", AFC_HTTP_CACHE_REVALIDATE, AFC_HTTP_CACHE_REVALIDATE,
+         AFC_HTTP_CACHE_UNUSED, AFC_HTTP_CACHE_HIT},
+        {"/reloaded", 200, "new", AFC_HTTP_CACHE_RELOAD, AFC_HTTP_CACHE_RELOAD,
+         AFC_HTTP_CACHE_UNUSED, AFC_HTTP_CACHE_HIT},
+        {"/error", 500, "down", AFC_HTTP_CACHE_REVALIDATE, AFC_HTTP_CACHE_REVALIDATE,
+         AFC_HTTP_CACHE_UNUSED, AFC_HTTP_CACHE_UNUSED},
+        {"/whole", 304, "", AFC_HTTP_CACHE_REVALIDATE, AFC_HTTP_CACHE_RELOAD,
+         AFC_HTTP_CACHE_VALIDATED, AFC_HTTP_CACHE_UNUSED},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        print_message("%s\n", rows[i].path);
+        serve(site->world, rows[i].path, answer(200, FRESH TAG, "old"));
+        call_free(call_fetch(site->world, rows[i].path));
+        serve(site->world, rows[i].path, answer(200, FRESH "\r\nETag: \"three\"", "own"));
+        serve_late(site, rows[i].path, rows[i].status, rows[i].status != 500 ? FRESH : NULL,
+                   rows[i].body);
+        size_t before = seen(site);
+        call *first = begin_asking(site, rows[i].path, rows[i].first, NULL);
+        call *second = begin_asking(site, rows[i].path, rows[i].second, NULL);
+        open_gate(site);
+        const char *body = rows[i].status == 304 ? "old" : rows[i].body;
+        bool is_collapsed = rows[i].second_use == AFC_HTTP_CACHE_HIT;
+        check_and_free(first, body, rows[i].first_use);
+        check_and_free(second, is_collapsed ? body : "own", rows[i].second_use);
+        assert_int_equal(seen(site) - before, is_collapsed ? 2 : 3);
+    }
+}
+
+static void validation_of_another_variant_validates_nothing(void **state) {
+    cached_site *site = *state;
+    static const char varying[] = FRESH "\r\nVary: X-Kind" TAG;
+    serve(site->world, "/", answer(200, varying, "old"));
+    for (size_t i = 0; i < 2; i++) {
+        call *call = begin_asking(site, "/", AFC_HTTP_CACHE_PROTOCOL, i == 0 ? &english : &german);
+        check_and_free(call, "old", AFC_HTTP_CACHE_UNUSED);
+    }
+    serve(site->world, "/", answer(200, FRESH "\r\nVary: X-Kind", "neu"));
+    serve_late(site, "/", 304, varying, "");
+    call *first = begin_asking(site, "/", AFC_HTTP_CACHE_REVALIDATE, &english);
+    call *second = begin_asking(site, "/", AFC_HTTP_CACHE_REVALIDATE, &german);
+    open_gate(site);
+    check_and_free(first, "old", AFC_HTTP_CACHE_VALIDATED);
+    check_and_free(second, "neu", AFC_HTTP_CACHE_UNUSED);
+}
+
 static void collapsed_requests_ask_themselves_if_nothing_was_stored(void **state) {
     cached_site *site = *state;
     call *calls[3];
@@ -485,6 +582,8 @@ int main(void) {
         WIDE_SITE_TEST(not_modified_with_another_tag_confirms_nothing),
         WIDE_SITE_TEST(not_modified_with_a_tag_that_is_not_stored_confirms_nothing),
         WIDE_SITE_TEST(equal_requests_collapse_into_one),
+        WIDE_SITE_TEST(validation_collapses_if_its_result_is_what_others_want),
+        WIDE_SITE_TEST(validation_of_another_variant_validates_nothing),
         WIDE_SITE_TEST(collapsed_requests_ask_themselves_if_nothing_was_stored),
         WIDE_SITE_TEST(cancelled_tasks_leave_the_others_alone),
         WIDE_SITE_TEST(one_task_takes_the_place_of_a_cancelled_one),

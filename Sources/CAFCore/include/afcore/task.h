@@ -261,9 +261,11 @@ enum {
     AFC_REQUEST_CONNECT_ONLY = 1u << 0,
     /**
      * If another task of the session is receiving a response of the same URL that may be stored in the HTTP cache, wait
-     * for it and use it if it fits. Of many tasks for the same response only one asks the server. The wait is as long
-     * as that task takes, so also as long as its reader pauses it; timeouts.total_ms ends it. If that task is
-     * cancelled or reaches a limit of its own, one of those that wait takes its place.
+     * for it and use it if it fits. Of many tasks for the same response only one asks the server: also of those with
+     * AFC_HTTP_CACHE_REVALIDATE, if that one has received or validated the response meanwhile, and with
+     * AFC_HTTP_CACHE_RELOAD, if it has received it. The wait is as long as that task takes, so also as long as its
+     * reader pauses it; timeouts.total_ms ends it. If that task is cancelled or reaches a limit of its own, one of those
+     * that wait takes its place.
      */
     AFC_REQUEST_COLLAPSE = 1u << 1
 };

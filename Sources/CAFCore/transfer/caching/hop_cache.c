@@ -60,6 +60,7 @@ void afc__hop_cache_release_waiters(afc__hop_cache *cache) {
     while ((node = afc__list_first(&cache->waiters)) != NULL) {
         afc__hop_cache *waiter = AFC__OWNER(node, afc__hop_cache, waiter);
         afc__list_remove(node);
+        waiter->awaited = cache->done;
         afc__hop_cache_enter(waiter, AFC__HOP_CACHE_NEW);
         waiter->wake.wake(waiter->wake.context);
     }
@@ -130,6 +131,7 @@ void afc__transfer_forget_hop_cache(afc__transfer *transfer) {
         cache->wake.wake(cache->wake.context);
     }
     cache->has_waited = false;
+    cache->awaited = cache->done = (afc__stored_body){0, false};
     afc__http_cache_find_free(cache->find);
     cache->find = NULL;
     afc__hop_cache_release_stored(cache);
@@ -183,8 +185,22 @@ void afc__hop_cache_set_stored(afc__transfer *transfer, afc__http_cache_stored *
     const afc__http_cache_terms *terms = afc__http_cache_stored_terms(stored, &storage);
     cache->head = meta->head;
     cache->response_time = meta->response_time;
+    cache->content = afc__http_cache_stored_id(stored).content;
     cache->control = terms->control;
     cache->freshness = terms->freshness;
+}
+
+/**
+ * What the transfer that this one waited for has received or validated needs no validation. A reload asks for more: that it was
+ * received.
+ */
+static afc_http_cache_policy policy_of(const afc__transfer *transfer) {
+    const afc__hop_cache *cache = transfer->hop_cache;
+    afc_http_cache_policy policy = transfer->cache_policy;
+    bool is_awaited = cache->awaited.content != 0 && cache->awaited.content == cache->content;
+    bool is_new = policy == AFC_HTTP_CACHE_REVALIDATE ||
+                  (policy == AFC_HTTP_CACHE_RELOAD && cache->awaited.is_received);
+    return is_awaited && is_new ? AFC_HTTP_CACHE_PROTOCOL : policy;
 }
 
 afc__reuse_question afc__hop_cache_question(const afc__transfer *transfer) {
@@ -194,10 +210,7 @@ afc__reuse_question afc__hop_cache_question(const afc__transfer *transfer) {
         .response = &cache->control,
         .freshness = &cache->freshness,
         .age = afc__hop_cache_age(cache, (int64_t)time(NULL)),
-        /* What another transfer has just received needs no validation. */
-        .policy = transfer->cache_policy == AFC_HTTP_CACHE_REVALIDATE && cache->has_waited
-                      ? AFC_HTTP_CACHE_PROTOCOL
-                      : transfer->cache_policy,
+        .policy = policy_of(transfer),
     };
 }
 

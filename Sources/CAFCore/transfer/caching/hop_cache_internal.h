@@ -19,6 +19,12 @@ enum {
     AFC__HOP_CACHE_KEY_SIZE = 128
 };
 
+/** The body of a stored response. */
+typedef struct afc__stored_body {
+    uint64_t content; /**< Its number; 0: none. */
+    bool is_received; /**< All of it was received, and not only confirmed. */
+} afc__stored_body;
+
 /** What the cache knows about the hop that is or will be under way. */
 typedef struct afc__hop_cache {
     afc__hop_cache_state state;
@@ -35,6 +41,9 @@ typedef struct afc__hop_cache {
     /** It takes the place of the transfer that it waited for, and hasn't asked the server yet. */
     bool is_next;
 
+    /** Of the transfer that it waited for: what that has stored or validated meanwhile. */
+    afc__stored_body awaited;
+
     /* FINDING. */
     afc__http_cache_find *find;
 
@@ -48,6 +57,7 @@ typedef struct afc__hop_cache {
     afc__http_cache_control control;
     afc__freshness freshness;
     int64_t response_time;
+    uint64_t content;                           /**< The number of its body. */
     afc_header conditions[AFC__CONDITIONS_MAX]; /**< VALIDATING, COMPLETING: sent with it. */
     size_t condition_count;
 
@@ -76,6 +86,7 @@ typedef struct afc__hop_cache {
     /** When the hop began. Of what was removed since, an older response isn't stored. */
     afc__http_cache_mark mark;
     const char *not_stored; /**< Why the response isn't stored. Static. */
+    afc__stored_body done;  /**< What the response has stored or validated. */
 
     /* These aren't zeroed. */
     char key_storage[AFC__HOP_CACHE_KEY_SIZE];

@@ -77,6 +77,7 @@ static void store_updated(afc__transfer *transfer, afc__http_cache_meta *meta,
         meta->request_fields = selecting.headers;
         meta->request_field_count = selecting.count;
         afc__http_cache_update(cache->http_cache, cache->stored, meta);
+        cache->done = (afc__stored_body){cache->content, false};
     }
     afc__fields_clear(&selecting);
 }
@@ -523,8 +524,11 @@ void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
     }
     bool has_body = is_whole && !afc__transfer_has_failed(transfer) && has_all(transfer);
     if (has_body) {
-        cache->not_stored = why_not_committed(
-            afc__http_cache_commit(cache->writing, AFC__HTTP_CACHE_DROP));
+        afc__stored_body body = {afc__http_cache_writing_content(cache->writing), true};
+        afc__http_cache_outcome outcome = afc__http_cache_commit(cache->writing,
+                                                                 AFC__HTTP_CACHE_DROP);
+        if (outcome == AFC__HTTP_CACHE_COMMITTED) cache->done = body;
+        cache->not_stored = why_not_committed(outcome);
     } else if (keeps_beginning(transfer)) {
         cache->not_stored = why_not_committed(
             afc__http_cache_commit_beginning(cache->writing, transfer->hop.framing.length));
