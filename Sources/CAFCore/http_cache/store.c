@@ -296,11 +296,12 @@ static void count_removal(afc_http_cache *cache, uint64_t primary) {
     atomic_fetch_add(&cache->key_removals[primary % AFC__CACHE_STORE_REMOVALS], 1);
 }
 
-void afc__http_cache_supersede(afc_http_cache *cache, const afc__http_cache_id *ids, size_t count) {
+void afc__http_cache_supersede(afc_http_cache *cache, const afc__http_cache_seen *seen,
+                               size_t count) {
     if (!afc__cache_store_is_usable(cache) || count == 0) return;
     pthread_mutex_lock(&cache->lock);
-    count_removal(cache, ids->primary);
-    for (size_t i = 0; i < count; i++) drop(cache, &ids[i]);
+    count_removal(cache, seen->id.primary);
+    for (size_t i = 0; i < count; i++) drop(cache, &seen[i].id);
     pthread_mutex_unlock(&cache->lock);
 }
 

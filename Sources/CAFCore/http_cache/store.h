@@ -65,6 +65,14 @@ typedef struct afc__http_cache_id {
 
 afc__http_cache_id afc__http_cache_stored_id(const afc__http_cache_stored *stored);
 
+/** A response that a lookup has found: its name, and how much of the representation it has. */
+typedef struct afc__http_cache_seen {
+    afc__http_cache_id id;
+    uint64_t extent; /**< Bytes of a part; UINT64_MAX: the whole. */
+} afc__http_cache_seen;
+
+afc__http_cache_seen afc__http_cache_see(const afc__http_cache_stored *stored);
+
 /** The pointers are valid as long as the reference. */
 const afc__http_cache_meta *afc__http_cache_stored_meta(const afc__http_cache_stored *stored);
 afc_slice afc__http_cache_stored_key(const afc__http_cache_stored *stored);
@@ -146,7 +154,8 @@ void afc__http_cache_drop(afc_http_cache *cache, const afc__http_cache_stored *s
  * Removes responses of one key, as above, as the server has replaced them by one that isn't stored. Responses of the key that
  * were requested before aren't stored either: they may be older.
  */
-void afc__http_cache_supersede(afc_http_cache *cache, const afc__http_cache_id *ids, size_t count);
+void afc__http_cache_supersede(afc_http_cache *cache, const afc__http_cache_seen *seen,
+                               size_t count);
 
 /** Removes all variants of a key. */
 void afc__http_cache_remove_key(afc_http_cache *cache, afc_slice key);

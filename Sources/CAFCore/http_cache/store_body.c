@@ -16,6 +16,7 @@ struct afc__http_cache_writing {
     afc__http_cache_stored *stored;
     afc__disk_stream *stream;  /* NULL: all of the body is in memory. */
     afc__http_cache_mark mark; /* When it was requested. */
+    uint64_t seen;             /* How much of the same variant was found before the request. */
     uint64_t size, largest;
     size_t piece;
     afc__buffer body;
@@ -111,17 +112,29 @@ void afc__http_cache_set_mark(afc__http_cache_writing *writing, afc__http_cache_
     writing->mark = mark;
 }
 
+void afc__http_cache_set_seen(afc__http_cache_writing *writing, const afc__http_cache_seen *seen,
+                              size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (seen[i].id.variant == writing->stored->id.variant) writing->seen = seen[i].extent;
+    }
+}
+
 /**
  * Returns why the entry isn't stored; COMMITTED without a reason. Under the lock, so that a removal comes before this or finds
  * the entry.
  */
-static afc__http_cache_outcome check_age(const afc__http_cache_writing *writing) {
+static afc__http_cache_outcome check(const afc__http_cache_writing *writing) {
     const afc__http_cache_stored *stored = writing->stored;
     if (!afc__cache_store_is_current(writing->cache, stored->id.primary, writing->mark)) {
         return AFC__HTTP_CACHE_OUTDATED;
     }
-    return afc__cache_store_is_older(writing->cache, stored, writing->mark)
-               ? AFC__HTTP_CACHE_OLDER
+    if (afc__cache_store_is_older(writing->cache, stored, writing->mark)) {
+        return AFC__HTTP_CACHE_OLDER;
+    }
+    bool is_part = afc__http_cache_stored_extent(stored) != UINT64_MAX;
+    return is_part &&
+                   afc__cache_store_has_more(writing->cache, stored, writing->mark, writing->seen)
+               ? AFC__HTTP_CACHE_SHORTER
                : AFC__HTTP_CACHE_COMMITTED;
 }
 
@@ -147,7 +160,7 @@ static afc__http_cache_outcome commit_memory(afc__http_cache_writing *writing,
     }
     if (writing->stored->body == NULL) return AFC__HTTP_CACHE_NO_ROOM;
     lock_with_room(writing, pace);
-    afc__http_cache_outcome outcome = check_age(writing);
+    afc__http_cache_outcome outcome = check(writing);
     if (outcome == AFC__HTTP_CACHE_COMMITTED && !afc__cache_store_put(cache, writing->stored)) {
         outcome = AFC__HTTP_CACHE_NO_ROOM;
     }
@@ -160,7 +173,7 @@ static afc__http_cache_outcome commit_stream(afc__http_cache_writing *writing,
     afc_http_cache *cache = writing->cache;
     if (writing->body.size != 0 && flush(writing, pace) != AFC_OK) return AFC__HTTP_CACHE_NO_ROOM;
     pthread_mutex_lock(&cache->lock);
-    afc__http_cache_outcome outcome = check_age(writing);
+    afc__http_cache_outcome outcome = check(writing);
     if (outcome == AFC__HTTP_CACHE_COMMITTED &&
         !afc__cache_store_put_record(cache, writing->stored)) {
         outcome = AFC__HTTP_CACHE_NO_ROOM;

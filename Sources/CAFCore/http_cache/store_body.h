@@ -50,8 +50,13 @@ typedef enum afc__http_cache_outcome {
     AFC__HTTP_CACHE_COMMITTED,
     AFC__HTTP_CACHE_NO_ROOM,  /**< It isn't stored, nor is the one before any more. */
     AFC__HTTP_CACHE_OUTDATED, /**< Something of its key was removed meanwhile. */
-    AFC__HTTP_CACHE_OLDER     /**< A newer response was stored meanwhile. */
+    AFC__HTTP_CACHE_OLDER,    /**< A newer response was stored meanwhile. */
+    AFC__HTTP_CACHE_SHORTER   /**< It is a part, and the whole or a longer part is stored. */
 } afc__http_cache_outcome;
+
+/** Names what was found before the request, so that a part doesn't replace more than it has. */
+void afc__http_cache_set_seen(afc__http_cache_writing *writing, const afc__http_cache_seen *seen,
+                              size_t count);
 
 /** Stores the entry in place of the same variant, and evicts others. Frees `writing`. */
 afc__http_cache_outcome afc__http_cache_commit(afc__http_cache_writing *writing,

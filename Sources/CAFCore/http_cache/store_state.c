@@ -82,7 +82,7 @@ uint32_t afc__cache_store_date(const afc__http_cache_stored *stored) {
     return stored->date < UINT32_MAX ? (uint32_t)stored->date : UINT32_MAX;
 }
 
-static bool is_later(uint32_t order, uint32_t other) {
+static bool is_order_after(uint32_t order, uint32_t other) {
     return (int32_t)(order - other) > 0;
 }
 
@@ -91,9 +91,9 @@ bool afc__cache_store_is_older(const afc_http_cache *cache, const afc__http_cach
     const afc__entry_record *now = afc__entry_table_find(&cache->table, stored->id.primary,
                                                          stored->id.variant);
     /* What was received before the request was sent is older, whatever the clocks of the servers say. */
-    if (now == NULL || now->order == 0 || !is_later(now->order, mark.order)) return false;
+    if (now == NULL || now->order == 0 || !is_order_after(now->order, mark.order)) return false;
     uint32_t date = afc__cache_store_date(stored);
-    return date != now->date_s ? date < now->date_s : is_later(now->order, stored->order);
+    return date != now->date_s ? date < now->date_s : is_order_after(now->order, stored->order);
 }
 
 /* ---- The memory ---------------------------------------------------------------------------- */
@@ -181,6 +181,24 @@ void afc__cache_store_set_variants(afc_http_cache *cache, uint64_t primary,
         afc__entry_record *record = afc__entry_table_find(&cache->table, primary, variant);
         if (record != NULL) record->places |= AFC__ENTRY_IN_MEMORY;
     }
+}
+
+bool afc__cache_store_has_more(afc_http_cache *cache, const afc__http_cache_stored *part,
+                               afc__http_cache_mark mark, uint64_t seen) {
+    const afc__http_cache_id *id = &part->id;
+    const afc__entry_record *record = afc__entry_table_find(&cache->table, id->primary,
+                                                            id->variant);
+    if (record == NULL) return false;
+    afc__response_set *set = afc__cache_store_copy_set(cache, id->primary);
+    const afc__http_cache_stored *now = set != NULL ? afc__http_cache_found_variant(&set->found,
+                                                                                    id->variant)
+                                                    : NULL;
+    bool is_later = record->order != 0 && is_order_after(record->order, mark.order);
+    uint64_t extent = now != NULL ? afc__http_cache_stored_extent(now)
+                      : is_later  ? UINT64_MAX /* Unknown: rather keep it than a part. */
+                                  : seen;
+    afc__response_set_release(set);
+    return extent > part->body_size;
 }
 
 void afc__cache_store_forget(afc_http_cache *cache, uint64_t primary, uint64_t variant) {

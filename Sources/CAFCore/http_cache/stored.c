@@ -27,6 +27,8 @@ enum {
 enum { REQUEST_TIME, RESPONSE_TIME, RANGE_START, TOTAL, LONG_NUMBERS };
 enum { NUMBERS_SIZE = SHORT_NUMBERS * 4 + LONG_NUMBERS * 8 };
 
+enum { PARTIAL_CONTENT = 206 };
+
 /* ---- Bodies -------------------------------------------------------------------------------- */
 
 afc__http_cache_body *afc__http_cache_body_new(afc_bytes bytes) {
@@ -227,7 +229,6 @@ afc__http_cache_stored *afc__http_cache_stored_new(afc_slice key,
 }
 
 void afc__http_cache_stored_cut(afc__http_cache_stored *stored, int64_t total) {
-    enum { PARTIAL_CONTENT = 206 };
     char *block = (char *)(stored->headers + stored->meta.request_field_count +
                            stored->meta.head.header_count);
     stored->meta.head.status = PARTIAL_CONTENT;
@@ -244,6 +245,14 @@ const afc__http_cache_meta *afc__http_cache_stored_meta(const afc__http_cache_st
 
 afc__http_cache_id afc__http_cache_stored_id(const afc__http_cache_stored *stored) {
     return stored->id;
+}
+
+uint64_t afc__http_cache_stored_extent(const afc__http_cache_stored *stored) {
+    return stored->meta.head.status == PARTIAL_CONTENT ? stored->body_size : UINT64_MAX;
+}
+
+afc__http_cache_seen afc__http_cache_see(const afc__http_cache_stored *stored) {
+    return (afc__http_cache_seen){stored->id, afc__http_cache_stored_extent(stored)};
 }
 
 afc_slice afc__http_cache_stored_key(const afc__http_cache_stored *stored) {

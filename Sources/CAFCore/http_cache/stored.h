@@ -71,6 +71,9 @@ afc__http_cache_stored *afc__http_cache_stored_decode(afc_slice block);
 /** Makes a 200 the beginning of a representation of `total` bytes, as a 206 would be. Before others know it. */
 void afc__http_cache_stored_cut(afc__http_cache_stored *stored, int64_t total);
 
+/** Returns how much of the representation it has: the bytes of a part, or UINT64_MAX. */
+uint64_t afc__http_cache_stored_extent(const afc__http_cache_stored *stored);
+
 /** Returns about how much memory it takes, with its body. */
 uint64_t afc__http_cache_stored_cost(const afc__http_cache_stored *stored);
 

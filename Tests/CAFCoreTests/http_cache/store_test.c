@@ -164,6 +164,71 @@ static void late_response_replaces_no_newer_one(void **state) {
     folder_remove(&folder);
 }
 
+static const afc__http_cache_meta *part_meta(const response *response) {
+    static afc__http_cache_meta meta;
+    meta = *response_meta(response);
+    meta.head.status = 206;
+    meta.total = 10000;
+    return &meta;
+}
+
+/** Ends the writing of a part that was begun. */
+static afc__http_cache_outcome end_part(afc__http_cache_writing *writing, size_t size) {
+    static const char bytes[1000];
+    check_status(afc__http_cache_append(writing, (afc_slice){bytes, size}, AFC__HTTP_CACHE_WAIT),
+                 AFC_OK);
+    return afc__http_cache_commit(writing, AFC__HTTP_CACHE_WAIT);
+}
+
+static afc__http_cache_writing *begin_part(afc_http_cache *cache, const response *response) {
+    char key[64];
+    afc__http_cache_writing *writing;
+    check_status(afc__http_cache_begin(&writing, cache, response_key(key, response->url),
+                                       part_meta(response), -1),
+                 AFC_OK);
+    return writing;
+}
+
+/** With a disk only, also what is no longer in memory when the part is stored. */
+static void part_that_comes_late_replaces_no_more_than_a_shorter_part(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    for (unsigned i = 0; i < 2; i++) {
+        afc_http_cache *cache;
+        char command[128];
+        afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
+        if (i > 0) options.memory_bytes = 0;
+        if (i > 0) options.directory = path_in(&folder, "cache");
+        check_status(afc_http_cache_open(&cache, &options, NULL), AFC_OK);
+        response part = {.url = 1, .version = 1, .time = 3000};
+        response whole = {.url = 1, .version = 2, .size = 100, .time = 2000};
+        afc__http_cache_writing *writing = begin_part(cache, &part);
+        assert_true(response_store(cache, &whole, PIECE));
+        assert_int_equal(end_part(writing, 1000), AFC__HTTP_CACHE_SHORTER);
+        check_found(cache, 1, &whole, 1);
+        part.url = 2;
+        assert_int_equal(end_part(begin_part(cache, &part), 500), AFC__HTTP_CACHE_COMMITTED);
+        afc__http_cache_found found;
+        response_find(cache, 2, &found);
+        assert_int_equal(found.count, 1);
+        afc__http_cache_seen seen = afc__http_cache_see(found.stored[0]);
+        found_clear(&found);
+        writing = begin_part(cache, &part);
+        afc__http_cache_set_seen(writing, &seen, 1);
+        assert_int_equal(end_part(writing, 499), AFC__HTTP_CACHE_SHORTER);
+        writing = begin_part(cache, &part);
+        afc__http_cache_set_seen(writing, &seen, 1);
+        assert_int_equal(end_part(writing, 500), AFC__HTTP_CACHE_COMMITTED);
+        afc_http_cache_release(cache);
+        afc_join_closed_sessions();
+        if (i == 0) continue;
+        snprintf(command, sizeof command, "rm -rf %s", options.directory);
+        assert_int_equal(system(command), 0);
+    }
+    folder_remove(&folder);
+}
+
 static void replaced_and_removed_response_lives_on_for_its_readers(void **state) {
     (void)state;
     afc_http_cache *cache = open_cache(CAPACITY, 0);
@@ -560,6 +625,7 @@ int main(void) {
         cmocka_unit_test(variants_are_kept_beside_each_other_newest_first),
         cmocka_unit_test(least_recently_used_variant_leaves_when_there_are_too_many),
         cmocka_unit_test(late_response_replaces_no_newer_one),
+        cmocka_unit_test(part_that_comes_late_replaces_no_more_than_a_shorter_part),
         cmocka_unit_test(replaced_and_removed_response_lives_on_for_its_readers),
         cmocka_unit_test(update_gives_a_body_another_head),
         cmocka_unit_test(abandoned_response_is_never_seen),

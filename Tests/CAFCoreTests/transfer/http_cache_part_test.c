@@ -207,6 +207,72 @@ static void stored_response_stays_if_a_new_one_is_cut_short(void **state) {
     call_free(call);
 }
 
+static void reload(cached_site *site, const char *path, const afc_header *range,
+                   afc_status status) {
+    call *call = call_new(site->world, path);
+    call->request.cache_policy = AFC_HTTP_CACHE_RELOAD;
+    call->request.headers = range;
+    call->request.header_count = range != NULL ? 1 : 0;
+    call_perform(call);
+    check_ended(call, status);
+    assert_string_equal(afc_result_get_not_stored(call->result), "more of it is stored");
+    call_free(call);
+}
+
+/** Also of a reload, which uses nothing that is stored. */
+static void part_replaces_nothing_that_is_longer(void **state) {
+    cached_site *site = *state;
+    static const afc_header range = {S_INIT("Range"), S_INIT("bytes=0-3"), 0};
+    for (size_t i = 0; i < 2; i++) {
+        const char *path = i == 0 ? "/part" : "/cut";
+        serve(site->world, path, answer(200, FRESH TAG, "0123456789"));
+        call_free(call_fetch(site->world, path));
+        if (i == 0) {
+            serve(site->world, path, answer(206, FRESH TAG FIRST, "0123"));
+            reload(site, path, &range, AFC_OK);
+        } else {
+            afts_script *script = afts_script_new();
+            afts_respond_truncated(script, 200, FRESH TAG, "012", 3, 10);
+            serve(site->world, path, script);
+            reload(site, path, NULL, AFC_ETRUNCATED);
+        }
+        call *call = call_fetch(site->world, path);
+        check_slice(call->body, "0123456789");
+        assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
+        call_free(call);
+    }
+    /* The other way round, it is replaced. */
+    store_part(site, "/longer", FRESH TAG "\r\nContent-Range: bytes 0-3/10");
+    afts_script *script = afts_script_new();
+    afts_respond_truncated(script, 200, FRESH TAG, "01234", 5, 10);
+    serve(site->world, "/longer", script);
+    call *call = call_new(site->world, "/longer");
+    call->request.cache_policy = AFC_HTTP_CACHE_RELOAD;
+    call_perform(call);
+    check_ended(call, AFC_ETRUNCATED);
+    call_free(call);
+    check_completed(site, "/longer", "bytes=5-", FRESH TAG "\r\nContent-Range: bytes 5-9/10",
+                    "56789");
+}
+
+/** What is stored is of the past if the server sends a part of another version. */
+static void part_of_another_version_replaces_what_was_validated(void **state) {
+    cached_site *site = *state;
+    static const afc_header range = {S_INIT("Range"), S_INIT("bytes=0-3"), 0};
+    serve(site->world, "/", answer(200, STALE TAG, "0123456789"));
+    call_free(call_fetch(site->world, "/"));
+    serve(site->world, "/", answer(206, FRESH "\r\nETag: \"two\"" FIRST, "abcd"));
+    for (size_t i = 0; i < 2; i++) {
+        call *call = call_new(site->world, "/");
+        call->request.headers = &range;
+        call->request.header_count = 1;
+        call_perform(call);
+        check_slice(call->body, "abcd");
+        assert_int_equal(use_of(call), i == 0 ? AFC_HTTP_CACHE_UNUSED : AFC_HTTP_CACHE_HIT);
+        call_free(call);
+    }
+}
+
 static void beginning_of_a_changed_resource_is_not_mixed(void **state) {
     cached_site *site = *state;
     fetch_cut(site, "/", 200, FRESH TAG, "012", 10);
@@ -319,6 +385,8 @@ int main(void) {
         SITE_TEST(rest_that_is_cut_short_makes_the_part_longer),
         SITE_TEST(part_stays_if_nothing_of_the_rest_comes),
         SITE_TEST(stored_response_stays_if_a_new_one_is_cut_short),
+        SITE_TEST(part_replaces_nothing_that_is_longer),
+        SITE_TEST(part_of_another_version_replaces_what_was_validated),
         SITE_TEST(beginning_of_a_changed_resource_is_not_mixed),
         SITE_TEST(body_that_its_reader_gives_up_is_completed_later),
         SITE_TEST(beginning_that_is_too_long_is_not_stored),

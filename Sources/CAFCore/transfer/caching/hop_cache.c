@@ -138,7 +138,7 @@ void afc__transfer_forget_hop_cache(afc__transfer *transfer) {
     afc__http_cache_abandon(cache->writing);
     cache->writing = NULL;
     cache->not_stored = NULL;
-    cache->superseded_count = 0;
+    cache->seen_count = 0;
     cache->wants_validation = false;
     cache->use = AFC_HTTP_CACHE_UNUSED;
     afc__hop_cache_enter(cache, AFC__HOP_CACHE_NEW);

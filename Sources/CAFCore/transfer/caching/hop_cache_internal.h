@@ -47,8 +47,7 @@ typedef struct afc__hop_cache {
     /* FINDING. */
     afc__http_cache_find *find;
 
-    /** The number of `superseded`. */
-    size_t superseded_count;
+    size_t seen_count; /**< In `seen`. */
 
     /* The response that was found. */
     afc__http_cache_stored *stored;
@@ -90,8 +89,8 @@ typedef struct afc__hop_cache {
 
     /* These aren't zeroed. */
     char key_storage[AFC__HOP_CACHE_KEY_SIZE];
-    /** What was stored for such a request at the lookup, used or not: a later response replaces all of it. */
-    afc__http_cache_id superseded[AFC__HTTP_CACHE_VARIANTS_MAX];
+    /** What was stored for such a request at the lookup, used or not. A later response replaces all of it. */
+    afc__http_cache_seen seen[AFC__HTTP_CACHE_VARIANTS_MAX];
 } afc__hop_cache;
 
 /** Makes the hop cache of a transfer whose session has a cache. NULL: out of memory. */

@@ -329,12 +329,11 @@ static afc__cache_next choose(afc__transfer *transfer, const afc__http_cache_fou
     bool is_part = false, is_chosen_part = false;
     afc__byte_range range = {0, 0};
     bool is_local = afc__reuse_is_local(&cache->request, transfer->cache_policy);
-    cache->superseded_count = 0;
+    cache->seen_count = 0;
     for (size_t i = 0; i < found->count; i++) {
         fit each = fit_of(transfer, found->stored[i]);
         if (each != FITS_NOT) {
-            cache->superseded[cache->superseded_count++] = afc__http_cache_stored_id(
-                found->stored[i]);
+            cache->seen[cache->seen_count++] = afc__http_cache_see(found->stored[i]);
         }
         if (each <= best || !choose_part(transfer, found->stored[i], &is_part)) continue;
         best = each;

@@ -177,23 +177,23 @@ static void invalidate(afc__transfer *transfer) {
 static void supersede_stored(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;
     bool is_of_cache = (cache->request.flags & AFC__CONTROL_NO_STORE) == 0;
-    if (cache->superseded_count == 0 || !is_of_cache ||
+    if (cache->seen_count == 0 || !is_of_cache ||
         !afc__status_supersedes(received_head(transfer)->status) || why_foreign(transfer) != NULL)
         return;
-    afc__http_cache_supersede(cache->http_cache, cache->superseded, cache->superseded_count);
+    afc__http_cache_supersede(cache->http_cache, cache->seen, cache->seen_count);
 }
 
 /* ---- Storing ------------------------------------------------------------------------------- */
 
 /**
- * A part is stored only if it is known which one, and if nothing better is. One whose content ends before its range is
+ * A part is stored only if it is known which one, and if nothing longer is. One whose content ends before its range is
  * the part that there is (RFC 9111 3.3).
  */
 static bool describe_part(const afc__transfer *transfer, afc__http_cache_meta *meta) {
     afc__byte_range range;
     int64_t total;
     const afc__framing *framing = &transfer->hop.framing;
-    if (transfer->hop_cache->stored != NULL || framing->is_encoded) return false;
+    if (framing->is_encoded) return false;
     afc__content_range kind = afc__content_range_read(received_head(transfer), &range, &total);
     if (kind != AFC__CONTENT_RANGE_PART || total < 0) return false;
     meta->range_start = range.first;
@@ -277,7 +277,7 @@ static const char *begin_writing(afc__transfer *transfer, const afc_head *head,
                                  .response_time = (int64_t)time(NULL),
                                  .total = AFC_LENGTH_UNKNOWN};
     if (head->status == PARTIAL_CONTENT && !describe_part(transfer, &meta)) {
-        return "the part of a 206 isn't known, or more is stored";
+        return "the part of a 206 isn't known";
     }
     if (afc__hop_is_decoded(transfer)) meta.flags = AFC__META_DECODED;
     afc__field_list fields;
@@ -300,7 +300,10 @@ static const char *begin_writing(afc__transfer *transfer, const afc_head *head,
                                                            : framing->length;
         begun = afc__http_cache_begin(&cache->writing, cache->http_cache,
                                       afc__buffer_slice(&cache->key), &meta, expected);
-        if (begun == AFC_OK) afc__http_cache_set_mark(cache->writing, cache->mark);
+        if (begun == AFC_OK) {
+            afc__http_cache_set_mark(cache->writing, cache->mark);
+            afc__http_cache_set_seen(cache->writing, cache->seen, cache->seen_count);
+        }
         cache->written = 0;
     }
     afc__field_list_clear(&fields);
@@ -368,6 +371,10 @@ static bool take_verdict(afc__transfer *transfer) {
         return supersede(transfer, AFC_HTTP_CACHE_STALE);
     }
     if (is_head) update_by_head(transfer);
+    /* Otherwise a part of the new version wouldn't replace more of the old one. */
+    if (head->status == PARTIAL_CONTENT && afc__entity_tag_contradicts(head, &cache->head)) {
+        afc__http_cache_drop(cache->http_cache, cache->stored);
+    }
     return false;
 }
 
@@ -488,15 +495,12 @@ static bool has_all(const afc__transfer *transfer) {
 }
 
 /**
- * Returns whether the beginning of an incomplete body is stored, so that the rest can be requested later (RFC 9111 3.3). It
- * never replaces a whole response, nor a longer part.
+ * Returns whether the beginning of an incomplete body is stored, so that the rest can be requested later (RFC 9111 3.3). The
+ * store keeps what is longer.
  */
 static bool keeps_beginning(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;
-    bool is_longer = cache->stored == NULL || (cache->state == AFC__HOP_CACHE_COMPLETING &&
-                                               cache->written > transfer->hop.from_cache);
-    return is_longer && cache->written <= AFC__HOP_CACHE_COMPLETED_MAX &&
-           !afc__hop_is_decoded(transfer) &&
+    return cache->written <= AFC__HOP_CACHE_COMPLETED_MAX && !afc__hop_is_decoded(transfer) &&
            afc__beginning_is_useful(received_head(transfer), &transfer->hop.framing,
                                     cache->written);
 }
@@ -511,6 +515,8 @@ static const char *why_not_committed(afc__http_cache_outcome outcome) {
         return outdated;
     case AFC__HTTP_CACHE_OLDER:
         return "a newer response was stored meanwhile";
+    case AFC__HTTP_CACHE_SHORTER:
+        return "more of it is stored";
     }
     return NULL;
 }
