@@ -38,6 +38,11 @@ static bool describes_bytes(afc_slice name) {
     return is_in(names, sizeof names / sizeof *names, name);
 }
 
+static bool describes_receipt(afc_slice name) {
+    static const afc_slice names[] = {NAME("Age"), NAME("Date")};
+    return is_in(names, sizeof names / sizeof *names, name);
+}
+
 /* ---- Names in other fields ----------------------------------------------------------------- */
 
 /** The fields that no-cache="…" (first) and Connection name. Names refer to the head. */
@@ -183,7 +188,9 @@ afc_status afc__stored_fields_update(afc__field_list *out, const afc_head *store
     status = afc__field_list_init(out, stored->header_count + update->header_count);
     for (size_t i = 0; i < stored->header_count && status == AFC_OK; i++) {
         const afc_header *header = &stored->headers[i];
-        if (!is_hidden(&names, header->name) && !is_replaced(&sorted, header)) add(out, header);
+        bool is_kept = !is_hidden(&names, header->name) && !describes_receipt(header->name) &&
+                       !is_replaced(&sorted, header);
+        if (is_kept) add(out, header);
     }
     afc__field_list_clear(&sorted);
     for (size_t i = 0; i < update->header_count && status == AFC_OK; i++) {

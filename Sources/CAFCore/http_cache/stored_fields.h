@@ -31,8 +31,8 @@ afc_status afc__stored_fields_edit(afc__field_list *out, const afc_head *receive
 
 /**
  * Selects the fields of `stored`, updated by those of a 304, or of a 200 to HEAD: each that is stored replaces all of its
- * name, but those that describe the stored bytes, which may be decoded: Content-Encoding, Content-Length, Content-Range. As
- * afc__stored_fields_select().
+ * name, but those that describe the stored bytes, which may be decoded: Content-Encoding, Content-Length, Content-Range. Age
+ * and Date aren't those of the stored one in any case: they say when that was received. As afc__stored_fields_select().
  */
 afc_status afc__stored_fields_update(afc__field_list *out, const afc_head *stored,
                                      const afc_head *update,

@@ -186,6 +186,10 @@ static void later_head_replaces_all_fields_of_a_name(void **state) {
         {"Cache-Control: max-age=1", "Cache-Control: max-age=3600",
          "Cache-Control: max-age=3600\n"},
         {"Expires: x", "Expires: y", "Expires: y\n"},
+        {"Age: 9\nA: 1", "Age: 2", "A: 1\nAge: 2\n"},
+        {"Age: 9\nA: 1", "", "A: 1\n"},
+        {"Date: x\nA: 1", "date: y", "A: 1\ndate: y\n"},
+        {"Date: x\nA: 1", "", "A: 1\n"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         written stored, update;

@@ -54,6 +54,18 @@ static void rest_is_asked_for_and_the_whole_stored(void **state) {
     }
 }
 
+static void completed_response_is_as_old_as_the_rest(void **state) {
+    cached_site *site = *state;
+    store_part(site, "/", STALE TAG FIRST);
+    serve(site->world, "/", answer(206, "Cache-Control: max-age=60" TAG REST, "456789"));
+    for (size_t i = 0; i < 2; i++) {
+        call *call = call_fetch(site->world, "/");
+        check_slice(call->body, "0123456789");
+        assert_int_equal(use_of(call), i == 0 ? AFC_HTTP_CACHE_UNUSED : AFC_HTTP_CACHE_HIT);
+        call_free(call);
+    }
+}
+
 /** Bytes of two versions are never mixed. */
 static void response_that_is_not_the_rest_is_as_its_row_says(void **state) {
     cached_site *site = *state;
@@ -378,6 +390,7 @@ static void no_allocation_that_fails_mixes_bytes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         SITE_TEST(rest_is_asked_for_and_the_whole_stored),
+        SITE_TEST(completed_response_is_as_old_as_the_rest),
         SITE_TEST(response_that_is_not_the_rest_is_as_its_row_says),
         SITE_TEST(request_that_may_not_be_completed_asks_for_the_whole),
         SITE_TEST(part_is_no_answer_if_the_server_may_not_be_asked),

@@ -250,6 +250,51 @@ static void error_does_not_bring_back_what_was_replaced(void **state) {
     call_free(call);
 }
 
+/* ---- Responses that are updated ----------------------------------------------------------------- */
+
+static const char *date_of(world *world, int64_t offset) {
+    char date[AFC_DATE_SIZE];
+    assert_true(afc_date_write(date, (int64_t)time(NULL) + offset));
+    return text_of(world, "%s", date);
+}
+
+/** Age and Date of the stored response say nothing about one that was validated now, RFC 9111 4.2.3. */
+static void validated_response_is_as_old_as_the_validation(void **state) {
+    cached_site *site = *state;
+    world *world = site->world;
+    const char *old = date_of(world, -100);
+    const struct {
+        const char *path, *stored, *method, *later;
+    } rows[] = {
+        {"/age", "Cache-Control: max-age=60\r\nAge: 100", "GET", "Cache-Control: max-age=60"},
+        {"/date", text_of(world, "Cache-Control: max-age=60\r\nDate: %s", old), "GET",
+         "Cache-Control: max-age=60"},
+        {"/expires", text_of(world, "Expires: %s\r\nDate: %s", old, old), "GET",
+         text_of(world, "Expires: %s", date_of(world, 60))},
+        {"/head", "Cache-Control: max-age=60\r\nAge: 100", "HEAD", "Cache-Control: max-age=60"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        print_message("%s\n", rows[i].path);
+        bool is_head = strcmp(rows[i].method, "HEAD") == 0;
+        store_old(world, rows[i].path, text_of(world, "%s" TAG, rows[i].stored));
+        serve(world, rows[i].path,
+              answer(is_head ? 200 : 304, text_of(world, "%s" TAG, rows[i].later),
+                     is_head ? "old" : ""));
+        int64_t before = (int64_t)time(NULL), received;
+        call *call = call_new(world, rows[i].path);
+        call->request.method = rows[i].method;
+        call_perform(call);
+        check_ended(call, AFC_OK);
+        call_free(call);
+        call = call_fetch(world, rows[i].path);
+        check_slice(call->body, "old");
+        assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
+        assert_true(afc_date_parse(field_of(call, "Date"), before, &received));
+        assert_true(received >= before && received <= (int64_t)time(NULL));
+        call_free(call);
+    }
+}
+
 /* ---- Responses that come late ------------------------------------------------------------------- */
 
 static void slow_response_does_not_replace_a_newer_one(void **state) {
@@ -305,6 +350,7 @@ int main(void) {
         SITE_TEST(too_large_response_ends_the_use_of_the_stored_one),
         SITE_TEST(all_variants_that_fit_are_no_longer_used),
         WIDE_SITE_TEST(validation_in_background_ends_the_use_of_the_stored_one),
+        SITE_TEST(validated_response_is_as_old_as_the_validation),
         WIDE_SITE_TEST(slow_response_does_not_replace_a_newer_one),
         SITE_TEST(newest_of_several_variants_is_that_with_the_latest_date),
         WIDE_SITE_TEST(error_does_not_bring_back_what_was_replaced),

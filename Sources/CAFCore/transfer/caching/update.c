@@ -82,13 +82,21 @@ static void store_updated(afc__transfer *transfer, afc__http_cache_meta *meta,
     afc__fields_clear(&selecting);
 }
 
-/** Copies the fields of a stored head, updated by those of a later one. false: they are too many, or memory is out. */
+/**
+ * Copies the fields of a stored head, updated by those of a later one, which gets the time of its receipt if it has no Date
+ * (RFC 9110 6.6.1). false: they are too many, or memory is out.
+ */
 static bool copy_updated(afc__fields *out, const afc_head *stored, const afc_head *update,
                          const afc__http_cache_control *control) {
     afc__field_list list;
+    char date[AFC_DATE_SIZE];
+    bool has_date = afc_head_find(update, "Date") != NULL;
     if (afc__stored_fields_update(&list, stored, update, control) != AFC_OK) return false;
     afc__fields_init(out, AFC__STORED_FIELDS_SIZE_MAX);
     afc_status status = afc__fields_add_all(out, list.headers, list.count);
+    if (status == AFC_OK && !has_date && afc_date_write(date, (int64_t)time(NULL))) {
+        status = afc__fields_add(out, afc_slice_of("Date"), afc_slice_of(date));
+    }
     afc__field_list_clear(&list);
     if (status == AFC_OK) {
         afc__fields_bind(out, 0);
