@@ -22,6 +22,10 @@ static void take_record(void *context, const afc__journal_record *record) {
         disk->changes[record->primary % AFC__DISK_BUCKETS]++;
         afc__cache_store_leave_memory(disk->cache, record->primary);
     }
+    if (record->kind == AFC__JOURNAL_CHANGE) {
+        disk->others[record->primary % AFC__DISK_BUCKETS]++;
+        afc__cache_store_count_removal(disk->cache, record->primary);
+    }
     afc__disk_apply(disk, record);
     afc__disk_unlock(disk);
 }
@@ -46,6 +50,8 @@ static void restart(void *context) {
         i++;
     }
     for (size_t i = 0; i < AFC__DISK_BUCKETS; i++) disk->changes[i]++;
+    /* The new journal doesn't say what was changed. */
+    atomic_fetch_add(&disk->cache->removals, 1);
     afc__disk_unlock(disk);
 }
 
@@ -87,6 +93,8 @@ typedef struct entry_change {
     const afc__http_cache_stored *stored;
     uint64_t file_number; /* put(), publish(): of the file in new/ that becomes the entry's. */
     uint64_t old_variant; /* change_meta(): whose file becomes the entry's. */
+    /* Of `others`, when it was ordered. What has been changed since then is read when the journal is locked. */
+    uint32_t others;
     afc__disk_records records;
 } entry_change;
 
@@ -148,20 +156,33 @@ static bool put(afc__disk *disk, entry_change *change) {
     return is_stored;
 }
 
-/** Makes a change with the journal locked, and keeps the table true if that fails. */
+/** Only by other processes: removals of this one are ordered, too. */
+static bool is_outdated(afc__disk *disk, const entry_change *change) {
+    afc__disk_lock(disk);
+    uint32_t others = disk->others[change->stored->id.primary % AFC__DISK_BUCKETS];
+    afc__disk_unlock(disk);
+    return others != change->others;
+}
+
+/**
+ * Makes a change with the journal locked, unless it is outdated by what that says, and keeps the table true if it isn't made.
+ */
 static bool change_locked(afc__disk *disk, entry_change *change,
                           bool (*make)(afc__disk *disk, entry_change *change)) {
     const afc__http_cache_id *id = &change->stored->id;
     bool is_stored = false;
     if (afc__disk_records_begin(&change->records, disk)) {
-        is_stored = make(disk, change);
+        is_stored = !is_outdated(disk, change) && make(disk, change);
         afc__disk_records_end(&change->records);
     }
     if (!is_stored) {
         /* What was there before must not come back. */
         afc__folder_remove_entry(&disk->folder, id->primary, id->variant);
         afc__disk_lock(disk);
-        afc__cache_store_leave_disk(disk->cache, id->primary, id->variant);
+        /* A later put may have announced its entry already. */
+        if (!afc__disk_awaits_other_put(disk, id->primary)) {
+            afc__cache_store_leave_disk(disk->cache, id->primary, id->variant);
+        }
         afc__disk_unlock(disk);
     }
     return is_stored;
@@ -177,9 +198,10 @@ static bool publish_after_eviction(afc__disk *disk, entry_change *change) {
     return afc__disk_make_room(&change->records, needed, 0, NULL) && publish(disk, change, needed);
 }
 
-bool afc__disk_publish(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number) {
+bool afc__disk_publish(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number,
+                       uint32_t others) {
     afc__disk_settle(disk, stored->id.primary);
-    entry_change change = {.stored = stored, .file_number = number};
+    entry_change change = {.stored = stored, .file_number = number, .others = others};
     bool is_published = change_locked(disk, &change, publish_after_eviction);
     /* Also if the journal couldn't be locked: nothing else knows of the file. */
     if (!is_published) afc__folder_discard(&disk->folder, number);
@@ -192,6 +214,7 @@ typedef struct change_job {
     afc__disk_job job;
     afc__http_cache_stored *stored;
     uint64_t old_variant;
+    uint32_t others;
 } change_job;
 
 static void end_change_job(change_job *job) {
@@ -210,7 +233,8 @@ static bool order_change(afc__disk *disk, afc__http_cache_stored *stored, uint64
     change_job *job = afc__alloc(sizeof *job);
     if (job == NULL) return false;
     *job = (change_job){.stored = afc__http_cache_stored_retain(stored),
-                        .old_variant = old_variant};
+                        .old_variant = old_variant,
+                        .others = disk->others[stored->id.primary % AFC__DISK_BUCKETS]};
     disk->queued_bytes += stored->body_size;
     afc__disk_begin_change(disk, stored->id.primary);
     if (afc__disk_order(disk, &job->job, work)) return true;
@@ -223,7 +247,8 @@ static bool work_put(afc__disk_job *work) {
     change_job *job = AFC__OWNER(work, change_job, job);
     afc__disk_settle(work->disk, job->stored->id.primary);
     entry_change change = {.stored = job->stored,
-                           .file_number = afc__cache_store_new_content(work->disk->cache)};
+                           .file_number = afc__cache_store_new_content(work->disk->cache),
+                           .others = job->others};
     change_locked(work->disk, &change, put);
     end_change_job(job);
     return false;
@@ -276,7 +301,8 @@ static bool work_change(afc__disk_job *work) {
     change_job *job = AFC__OWNER(work, change_job, job);
     const afc__http_cache_id *id = &job->stored->id;
     afc__cache_store_name old = {id->primary, job->old_variant};
-    entry_change change = {.stored = job->stored, .old_variant = job->old_variant};
+    entry_change change = {
+        .stored = job->stored, .old_variant = job->old_variant, .others = job->others};
     afc__disk_settle(work->disk, id->primary);
     if (!afc__disk_has_content(work->disk, old, id->content)) {
         /* Replaced or removed since. */

@@ -41,9 +41,11 @@ void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__http_
 
 /**
  * Records a response whose file is `number` in new/, makes room and gives the file its name. On failure the file is
- * removed. Returns whether it is stored.
+ * removed. Returns whether it is stored: not if another process has changed its key since `others` was taken
+ * from the disk.
  */
-bool afc__disk_publish(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number);
+bool afc__disk_publish(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number,
+                       uint32_t others);
 
 /** Appends the uses that were taken note of, and makes the journal shorter when it pays. */
 void afc__disk_tidy(afc__disk *disk);

@@ -18,6 +18,7 @@ struct afc__disk_stream {
     bool has_begun; /* Something was ordered. */
     uint64_t size;  /* Of the pieces so far. */
     afc__http_cache_stored *stored;
+    uint32_t others; /* Of the disk, when it was committed. */
     /* The disk's thread. */
     int file;
     uint64_t next_block;
@@ -144,7 +145,7 @@ static bool work_last(afc__disk_job *work) {
     bool is_written = stored != NULL && stream->file >= 0 && !atomic_load(&stream->has_failed) &&
                       afc__entry_finish(stream->file, stored) == 0;
     if (is_written) {
-        afc__disk_publish(disk, stored, stream->number);
+        afc__disk_publish(disk, stored, stream->number, stream->others);
     } else {
         if (stream->file >= 0) afc__folder_discard(&disk->folder, stream->number);
         if (stored != NULL) {
@@ -167,6 +168,7 @@ static bool work_last(afc__disk_job *work) {
 
 void afc__disk_stream_commit(afc__disk_stream *stream, afc__http_cache_stored *stored) {
     stream->stored = afc__http_cache_stored_retain(stored);
+    stream->others = stream->disk->others[stored->id.primary % AFC__DISK_BUCKETS];
     afc__disk_begin_change(stream->disk, stored->id.primary);
     /* There is a thread, as there were pieces. */
     afc__disk_order(stream->disk, &stream->last, work_last);

@@ -242,3 +242,28 @@ void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *fi
     job->clock = disk->cache->clock;
     if (!afc__disk_order(disk, &job->job, work_remove_unknown)) afc_free(job);
 }
+
+typedef struct change_record {
+    afc__disk_job job;
+    uint64_t primary;
+} change_record;
+
+static bool work_record_change(afc__disk_job *work) {
+    change_record *own = AFC__OWNER(work, change_record, job);
+    afc__disk_records records;
+    afc__disk_settle(work->disk, own->primary);
+    afc__journal_record record = {.kind = AFC__JOURNAL_CHANGE, .primary = own->primary};
+    if (afc__disk_records_begin(&records, work->disk)) {
+        afc__disk_records_add(&records, &record);
+        afc__disk_records_end(&records);
+    }
+    afc_free(own);
+    return false;
+}
+
+void afc__disk_record_change(afc__disk *disk, uint64_t primary) {
+    change_record *own = afc__zalloc(sizeof *own);
+    if (own == NULL) return;
+    own->primary = primary;
+    if (!afc__disk_order(disk, &own->job, work_record_change)) afc_free(own);
+}

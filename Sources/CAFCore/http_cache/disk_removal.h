@@ -28,6 +28,12 @@ void afc__disk_removal_order(afc__disk_removal *removal);
 /** Removes what matches and isn't in the table yet: another process stored it, or the folder is being scanned. */
 void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *filter);
 
+/**
+ * Records that all of a key was removed, for other processes that have requested it before. Call it after the removals: who
+ * reads the record finds no file of before.
+ */
+void afc__disk_record_change(afc__disk *disk, uint64_t primary);
+
 /* ---- On the disk's thread --------------------------------------------------------------------- */
 
 /** Does what removals under way have left to do for a key. */

@@ -81,6 +81,11 @@ bool afc__disk_awaits_put(const afc__disk *disk, uint64_t primary) {
     return disk->pending[bucket] != disk->removals_pending[bucket];
 }
 
+bool afc__disk_awaits_other_put(const afc__disk *disk, uint64_t primary) {
+    size_t bucket = primary % AFC__DISK_BUCKETS;
+    return disk->pending[bucket] - disk->removals_pending[bucket] > 1;
+}
+
 bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary) {
     return disk->pending[primary % AFC__DISK_BUCKETS] != 0 ||
            afc__journal_has_changed(&disk->journal);
@@ -118,6 +123,8 @@ void afc__disk_apply(afc__disk *disk, const afc__journal_record *record) {
                                                      record->variant);
     if (record->kind == AFC__JOURNAL_USE) {
         if (known != NULL) known->used = ++cache->clock;
+    } else if (record->kind == AFC__JOURNAL_CHANGE) {
+        /* Its entries have records of their own. */
     } else if (record->kind == AFC__JOURNAL_REMOVE) {
         afc__cache_store_leave_disk(cache, record->primary, record->variant);
     } else {

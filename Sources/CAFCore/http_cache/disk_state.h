@@ -42,6 +42,8 @@ struct afc__disk {
     uint32_t pending[AFC__DISK_BUCKETS]; /**< Changes that wait, by the hash of their keys. */
     uint32_t removals_pending[AFC__DISK_BUCKETS]; /**< Of those, removals. */
     uint32_t changes[AFC__DISK_BUCKETS];          /**< Changes ever made. */
+    uint32_t others
+        [AFC__DISK_BUCKETS]; /**< How often other processes have recorded AFC__JOURNAL_CHANGE. */
     afc__cache_store_name uses[AFC__DISK_USES];
     size_t use_count;
     bool is_tidy_ordered;                  /**< They are about to be recorded. */
@@ -96,6 +98,9 @@ void afc__disk_end_removal(afc__disk *disk, uint64_t primary);
 
 /** Returns whether a change that isn't a removal waits, so that the table names what isn't written yet. Under the lock. */
 bool afc__disk_awaits_put(const afc__disk *disk, uint64_t primary);
+
+/** Does the same on the disk's thread, during a change of the key that isn't a removal: whether there is another one. */
+bool afc__disk_awaits_other_put(const afc__disk *disk, uint64_t primary);
 
 /** Returns whether the table can't be trusted about a key: changes wait, or another process made some. Under the lock. */
 bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary);

@@ -33,13 +33,18 @@ static const char MAGIC[8] = {'A', 'F', 'j', 'r', 'n', 'l', '0', '1'};
 
 /* ---- The format ----------------------------------------------------------------------------- */
 
+/* In the place of the units. Programs from before that know REMOVE, which has removed an entry that isn't there. */
+enum { IS_CHANGE = 1 };
+
 static void encode(char out[RECORD_SIZE], const afc__journal_record *record, uint64_t seed) {
+    bool is_change = record->kind == AFC__JOURNAL_CHANGE;
+    uint32_t kind = is_change ? AFC__JOURNAL_REMOVE : record->kind;
     afc__save_64(out, record->primary);
     afc__save_64(out + 8, record->variant);
-    afc__save_32(out + 16, record->units);
+    afc__save_32(out + 16, is_change ? IS_CHANGE : record->units);
     afc__save_32(out + 20, record->stored_s);
     afc__save_32(out + 24, record->host);
-    afc__save_32(out + 28, (uint32_t)record->kind);
+    afc__save_32(out + 28, kind);
     afc__save_64(out + 32, afc__checksum(seed, out, 32));
 }
 
@@ -47,8 +52,9 @@ static bool decode(afc__journal_record *out, const char *bytes, uint64_t seed) {
     if (afc__load_64(bytes + 32) != afc__checksum(seed, bytes, 32)) return false;
     uint32_t kind = afc__load_32(bytes + 28);
     if (kind < AFC__JOURNAL_PUT || kind > AFC__JOURNAL_REMOVE) return false;
+    bool is_change = kind == AFC__JOURNAL_REMOVE && afc__load_32(bytes + 16) == IS_CHANGE;
     *out = (afc__journal_record){
-        .kind = (afc__journal_kind)kind,
+        .kind = is_change ? AFC__JOURNAL_CHANGE : (afc__journal_kind)kind,
         .primary = afc__load_64(bytes),
         .variant = afc__load_64(bytes + 8),
         .units = afc__load_32(bytes + 16),

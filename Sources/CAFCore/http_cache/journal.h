@@ -17,12 +17,14 @@
 typedef enum afc__journal_kind {
     AFC__JOURNAL_PUT = 1,
     AFC__JOURNAL_USE = 2,
-    AFC__JOURNAL_REMOVE = 3
+    AFC__JOURNAL_REMOVE = 3,
+    /** All of a key was removed, as what the server has under it was changed: what was requested before is outdated. */
+    AFC__JOURNAL_CHANGE = 4
 } afc__journal_kind;
 
 typedef struct afc__journal_record {
     afc__journal_kind kind;
-    uint64_t primary, variant;
+    uint64_t primary, variant;      /**< With CHANGE, `variant` is 0. */
     uint32_t units, stored_s, host; /**< With PUT. */
 } afc__journal_record;
 

@@ -292,15 +292,11 @@ void afc__http_cache_drop(afc_http_cache *cache, const afc__http_cache_stored *s
     pthread_mutex_unlock(&cache->lock);
 }
 
-static void count_removal(afc_http_cache *cache, uint64_t primary) {
-    atomic_fetch_add(&cache->key_removals[primary % AFC__CACHE_STORE_REMOVALS], 1);
-}
-
 void afc__http_cache_supersede(afc_http_cache *cache, const afc__http_cache_seen *seen,
                                size_t count) {
     if (!afc__cache_store_is_usable(cache) || count == 0) return;
     pthread_mutex_lock(&cache->lock);
-    count_removal(cache, seen->id.primary);
+    afc__cache_store_count_removal(cache, seen->id.primary);
     for (size_t i = 0; i < count; i++) drop(cache, &seen[i].id);
     pthread_mutex_unlock(&cache->lock);
 }
@@ -312,7 +308,7 @@ void afc__http_cache_remove_key(afc_http_cache *cache, afc_slice key) {
     uint64_t primary = afc__cache_store_hash_key(cache, key);
     size_t count;
     pthread_mutex_lock(&cache->lock);
-    count_removal(cache, primary);
+    afc__cache_store_count_removal(cache, primary);
     /* Processes that didn't know of each other's variants have stored more together. */
     do {
         count = afc__entry_table_variants(&cache->table, primary, variants,
@@ -323,7 +319,10 @@ void afc__http_cache_remove_key(afc_http_cache *cache, afc_slice key) {
         afc__cache_store_remove(cache, names, count);
     } while (count == AFC__HTTP_CACHE_VARIANTS_MAX);
     afc__cache_store_filter filter = {.has_primary = true, .primary = primary};
-    if (cache->disk != NULL) afc__disk_remove_unknown(cache->disk, &filter);
+    if (cache->disk != NULL) {
+        afc__disk_remove_unknown(cache->disk, &filter);
+        afc__disk_record_change(cache->disk, primary);
+    }
     pthread_mutex_unlock(&cache->lock);
 }
 

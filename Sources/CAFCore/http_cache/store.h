@@ -127,8 +127,8 @@ uint64_t afc__http_cache_hash_key(const afc_http_cache *cache, afc_slice key);
 /* ---- Removals ------------------------------------------------------------------------------ */
 
 /**
- * What was removed of a key and received before some moment, by this process. A response that was requested before then may be
- * outdated.
+ * What was removed of a key and received before some moment, as far as this process knows. A response that was requested before
+ * then may be outdated. What other processes have changed is also looked up before a response is written to disk.
  */
 typedef struct afc__http_cache_mark {
     unsigned of_key, of_all;

@@ -98,6 +98,9 @@ bool afc__cache_store_is_older(const afc_http_cache *cache, const afc__http_cach
 bool afc__cache_store_has_more(afc_http_cache *cache, const afc__http_cache_stored *part,
                                afc__http_cache_mark mark, uint64_t seen);
 
+/** Takes note of a removal of a key: what was requested before isn't stored. Under the lock. */
+void afc__cache_store_count_removal(afc_http_cache *cache, uint64_t primary);
+
 /** Returns a new number for a body. */
 uint64_t afc__cache_store_new_content(afc_http_cache *cache);
 

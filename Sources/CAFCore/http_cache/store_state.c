@@ -62,6 +62,10 @@ bool afc__cache_store_is_current(afc_http_cache *cache, uint64_t primary,
     return now.of_key == mark.of_key && now.of_all == mark.of_all;
 }
 
+void afc__cache_store_count_removal(afc_http_cache *cache, uint64_t primary) {
+    atomic_fetch_add(&cache->key_removals[primary % AFC__CACHE_STORE_REMOVALS], 1);
+}
+
 afc__http_cache_mark afc__http_cache_take_mark(afc_http_cache *cache, afc_slice key) {
     return afc__cache_store_take_mark(cache, afc__cache_store_hash_key(cache, key));
 }

@@ -410,10 +410,78 @@ static void nothing_is_left_when_memory_is_out(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* ---- Other processes ---------------------------------------------------------------------------- */
+
+static void append_all(afc__http_cache_writing *writing, const response *response) {
+    char *body = malloc(response->size);
+    assert_non_null(body);
+    response_fill(response, 0, body, response->size);
+    check_status(
+        afc__http_cache_append(writing, (afc_slice){body, response->size}, AFC__HTTP_CACHE_WAIT),
+        AFC_OK);
+    free(body);
+}
+
+/** Returns how many responses of a URL are found. */
+static size_t count_found(afc_http_cache *cache, unsigned url) {
+    afc__http_cache_found found;
+    response_find(cache, url, &found);
+    size_t count = found.count;
+    found_clear(&found);
+    return count;
+}
+
+/** Another cache of the same folder is as one of another process. */
+static void response_requested_before_a_change_by_another_process_is_not_stored(void **state) {
+    box *box = *state;
+    char key[64];
+    afc_http_cache *other = open_cache(box, MEMORY);
+    for (unsigned i = 0; i < 4; i++) {
+        response response = {.url = i, .version = 1, .size = i < 2 ? SIZE : 400000, .time = 1000};
+        afc__http_cache_writing *writing = response_begin(box->cache, &response, -1);
+        append_all(writing, &response);
+        /* Neither process has anything of this key. */
+        if (i % 2 == 0) afc__http_cache_remove_key(other, response_key(key, i));
+        afc_http_cache_flush(other);
+        (void)afc__http_cache_commit(writing, AFC__HTTP_CACHE_WAIT);
+        assert_int_equal(count_found(box->cache, i), i % 2);
+        afc_http_cache_flush(box->cache);
+        assert_int_equal(count_found(box->cache, i), i % 2);
+        assert_int_equal(count_found(other, i), i % 2);
+        /* What is requested after the change is stored. */
+        assert_true(response_store(box->cache, &response, SIZE));
+        assert_int_equal(count_found(box->cache, i), 1);
+        afc_http_cache_flush(box->cache);
+        assert_int_equal(count_found(other, i), 1);
+    }
+    close_cache(other);
+}
+
+/** Evictions say nothing about what is requested. */
+static void eviction_by_another_process_changes_nothing_in_flight(void **state) {
+    box *box = *state;
+    response response = response_of(1, 1), newer = response_of(1, 2);
+    assert_true(response_store(box->cache, &response, SIZE));
+    afc_http_cache_flush(box->cache);
+    afc__http_cache_writing *writing = response_begin(box->cache, &newer, -1);
+    append_all(writing, &newer);
+    afc_http_cache *other = open_cache(box, MEMORY);
+    afc_http_cache_set_capacity(other, MEMORY, 1);
+    afc_http_cache_flush(other);
+    assert_int_equal(count_found(other, 1), 0);
+    assert_int_equal(afc__http_cache_commit(writing, AFC__HTTP_CACHE_WAIT),
+                     AFC__HTTP_CACHE_COMMITTED);
+    afc_http_cache_flush(box->cache);
+    assert_int_equal(count_found(box->cache, 1), 1);
+    close_cache(other);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(removals_are_not_recorded_while_the_journal_is_locked),
         TEST(one_lock_is_held_for_one_slice),
+        TEST(response_requested_before_a_change_by_another_process_is_not_stored),
+        TEST(eviction_by_another_process_changes_nothing_in_flight),
         TEST(other_work_between_slices_sees_all_removed),
         TEST(responses_of_other_processes_are_removed_in_slices_too),
         TEST(scan_between_slices_brings_nothing_back),
