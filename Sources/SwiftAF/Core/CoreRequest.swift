@@ -37,6 +37,9 @@ final class CoreRequest: Sendable {
         if case .file(let file) = sink { file.token } else { nil }
     }
 
+    /// The error if the session was closed before the request began: that of later calls.
+    var closed: SessionError { SessionError(.closed, url: http.url, resumeToken: resumeToken) }
+
     /// Returns the request for a retry. A download resumes its partial file, if that was kept.
     func resuming(after failure: SessionError?) -> CoreRequest {
         guard failure?.resumeToken != nil, case .file(var file) = sink, file.path != nil else { return self }

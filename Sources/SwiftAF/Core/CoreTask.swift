@@ -64,11 +64,14 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
                 body = nil
                 return cancelled
             }
+            guard request.session.activity.begin() else {
+                body = nil
+                return request.closed
+            }
             var events = events()
             var failure = afc_failure()
             let status = request.withRequest(body: body) { core in
                 events.context = Unmanaged.passRetained(self).toOpaque()
-                request.session.activity.begin()
                 return afc_task_begin(&state.raw, request.session.raw, core, &events, &failure)
             }
             guard status == .AFC_OK, let raw = state.raw else {

@@ -50,7 +50,7 @@ final class RetryLoop: Sendable {
         _ request: CoreRequest, _ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome
     ) async -> CoreOutcome {
         let session = request.session
-        session.activity.begin()
+        guard session.activity.begin() else { return CoreOutcome(failure: request.closed) }
         defer { session.activity.end() }
         let registration = session.cancellations.withLock { $0.add(interrupt) }
         if registration == nil { interrupt() }

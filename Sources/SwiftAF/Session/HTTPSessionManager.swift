@@ -435,7 +435,9 @@ public final class HTTPSessionManager: Sendable {
     }
 
     /// Invalidates the manager, and waits until everything under way has completed: requests, downloads, streams, events
-    /// and WebSockets. Then waits for the monitors, as ``flushMonitors()`` does.
+    /// and WebSockets. Then waits for the monitors, as ``flushMonitors()`` does. Nothing is sent after it has returned: a
+    /// call that was made before and hasn't begun by then fails with ``SessionError/Code/closed``, and so does a task that
+    /// is resumed later.
     ///
     /// Cancelling the waiting task cancels what is still under way. Only that ends an open WebSocket, an endless stream, or
     /// a stream without a reader. The closures of tasks may still wait in their queue (``completionGroup``).
@@ -445,7 +447,7 @@ public final class HTTPSessionManager: Sendable {
         invalidate(cancellingTasks: false)
         let sessions = state.withLock { $0.retired.compactMap(\.session) }
         await withTaskCancellationHandler {
-            for session in sessions { await session.activity.waitUntilIdle() }
+            for session in sessions { await session.activity.close() }
         } onCancel: {
             for task in registry.tasks { task.cancel() }
             for session in sessions { session.cancelAll(isFinal: true) }

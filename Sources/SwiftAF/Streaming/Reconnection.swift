@@ -26,7 +26,7 @@ extension ReconnectionPacing {
     ///   ``SessionError/Code/closed`` if the manager is invalid.
     func pause(_ delay: Duration, in manager: HTTPSessionManager) async throws(SessionError) {
         let session = try manager.snapshot.session.get()
-        session.activity.begin()
+        guard session.activity.begin() else { throw SessionError(.closed) }
         defer { session.activity.end() }
         // Whether the wait was interrupted.
         let end = OneValueChannel<Bool>()

@@ -17,14 +17,15 @@ extension CoreRequest {
     func open<Opened: OpenedTransfer>(
         _ send: @escaping @Sendable (CoreRequest) async throws(SessionError) -> Opened
     ) async throws(SessionError) -> Opened {
+        // Until the end has been reported, or will be by the transfer. Before the beginning is, as a call that is refused is
+        // no request for monitors.
+        guard session.activity.begin() else { throw closed }
+        defer { session.activity.end() }
         guard let events = RequestEvents.begun(http, handlers.monitors) else {
             // Without the loop of attempts, whose memory is large.
             if handlers.interceptors.isEmpty { return try await send(self) }
             return try await opened(send)
         }
-        // Until the end has been reported, or will be by the transfer.
-        session.activity.begin()
-        defer { session.activity.end() }
         do throws(SessionError) {
             let opened = try await with(events: events).opened(send)
             opened.reportEnd(to: events)

@@ -290,6 +290,8 @@ public final class SessionTask: Sendable {
     private func start(_ spec: TaskSpec, priority: Float?) -> TaskWork {
         do throws(SessionError) {
             let request = reporting(try spec.request.get(), priority: priority)
+            // Until the closures are on their way.
+            guard request.session.activity.begin() else { throw request.closed }
             guard !request.handlers.interceptors.isEmpty else { return .transfer(CoreTask(request)) }
             let loop = RetryLoop(request.handlers.interceptors, events) { [weak self] in await self?.waitUntilResumed()
             }
@@ -300,8 +302,6 @@ public final class SessionTask: Sendable {
     }
 
     private func begin(_ work: TaskWork) {
-        // Until the closures are on their way.
-        work.session?.activity.begin()
         switch work {
         case .failure(let error):
             complete(failing: error)

@@ -103,9 +103,9 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
                     url: request.http.url)
             }
             var core = try coreOptions(arena)
+            guard request.session.activity.begin() else { return request.closed }
             var events = events
             events.context = Unmanaged.passRetained(self).toOpaque()
-            request.session.activity.begin()
             let status = withCodec { codec in
                 core.codec = codec
                 return request.withRequest(body: nil) { given in

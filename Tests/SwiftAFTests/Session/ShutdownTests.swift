@@ -135,4 +135,52 @@ struct ShutdownTests {
         }
         await manager.shutdown()
     }
+
+    // A call that has read the manager's settings, but hasn't begun, was sent although nothing seemed to be under way.
+    @Test func nothingIsSentAfterTheReturn() async throws {
+        server.route("/x", .text("x"))
+        for _ in 0..<300 {
+            let manager = HTTPSessionManager(baseURL: server.urlString("/"))
+            let call = Task { try await manager.response(.get, "x").status }
+            await manager.shutdown()
+            let served = server.requests.count
+            let result = await call.result
+            #expect(server.requests.count == served)
+            if case .failure(let error) = result { #expect((error as? SessionError)?.code == .closed) }
+        }
+    }
+
+    @Test func refusesATaskThatIsResumedLater() async throws {
+        server.route("/x", .text("x"))
+        for interceptors in [[], [Interceptor()]] {
+            let manager = HTTPSessionManager(baseURL: server.urlString("/"))
+            manager.completionQueue = .global()
+            manager.interceptors = interceptors
+            let completion = OneValueChannel<SessionError?>()
+            let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { _, _, error in
+                completion.send(error)
+            }
+            await manager.shutdown()
+            task.resume()
+            let error = await completion.wait()
+            #expect(error?.code == .closed)
+            #expect(error?.url == server.urlString("/x"))
+            await manager.shutdown()
+        }
+        #expect(server.requests.count == 0)
+    }
+
+    @Test func nothingBeginsOnceAClosedSessionIsIdle() async throws {
+        let activity = SessionActivity()
+        #expect(activity.begin())
+        async let close: Void = activity.close()
+        // Within what is under way.
+        #expect(activity.begin())
+        activity.end()
+        activity.end()
+        await close
+        #expect(!activity.begin())
+        #expect(activity.current == 0)
+        await activity.close()
+    }
 }
