@@ -9,14 +9,19 @@ import FoundationEssentials
 ///
 /// Events arrive on the session's loop thread, one at a time. Handlers and subclasses must not block it.
 class CoreTask: CoreTransfer, @unchecked Sendable {
-    private struct State {
+    private enum State {
+        /// The transfer begins as it is left here. A start that failed doesn't change this.
+        case new(isSuspended: Bool)
+        /// With the core's task, which gets the commands.
+        case begun(OpaquePointer)
+        /// It can't begin any more.
+        case cancelledBeforeStart
+
         /// Nil until the core has created the task.
-        var raw: OpaquePointer?
-        var isCancelled = false
-        var isSuspended = false
+        var raw: OpaquePointer? { if case .begun(let raw) = self { raw } else { nil } }
     }
 
-    private let state = Locked(State())
+    private let state = Locked(State.new(isSuspended: false))
     /// The source of a request body that the core reads through callbacks. Set before the core knows the task.
     private var body: CoreBodySource?
     /// The certificates of the server that sent the head, if requested. Set before the head is reported.
@@ -51,7 +56,8 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
             body = try request.makeBodySource(for: self)
         } catch var error {
             error.url = request.http.url
-            return state.withLock { $0.isCancelled } ? cancelled : error
+            if case .cancelledBeforeStart = state.withLock({ $0 }) { return cancelled }
+            return error
         }
         // The source may be the last that refers to the program's sequence, which isn't released under the lock.
         return withExtendedLifetime(body) { start() }
@@ -59,7 +65,7 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
 
     private func start() -> SessionError? {
         state.withLock { state in
-            guard !state.isCancelled, state.raw == nil else {
+            guard case .new(let isSuspended) = state else {
                 // The source of a stream refers to this task.
                 body = nil
                 return cancelled
@@ -70,15 +76,17 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
             }
             var events = events()
             var failure = afc_failure()
+            var raw: OpaquePointer?
             let status = request.withRequest(body: body) { core in
                 events.context = Unmanaged.passRetained(self).toOpaque()
-                return afc_task_begin(&state.raw, request.session.raw, core, &events, &failure)
+                return afc_task_begin(&raw, request.session.raw, core, &events, &failure)
             }
-            guard status == .AFC_OK, let raw = state.raw else {
+            guard status == .AFC_OK, let raw else {
                 body = nil
                 return SessionError(failure, url: request.http.url)
             }
-            if state.isSuspended { afc_task_suspend(raw) }
+            state = .begun(raw)
+            if isSuspended { afc_task_suspend(raw) }
             if request.session.cancelsStarted { afc_task_cancel(raw) }
             return nil
         }
@@ -91,8 +99,11 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
     /// Cancels the task; its end is still reported. Before ``begin()``, prevents the start.
     final func cancel() {
         state.withLock { state in
-            state.isCancelled = true
-            if let raw = state.raw { afc_task_cancel(raw) }
+            switch state {
+            case .new: state = .cancelledBeforeStart
+            case .begun(let raw): afc_task_cancel(raw)
+            case .cancelledBeforeStart: break
+            }
         }
     }
 
@@ -118,16 +129,22 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
     /// Pauses the transfer.
     final func suspend() {
         state.withLock { state in
-            state.isSuspended = true
-            if let raw = state.raw { afc_task_suspend(raw) }
+            switch state {
+            case .new: state = .new(isSuspended: true)
+            case .begun(let raw): afc_task_suspend(raw)
+            case .cancelledBeforeStart: break
+            }
         }
     }
 
     /// Resumes the transfer.
     final func resume() {
         state.withLock { state in
-            state.isSuspended = false
-            if let raw = state.raw { afc_task_resume(raw) }
+            switch state {
+            case .new: state = .new(isSuspended: false)
+            case .begun(let raw): afc_task_resume(raw)
+            case .cancelledBeforeStart: break
+            }
         }
     }
 
