@@ -6,7 +6,8 @@ struct CoreBodyError: Error {
     let message: String
 }
 
-/// A request body that the core reads through callbacks. Everything except ``failure`` is called on the loop thread.
+/// A request body that the core reads through callbacks. Everything except ``failure`` and ``lateFailure`` is
+/// called on the loop thread.
 class CoreBodySource: @unchecked Sendable {
     /// The length in bytes; nil if unknown.
     var length: Int64? { nil }
@@ -14,6 +15,8 @@ class CoreBodySource: @unchecked Sendable {
     var isReplayable: Bool { false }
     /// The error of the source. Safe to read once the task has finished.
     var failure: (any Error)? { nil }
+    /// That error, if it came when the core had read the last byte, so that the task was cancelled. Read like ``failure``.
+    var lateFailure: (any Error)? { nil }
 
     /// Reads into the buffer. Returns the number of bytes, or one of the AFC_READ_… codes.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int { AFC_READ_END }

@@ -142,6 +142,14 @@ private final class CoreHop: HopRecord, @unchecked Sendable {
 }
 
 extension SessionError {
+    /// Returns the error of a transfer that was cancelled because its request body had failed.
+    func causedByBody(_ cause: any Error) -> SessionError {
+        var error = self
+        error.code = .bodySource
+        error.message = "the sequence of the request body failed"
+        return error.replacing(by: cause)
+    }
+
     /// Returns the reader's own error, which is more specific than this one; other causes become the underlying error.
     func replacing(by cause: any Error) -> SessionError {
         var error = self

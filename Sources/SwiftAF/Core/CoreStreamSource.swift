@@ -1,37 +1,58 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// The source of a ``BodyStream``: a Swift task iterates over the user's sequence and fills a small ring buffer; the
-/// core reads from it. An empty ring pauses the transfer, a full one suspends the sequence (back-pressure).
+/// The source of a ``BodyStream``: a Swift task iterates over the user's sequence and fills a bounded buffer; the core
+/// reads from it. An empty buffer pauses the transfer, a full one suspends the sequence (back-pressure).
+///
+/// A sequence that ignores cancellation keeps this object for as long as it runs, but not the transfer.
 final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
+    /// What the reader's owner gets to know, on any thread.
+    enum Notice: Sendable {
+        /// The reader waits, and can go on.
+        case canRead
+        /// The body has failed, but the reader has all of it, so that it doesn't read any more.
+        case failedLate
+        /// The sequence has ended as it should, and the reader has all of it.
+        case ended
+    }
+
+    typealias Notify = @Sendable (Notice) -> Void
+
     private let stream: BodyStream
     private let ring: Locked<BodyRing>
-    /// Notifies the reader of new data. Used on the reader's thread only; nil once the core no longer needs the body.
-    private var wake: Wake?
+    private let notify: Notify
+    /// Used on the reader's thread only.
     private var producer: Task<Void, Never>?
 
-    typealias Wake = @Sendable () -> Void
-
-    init(_ stream: BodyStream, wake: @escaping Wake) {
+    /// - Parameter notify: Kept by the task of the sequence, which may never end.
+    init(_ stream: BodyStream, notify: @escaping Notify) {
         self.stream = stream
-        self.wake = wake
+        self.notify = notify
         ring = Locked(BodyRing(length: stream.length))
     }
 
     /// Makes the source of a request body, or of a form part.
     convenience init(_ stream: BodyStream, for task: CoreTask) {
-        self.init(stream, wake: { task.wake() })
+        self.init(stream) { [weak task] notice in
+            switch notice {
+            case .canRead: task?.wake()
+            case .failedLate: task?.bodyFailed()
+            case .ended: break
+            }
+        }
     }
 
     override var length: Int64? { stream.length }
     override var isReplayable: Bool { stream.isReplayable }
     override var failure: (any Error)? { ring.withLock { $0.failure } }
+    override var lateFailure: (any Error)? { ring.withLock { $0.lateFailure } }
+
+    /// Whether the sequence has ended, or was never begun. Call on the reader's thread.
+    var hasEnded: Bool { producer == nil || ring.withLock { $0.isOver } }
 
     override func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         if producer == nil { startProducer() }
-        let (result, waiter) = ring.withLock { ring in
-            (ring.read(into: buffer), ring.takeWaiterIfThereIsRoom())
-        }
+        let (result, waiter) = ring.withLock { $0.read(into: buffer) }
         waiter?.resume(returning: true)
         return switch result {
         case .bytes(let count): count
@@ -48,17 +69,16 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
 
     override func close() {
         stopProducer { $0.close() }
-        wake = nil
     }
 
     private func startProducer() {
         let run = ring.withLock { $0.run }
-        producer = Task { [self, wake] in
+        producer = Task { [self] in
             do {
-                try await stream.produce { [self] chunk in await offer(chunk, run, wake) }
-                finish(run, nil, wake)
+                try await stream.produce { [self] chunk in await offer(chunk, run) }
+                finish(run, nil)
             } catch {
-                finish(run, error, wake)
+                finish(run, error)
             }
         }
     }
@@ -72,22 +92,28 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
     }
 
     /// Appends a chunk and returns when there is space for the next one; false if no more data is needed.
-    private func offer(_ chunk: Data, _ run: Int, _ wake: Wake?) async -> Bool {
-        let offered = ring.withLock { $0.append(chunk, run: run) }
-        if offered.wakesReader { wake?() }
-        guard offered.isWanted else { return false }
-        return await withCheckedContinuation { continuation in
-            let isWanted = ring.withLock { $0.wait(continuation, run: run) }
-            if let isWanted { continuation.resume(returning: isWanted) }
+    private func offer(_ chunk: Data, _ run: Int) async -> Bool {
+        let (next, notice) = ring.withLock { $0.append(chunk, run: run) }
+        if let notice { notify(notice) }
+        switch next {
+        case .produce: return true
+        case .stop: return false
+        case .wait:
+            return await withCheckedContinuation { continuation in
+                let isWanted = ring.withLock { $0.wait(continuation, run: run) }
+                if let isWanted { continuation.resume(returning: isWanted) }
+            }
         }
     }
 
-    private func finish(_ run: Int, _ error: (any Error)?, _ wake: Wake?) {
-        if ring.withLock({ $0.finish(error, run: run) }) { wake?() }
+    private func finish(_ run: Int, _ error: (any Error)?) {
+        let notice = ring.withLock { $0.finish(error, run: run) }
+        if let notice { notify(notice) }
     }
 }
 
-/// A bounded buffer between a producer and a reader. A value without side effects; its owner resumes the waiting side.
+/// A bounded buffer between a producer and a reader. A value without side effects; its owner resumes the waiting side,
+/// and passes notices on.
 struct BodyRing {
     enum Reading: Equatable {
         case bytes(Int)
@@ -96,114 +122,202 @@ struct BodyRing {
         case failed
     }
 
+    /// What the producer does next.
+    enum Production {
+        case produce
+        case wait
+        case stop
+    }
+
     typealias Waiter = CheckedContinuation<Bool, Never>
 
-    /// The limits at which the producer is suspended. The buffer can exceed either by one chunk.
-    static let maximumChunks = 4
+    private enum Phase {
+        /// The sequence goes on, and neither side waits.
+        case flowing
+        /// The buffer is empty, and the reader waits for a notice.
+        case readerWaits
+        /// The buffer is full, and the producer waits for space.
+        case producerWaits(Waiter)
+        /// The sequence has ended. What is in the buffer can still be read.
+        case ended
+        /// The sequence threw an error, or had the wrong length. The reader finds out at its next call.
+        case failed(any Error)
+        /// The same, when the reader had all of a body of known length, and had no reason for another call.
+        case failedLate(any Error)
+        /// Nothing is read any more.
+        case closed
+    }
+
+    /// The size at which the producer is suspended. The buffer can exceed it by one chunk.
     static let mostBytes = 256 * 1024
+    /// The size up to which small chunks are merged.
+    private static let mergedSize = 16 * 1024
 
     private let length: Int64?
+    private var phase = Phase.flowing
     private var chunks: [Data] = []
-    /// The last chunk of a body with a known length. Held back until the producer has ended, because only then it is
-    /// certain that the producer didn't supply too many bytes.
-    private var last: Data?
+    /// The number of bytes of the first chunk that have been read.
+    private var offset = 0
     private var buffered = 0
+    /// The number of bytes that the producer has made.
     private var appended: Int64 = 0
-    private var isFinished = false
-    private var isReaderWaiting = false
-    private var waiter: Waiter?
-
     /// Incremented when the body restarts, to distinguish an earlier producer from the current one.
     private(set) var run = 0
-    private(set) var failure: (any Error)?
 
     init(length: Int64?) {
         self.length = length
     }
 
-    /// - Returns: Whether more data is needed, and whether the reader must be resumed.
-    mutating func append(_ chunk: Data, run: Int) -> (isWanted: Bool, wakesReader: Bool) {
-        guard run == self.run, !isFinished else { return (false, false) }
-        guard !chunk.isEmpty else { return (true, false) }
+    /// The error of the sequence. Kept when the ring is closed, because it is the cause of the request's failure.
+    var failure: (any Error)? {
+        switch phase {
+        case .failed(let error), .failedLate(let error): error
+        case .flowing, .readerWaits, .producerWaits, .ended, .closed: nil
+        }
+    }
+
+    /// The error that the reader didn't get.
+    var lateFailure: (any Error)? { if case .failedLate(let error) = phase { error } else { nil } }
+
+    /// Whether the sequence has ended, or nothing of it is needed any more.
+    var isOver: Bool {
+        switch phase {
+        case .ended, .failed, .failedLate, .closed: true
+        case .flowing, .readerWaits, .producerWaits: false
+        }
+    }
+
+    // MARK: The producer
+
+    mutating func append(_ chunk: Data, run: Int) -> (Production, CoreStreamSource.Notice?) {
+        guard run == self.run, !isOver else { return (.stop, nil) }
+        guard !chunk.isEmpty else { return (.produce, nil) }
+        if let length, Int64(chunk.count) > length - appended {
+            return (.stop, fail(CoreBodyError(message: "the request body is longer than its \(length) bytes")))
+        }
         appended += Int64(chunk.count)
-        if let length, appended > length {
-            failure = CoreBodyError(message: "the request body is longer than its \(length) bytes")
-            isFinished = true
-            return (false, takeReader())
-        }
-        if appended == length {
-            last = chunk
-            return (true, false)
-        }
         push(chunk)
-        return (true, takeReader())
-    }
-
-    /// Ends the body. Returns true if the reader must be resumed.
-    mutating func finish(_ error: (any Error)?, run: Int) -> Bool {
-        guard run == self.run, !isFinished else { return false }
-        isFinished = true
-        failure = error
-        if let last, error == nil { push(last) }
-        last = nil
-        return takeReader()
-    }
-
-    mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
-        guard failure == nil else { return .failed }
-        guard let first = chunks.first else {
-            isReaderWaiting = !isFinished
-            return isFinished ? .end : .notYet
-        }
-        let count = first.copyBytes(to: buffer)
-        buffered -= count
-        if count == first.count { chunks.removeFirst() } else { chunks[0] = first.dropFirst(count) }
-        return .bytes(count)
+        return (isFull ? .wait : .produce, takeReader())
     }
 
     /// Suspends the producer; or returns immediately whether it may continue.
     mutating func wait(_ waiter: Waiter, run: Int) -> Bool? {
-        guard run == self.run, !isFinished else { return false }
+        guard run == self.run, !isOver else { return false }
         guard isFull else { return true }
-        self.waiter = waiter
+        phase = .producerWaits(waiter)
         return nil
     }
 
-    mutating func takeWaiterIfThereIsRoom() -> Waiter? {
-        guard !isFull else { return nil }
-        defer { waiter = nil }
+    /// Ends the body.
+    mutating func finish(_ error: (any Error)?, run: Int) -> CoreStreamSource.Notice? {
+        guard run == self.run, !isOver else { return nil }
+        if let error { return fail(error) }
+        let notice = isComplete ? .ended : takeReader()
+        phase = .ended
+        return notice
+    }
+
+    private mutating func fail(_ error: any Error) -> CoreStreamSource.Notice? {
+        if isComplete {
+            phase = .failedLate(error)
+            return .failedLate
+        }
+        let notice = takeReader()
+        phase = .failed(error)
+        dropBytes()
+        return notice
+    }
+
+    /// Ends the wait of the reader.
+    private mutating func takeReader() -> CoreStreamSource.Notice? {
+        guard case .readerWaits = phase else { return nil }
+        phase = .flowing
+        return .canRead
+    }
+
+    private mutating func push(_ chunk: Data) {
+        buffered += chunk.count
+        if let last = chunks.indices.last, chunks[last].count + chunk.count <= Self.mergedSize {
+            chunks[last].append(chunk)
+        } else {
+            chunks.append(chunk)
+        }
+    }
+
+    // MARK: The reader
+
+    /// Fills the buffer with what there is.
+    ///
+    /// - Returns: What was read, and the producer if there is space for it again: it must be resumed with true.
+    mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> (Reading, Waiter?) {
+        switch phase {
+        case .failed, .failedLate, .closed:
+            return (.failed, nil)
+        case .flowing, .readerWaits, .producerWaits, .ended:
+            break
+        }
+        let count = takeBytes(buffer)
+        if count > 0 { return (.bytes(count), takeProducer()) }
+        // The sequence needn't have ended: it may wait for the response. What it still does is reported by a notice.
+        if isComplete { return (.end, nil) }
+        if case .ended = phase { return (.end, nil) }
+        phase = .readerWaits
+        return (.notYet, nil)
+    }
+
+    private mutating func takeBytes(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        var count = 0
+        while count < buffer.count, let first = chunks.first {
+            let rest = first.dropFirst(offset)
+            let copied = rest.copyBytes(to: UnsafeMutableRawBufferPointer(rebasing: buffer[count...]))
+            count += copied
+            if copied == rest.count {
+                chunks.removeFirst()
+                offset = 0
+            } else {
+                offset += copied
+            }
+        }
+        buffered -= count
+        return count
+    }
+
+    private mutating func takeProducer() -> Waiter? {
+        guard case .producerWaits(let waiter) = phase, !isFull else { return nil }
+        phase = .flowing
         return waiter
     }
 
     /// Clears the buffer for another run. The returned producer must be resumed with false.
     mutating func restart() -> Waiter? {
-        failure = nil
-        return close()
-    }
-
-    /// Clears the buffer for good. The returned producer must be resumed with false. An error is kept, because it is
-    /// the cause of the request's failure.
-    mutating func close() -> Waiter? {
-        defer { waiter = nil }
-        run += 1
-        chunks = []
-        last = nil
-        buffered = 0
-        appended = 0
-        isFinished = false
-        isReaderWaiting = false
+        let waiter = reset()
+        phase = .flowing
         return waiter
     }
 
-    private var isFull: Bool { chunks.count >= Self.maximumChunks || buffered >= Self.mostBytes }
-
-    private mutating func push(_ chunk: Data) {
-        chunks.append(chunk)
-        buffered += chunk.count
+    /// Clears the buffer for good. The returned producer must be resumed with false.
+    mutating func close() -> Waiter? {
+        let waiter = reset()
+        if failure == nil { phase = .closed }
+        return waiter
     }
 
-    private mutating func takeReader() -> Bool {
-        defer { isReaderWaiting = false }
-        return isReaderWaiting
+    private mutating func reset() -> Waiter? {
+        run += 1
+        appended = 0
+        dropBytes()
+        if case .producerWaits(let waiter) = phase { return waiter }
+        return nil
     }
+
+    private mutating func dropBytes() {
+        chunks = []
+        offset = 0
+        buffered = 0
+    }
+
+    /// Whether the reader has all bytes of a body of known length.
+    private var isComplete: Bool { appended == length && buffered == 0 }
+
+    private var isFull: Bool { buffered >= Self.mostBytes }
 }

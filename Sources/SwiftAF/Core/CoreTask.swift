@@ -65,15 +65,8 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
 
     private func start() -> SessionError? {
         state.withLock { state in
-            guard case .new(let isSuspended) = state else {
-                // The source of a stream refers to this task.
-                body = nil
-                return cancelled
-            }
-            guard request.session.activity.begin() else {
-                body = nil
-                return request.closed
-            }
+            guard case .new(let isSuspended) = state else { return cancelled }
+            guard request.session.activity.begin() else { return request.closed }
             var events = events()
             var failure = afc_failure()
             var raw: OpaquePointer?
@@ -81,10 +74,7 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
                 events.context = Unmanaged.passRetained(self).toOpaque()
                 return afc_task_begin(&raw, request.session.raw, core, &events, &failure)
             }
-            guard status == .AFC_OK, let raw else {
-                body = nil
-                return SessionError(failure, url: request.http.url)
-            }
+            guard status == .AFC_OK, let raw else { return SessionError(failure, url: request.http.url) }
             state = .begun(raw)
             if isSuspended { afc_task_suspend(raw) }
             if request.session.cancelsStarted { afc_task_cancel(raw) }
@@ -111,6 +101,13 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
     final func wake() {
         state.withLock { state in
             if let raw = state.raw { afc_task_wake(raw) }
+        }
+    }
+
+    /// Ends the transfer because its request body has failed after the core had read the last byte.
+    final func bodyFailed() {
+        state.withLock { state in
+            if let raw = state.raw { afc_task_cancel(raw) }
         }
     }
 
@@ -171,6 +168,9 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
         handover.begin()
         var outcome = result.take(
             for: request.http.url, reportsTrust: request.http.reportsTrust, bodyFailure: body?.failure)
+        if let failure = outcome.failure, failure.code == .cancelled, let cause = body?.lateFailure {
+            outcome.failure = failure.causedByBody(cause)
+        }
         // Without a response the token remains valid, whether or not the partial file was read.
         if let token = request.resumeToken, outcome.response == nil, outcome.failure?.resumeToken == nil {
             outcome.failure?.resumeToken = token

@@ -128,7 +128,9 @@ public struct HTTPBody: Sendable {
     ///
     /// - Parameters:
     ///   - length: The exact number of bytes; nil if unknown, which uses chunked transfer coding over HTTP/1.1. A
-    ///     different number of bytes fails the transfer.
+    ///     different number of bytes fails the transfer with ``SessionError/Code/bodySource``. The last of these bytes are
+    ///     sent before the sequence ends, so that it may wait for the response; bytes that it makes after the response is
+    ///     complete aren't noticed.
     ///   - makeSequence: Called on any thread, once each time the body is sent. The next chunk is requested only when
     ///     there is room for it. An error thrown by the sequence ends the transfer and becomes
     ///     ``SessionError/underlying``.

@@ -146,6 +146,7 @@ final class CoreFormSource: CoreBodySource, @unchecked Sendable {
     }
 
     override var failure: (any Error)? { streams.lazy.compactMap(\.failure).first }
+    override var lateFailure: (any Error)? { streams.lazy.compactMap(\.lateFailure).first }
 
     override func makeBody() -> afc_body {
         var body = afc_body()

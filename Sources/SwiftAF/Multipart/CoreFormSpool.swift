@@ -61,7 +61,7 @@ final class CoreFormSpool: Sendable {
         form.throttle = nil
         var streams: [CoreStreamSource] = []
         let core = try CoreForm(form) { [wakeUp] stream in
-            let source = CoreStreamSource(stream, wake: { wakeUp.send() })
+            let source = CoreStreamSource(stream) { _ in wakeUp.send() }
             streams.append(source)
             return afc_reader(source)
         }
@@ -71,13 +71,17 @@ final class CoreFormSpool: Sendable {
             let (count, failure) = await step.run(on: queue, descriptor)
             switch count {
             case AFC_READ_END:
+                // Nothing but its end says that a stream of known length has no more than that.
+                while !streams.allSatisfy(\.hasEnded) {
+                    guard !Task.isCancelled else { throw SessionError(.cancelled) }
+                    await waitForNotice()
+                }
+                if let cause = streams.lazy.compactMap(\.failure).first {
+                    throw SessionError(.bodySource).causedByBody(cause)
+                }
                 return
             case AFC_READ_AGAIN:
-                await withTaskCancellationHandler {
-                    await wakeUp.wait()
-                } onCancel: {
-                    wakeUp.send()
-                }
+                await waitForNotice()
             case AFC_READ_FAILED:
                 let error = SessionError(failure)
                 let cause = streams.lazy.compactMap(\.failure).first
@@ -85,6 +89,14 @@ final class CoreFormSpool: Sendable {
             default:
                 break
             }
+        }
+    }
+
+    private func waitForNotice() async {
+        await withTaskCancellationHandler {
+            await wakeUp.wait()
+        } onCancel: {
+            wakeUp.send()
         }
     }
 

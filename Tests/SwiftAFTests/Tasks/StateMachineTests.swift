@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Testing
 
 @testable import SwiftAF
@@ -91,85 +92,163 @@ extension Phase {
 
 @Suite("The ring of a streamed body")
 struct BodyRingTests {
+    private struct Broken: Error {}
+
     private func read(_ ring: inout BodyRing, _ size: Int = 100) -> (BodyRing.Reading, String) {
         withUnsafeTemporaryAllocation(byteCount: size, alignment: 1) { buffer in
-            let result = ring.read(into: buffer)
+            let (result, waiter) = ring.read(into: buffer)
+            waiter?.resume(returning: true)
             guard case .bytes(let count) = result else { return (result, "") }
             return (result, String(decoding: buffer.prefix(count), as: UTF8.self))
         }
     }
 
-    @Test("Chunks come out in order, in pieces, and then the end")
+    private func append(_ text: String, _ ring: inout BodyRing) -> CoreStreamSource.Notice? {
+        let (next, notice) = ring.append(Data(text.utf8), run: ring.run)
+        #expect(next == .produce)
+        return notice
+    }
+
+    @Test("Chunks come out in order, together or in pieces, and then the end")
     func order() {
         var ring = BodyRing(length: nil)
         #expect(read(&ring).0 == .notYet)
-        #expect(ring.append(.init("abc".utf8), run: 0) == (true, true))
-        #expect(ring.append(.init(), run: 0) == (true, false))
-        #expect(ring.append(.init("de".utf8), run: 0) == (true, false))
+        #expect(append("abc", &ring) == .canRead)
+        #expect(append("", &ring) == nil)
+        #expect(append("de", &ring) == nil)
         #expect(read(&ring, 2).1 == "ab")
-        #expect(read(&ring, 2).1 == "c")
-        #expect(read(&ring).1 == "de")
+        #expect(append("f", &ring) == nil)
+        #expect(read(&ring).1 == "cdef")
         #expect(read(&ring).0 == .notYet)
-        #expect(ring.finish(nil, run: 0) == true)
+        #expect(ring.finish(nil, run: 0) == .canRead)
         #expect(read(&ring).0 == .end)
     }
 
-    @Test("The last chunk of an announced length waits for the producer's end")
-    func heldBack() {
-        var ring = BodyRing(length: 4)
-        _ = ring.append(.init("ab".utf8), run: 0)
-        _ = ring.append(.init("cd".utf8), run: 0)
-        #expect(read(&ring).1 == "ab")
+    @Test func smallChunksAreReadTogether() {
+        var ring = BodyRing(length: nil)
+        var text = ""
+        for number in 0..<1000 {
+            let chunk = String(number + 10_000_000)
+            text += chunk
+            #expect(append(chunk, &ring) == nil)
+        }
+        #expect(read(&ring, 64 * 1024).1 == text)
+    }
+
+    @Test(arguments: [1, 7, 1000, 16 * 1024, 100_000]) func aNumberOfBytesSuspendsTheProducer(size: Int) async {
+        var ring = BodyRing(length: nil)
+        var appended = 0
+        while ring.append(Data(count: size), run: 0).0 == .produce { appended += size }
+        #expect((BodyRing.mostBytes - size..<BodyRing.mostBytes).contains(appended))
+        let isWanted = await withCheckedContinuation { waiter in
+            #expect(ring.wait(waiter, run: 0) == nil)
+            var left = appended + size
+            while left > 0, case .bytes(let count) = read(&ring, 10_000).0 { left -= count }
+            #expect(left == 0)
+        }
+        #expect(isWanted)
         #expect(read(&ring).0 == .notYet)
-        #expect(ring.finish(nil, run: 0) == true)
-        #expect(read(&ring).1 == "cd")
+    }
+
+    @Test func aRestartAndACloseStopAWaitingProducer() async {
+        for isClose in [false, true] {
+            var ring = BodyRing(length: nil)
+            #expect(ring.append(Data(count: BodyRing.mostBytes), run: 0).0 == .wait)
+            let isWanted = await withCheckedContinuation { waiter in
+                #expect(ring.wait(waiter, run: 0) == nil)
+                (isClose ? ring.close() : ring.restart())?.resume(returning: false)
+            }
+            #expect(!isWanted)
+            #expect(ring.append(Data(count: 1), run: 0).0 == .stop)
+            #expect(read(&ring).0 == (isClose ? .failed : .notYet))
+        }
+    }
+
+    @Test("The last chunk of an announced length doesn't wait for the producer's end")
+    func lastChunk() {
+        var ring = BodyRing(length: 4)
+        #expect(append("ab", &ring) == nil)
+        #expect(append("cd", &ring) == nil)
+        #expect(read(&ring).1 == "abcd")
         #expect(read(&ring).0 == .end)
+        #expect(!ring.isOver)
+        #expect(ring.finish(nil, run: 0) == .ended)
+        #expect(ring.isOver)
     }
 
     @Test("One byte too many fails, whatever was read before")
     func tooLong() {
         var ring = BodyRing(length: 4)
-        _ = ring.append(.init("abcd".utf8), run: 0)
-        #expect(ring.append(.init("e".utf8), run: 0).isWanted == false)
+        #expect(append("abcd", &ring) == nil)
+        #expect(read(&ring, 2).1 == "ab")
+        #expect(ring.append(.init("e".utf8), run: 0) == (.stop, nil))
         #expect(read(&ring).0 == .failed)
         #expect(ring.failure is CoreBodyError)
+        #expect(ring.lateFailure == nil)
+    }
+
+    @Test func whatGoesWrongAfterTheLastByteIsNoticed() {
+        var ring = BodyRing(length: 4)
+        #expect(append("abcd", &ring) == nil)
+        #expect(read(&ring).1 == "abcd")
+        #expect(ring.append(.init("e".utf8), run: 0) == (.stop, .failedLate))
+        #expect(ring.lateFailure is CoreBodyError)
+        #expect(read(&ring).0 == .failed)
+        #expect(ring.restart() == nil)
+        #expect(append("abcd", &ring) == nil)
+        #expect(read(&ring).1 == "abcd")
+        #expect(ring.finish(Broken(), run: 1) == .failedLate)
+        #expect(ring.close() == nil)
+        #expect(ring.lateFailure is Broken)
+    }
+
+    @Test func aLengthOfZeroIsAtItsEnd() {
+        var ring = BodyRing(length: 0)
+        #expect(read(&ring).0 == .end)
+        #expect(ring.append(.init("a".utf8), run: 0) == (.stop, .failedLate))
     }
 
     @Test("An error of the producer fails the reader")
     func producerFailed() {
-        struct Broken: Error {}
         var ring = BodyRing(length: nil)
-        _ = ring.append(.init("a".utf8), run: 0)
-        #expect(ring.finish(Broken(), run: 0) == false)
+        #expect(append("a", &ring) == nil)
+        #expect(ring.finish(Broken(), run: 0) == nil)
         #expect(read(&ring).0 == .failed)
         #expect(ring.failure is Broken)
     }
 
+    @Test func anErrorWakesTheReader() {
+        var ring = BodyRing(length: nil)
+        #expect(read(&ring).0 == .notYet)
+        #expect(ring.finish(Broken(), run: 0) == .canRead)
+        #expect(read(&ring).0 == .failed)
+    }
+
     @Test("After a restart nothing of the run before counts")
     func restart() {
-        var ring = BodyRing(length: nil)
-        _ = ring.append(.init("old".utf8), run: 0)
-        _ = ring.restart()
+        var ring = BodyRing(length: 3)
+        #expect(append("old", &ring) == nil)
+        #expect(read(&ring, 1).1 == "o")
+        #expect(ring.restart() == nil)
         #expect(ring.run == 1)
-        #expect(ring.append(.init("old".utf8), run: 0) == (false, false))
-        #expect(ring.finish(nil, run: 0) == false)
+        #expect(ring.append(.init("old".utf8), run: 0) == (.stop, nil))
+        #expect(ring.finish(nil, run: 0) == nil)
         #expect(read(&ring).0 == .notYet)
-        _ = ring.append(.init("new".utf8), run: 1)
+        #expect(append("new", &ring) == .canRead)
         #expect(read(&ring).1 == "new")
     }
 
     @Test("An error belongs to its run, and stays after the end")
     func errorOfARun() {
-        struct Broken: Error {}
         var ring = BodyRing(length: nil)
-        #expect(ring.finish(Broken(), run: 0) == false)
+        #expect(ring.finish(Broken(), run: 0) == nil)
         #expect(read(&ring).0 == .failed)
-        _ = ring.restart()
+        #expect(ring.restart() == nil)
         #expect(ring.failure == nil)
-        _ = ring.append(.init("again".utf8), run: 1)
+        #expect(append("again", &ring) == nil)
         #expect(read(&ring).1 == "again")
-        #expect(ring.finish(Broken(), run: 1) == false)
-        _ = ring.close()
+        #expect(ring.finish(Broken(), run: 1) == nil)
+        #expect(ring.close() == nil)
         #expect(ring.failure is Broken)
     }
 }

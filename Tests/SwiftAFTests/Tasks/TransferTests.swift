@@ -69,7 +69,98 @@ struct TransferTests {
         #expect(thrown?.underlying is Broken)
         #expect(await error(.stream(length: 11) { Self.chunks(1, of: 10) })?.code == .bodySource)
         #expect(await error(.stream(length: 9) { Self.chunks(1, of: 10) })?.code == .bodySource)
-        #expect(await error(.stream(length: 10) { Self.chunks(2, of: 10) })?.code == .bodySource)
+    }
+
+    @Test func noticesWhatGoesWrongAfterTheLastByteUntilTheResponseIsComplete() async throws {
+        for failure in [nil, Broken()] as [Broken?] {
+            let gate = failure == nil ? "surplus" : "error"
+            server.route("/\(gate)", [.stall(at: gate), .text("late")])
+            let (chunks, end) = AsyncThrowingStream.makeStream(of: Data.self)
+            end.yield(Data("abcd".utf8))
+            let call = Task { [manager] in
+                try await manager.response(for: HTTPRequest(.post, gate, body: .stream(once: chunks, length: 4)))
+            }
+            #expect(await server.wait(for: .stalled(at: gate)))
+            if let failure { end.finish(throwing: failure) } else { end.yield(Data("e".utf8)) }
+            let error = await #expect(throws: SessionError.self) { try await call.value }
+            #expect(error?.code == .bodySource)
+            if failure == nil {
+                #expect(error?.message == "the request body is longer than its 4 bytes")
+            } else {
+                #expect(error?.underlying is Broken)
+            }
+            server.open(gate)
+        }
+    }
+
+    @Test func bodiesInCrumbsArriveWholeAndCanBeCancelledAtAnyTime() async throws {
+        server.route("/x", .text("x"))
+        let crumbs = 300
+        let sent = Data(
+            (0..<crumbs).flatMap { index in (0..<(index % 9)).map { UInt8(truncatingIfNeeded: index + $0) } })
+        let sequence: @Sendable () -> AsyncStream<Data> = {
+            AsyncStream { continuation in
+                for index in 0..<crumbs {
+                    continuation.yield(Data((0..<(index % 9)).map { UInt8(truncatingIfNeeded: index + $0) }))
+                }
+                continuation.finish()
+            }
+        }
+        await withTaskGroup { group in
+            for number in 0..<200 {
+                let body = HTTPBody.stream(length: number % 2 == 0 ? Int64(sent.count) : nil, sequence)
+                group.addTask { [manager] in
+                    let call = Task { try await manager.response(for: HTTPRequest(.post, "x", body: body)).status }
+                    if number % 4 == 3 {
+                        for _ in 0..<(number % 40) { await Task.yield() }
+                        call.cancel()
+                    }
+                    switch await call.result {
+                    case .success(let status): #expect(status == 200)
+                    case .failure(let error): #expect((error as? SessionError)?.code == .cancelled)
+                    }
+                }
+            }
+        }
+        let whole = server.requests.filter { $0.isBodyComplete }
+        #expect(whole.count >= 150)
+        #expect(whole.allSatisfy { $0.body == sent })
+    }
+
+    @Test func sendsTheLastChunkBeforeTheSequenceEnds() async throws {
+        let (chunks, end) = AsyncStream.makeStream(of: Data.self)
+        end.yield(Data("ab".utf8))
+        end.yield(Data("cd".utf8))
+        var request = HTTPRequest(.post, "x", body: .stream(once: chunks, length: 4))
+        request.timeouts.total = .seconds(10)
+        _ = try await manager.response(for: request)
+        end.finish()
+        #expect(server.requests[0].body == Data("abcd".utf8))
+    }
+
+    @Test func aSequenceThatIgnoresCancellationKeepsNothingElse() async throws {
+        server.route("/slow", [.stall(at: "slow"), .text("late")])
+        let end = OneValueChannel<Void>()
+        let began = Recorder<Void>()
+        weak var session: CoreSession?
+        do {
+            let manager = HTTPSessionManager(baseURL: server.urlString("/"))
+            session = try manager.snapshot.session.get()
+            let stubborn = AsyncStream<Data> {
+                began.record(())
+                await end.wait()
+                return nil
+            }
+            let call = Task {
+                try await manager.response(for: HTTPRequest(.post, "slow", body: .stream(once: stubborn)))
+            }
+            await began.wait()
+            call.cancel()
+            await #expect(throws: SessionError.self) { try await call.value }
+        }
+        await eventually(within: .seconds(10)) { session == nil }
+        end.send(())
+        server.open("slow")
     }
 
     @Test("A server that does not read keeps the sequence waiting, and its end stops it")
