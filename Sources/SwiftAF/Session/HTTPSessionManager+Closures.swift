@@ -165,7 +165,9 @@ extension HTTPSessionManager {
         do throws(SessionError) {
             request = try serialize(draft, parameters, snapshot)
         } catch {
-            snapshot.settings.completionExecutor.post { failure?(nil, error) }
+            let target = CompletionTarget(snapshot.settings)
+            target.enter()
+            target.run { failure?(nil, error) }
             return nil
         }
         let task = makeTask(request, serializer, progress, snapshot) { task, _, value, error in

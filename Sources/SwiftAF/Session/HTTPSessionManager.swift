@@ -260,7 +260,7 @@ public final class HTTPSessionManager: Sendable {
     }
 
     /// A group that is entered when a task is made and left when its completion has run, to wait for all earlier tasks.
-    /// Read when a task is made.
+    /// It also waits for the `failure` closure of a request that couldn't be built. Read when a task is made.
     public var completionGroup: DispatchGroup? {
         get { settings.completionGroup }
         set { set { $0.completionGroup = newValue } }

@@ -229,6 +229,24 @@ struct ClosureTests {
         #expect(await finished.wait() == [1])
     }
 
+    @Test func theGroupWaitsForTheFailureOfARequestThatCannotBeBuilt() async throws {
+        let queue = DispatchQueue(label: "closures")
+        let group = DispatchGroup()
+        manager.completionQueue = queue
+        manager.completionGroup = group
+        manager.requestSerializer = JSONRequestSerializer()
+        let order = Recorder<String>()
+        // The closure can't run before the group is notified, unless the group waits for it.
+        queue.suspend()
+        let task = manager.post(
+            "a", parameters: ["x": Set([1])], success: succeed, failure: { _, _ in order.record("failure") })
+        #expect(task == nil)
+        #expect(group.wait(timeout: .now()) == .timedOut)
+        group.notify(queue: queue) { order.record("group") }
+        queue.resume()
+        #expect(await order.wait(for: 2) == ["failure", "group"])
+    }
+
     @Test("Progress is monotone and ends with the final numbers, before success")
     func progress() async throws {
         let size = 3_000_000
