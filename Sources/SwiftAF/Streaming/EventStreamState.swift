@@ -13,13 +13,6 @@ struct EventStreamState {
         case fail(SessionError)
     }
 
-    enum Next: Sendable {
-        case reconnect(after: Duration)
-        /// The stream is complete, and the request isn't repeated.
-        case end
-        case fail(SessionError)
-    }
-
     let options: ServerSentEvents.Options
     private let method: HTTPMethod
     private let isReplayable: Bool
@@ -63,7 +56,9 @@ struct EventStreamState {
     ///   - retry: The reconnection time of the events, if any.
     ///   - asked: The delay that the failed response asked for by Retry-After, if any.
     ///   - random: The jitter for the additional delay after failures: at least 0, less than 1.
-    mutating func ended(_ error: SessionError?, retry: Duration?, asked: Duration? = nil, random: Double) -> Next {
+    mutating func ended(_ error: SessionError?, retry: Duration?, asked: Duration? = nil, random: Double)
+        -> ReconnectionDecision
+    {
         if let error, !isTransient(error) { return .fail(error) }
         guard repeatsRequest(after: error) else { return error.map { .fail($0) } ?? .end }
         guard isReplayable else { return .fail(Self.bodyNotReplayable(after: error)) }

@@ -116,7 +116,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 
     let manager: HTTPSessionManager
     let options: Options
-    private let onConnectionChange: ConnectionChangeHandler?
+    let onConnectionChange: ConnectionChangeHandler?
     private let makeRequest: @Sendable () throws(SessionError) -> HTTPRequest
     var pacing = ReconnectionPacing()
 
@@ -153,29 +153,10 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 extension ServerSentEvents {
     /// Iterates over the events and reconnects as needed.
     public struct Iterator: AsyncIteratorProtocol {
-        private enum Phase {
-            case connecting
-            /// The last connection has ended, or couldn't be made. The next one is made after the delay.
-            case waiting(Duration, after: SessionError?)
-            case reading(StreamedResponse.Iterator)
-            case ended
-        }
-
-        private let source: ServerSentEvents
-        private var phase = Phase.connecting
-        private var state: EventStreamState
-        private var parser: EventStreamParser
-        /// Of the last request that was made; nil before the first one.
-        private var url: String?
-        /// The manager's when the connection was made.
-        private var decoder: (any DataDecoder)?
-
-        private static let lastEventID = "Last-Event-ID"
+        private var loop: ReconnectionLoop<EventStreamConnector>
 
         init(_ source: ServerSentEvents) {
-            self.source = source
-            state = EventStreamState(options: source.options)
-            parser = EventStreamParser(limits: source.options.limits)
+            loop = ReconnectionLoop(EventStreamConnector(source))
         }
 
         /// Returns the next event; nil after the last one.
@@ -187,109 +168,106 @@ extension ServerSentEvents {
         public mutating func next(
             isolation: isolated (any Actor)?
         ) async throws(SessionError) -> ServerSentEvent? {
-            do throws(SessionError) {
-                while true {
-                    if case .ended = phase { return nil }
-                    // Before the events that have been received.
-                    if Task.isCancelled { throw SessionError(.cancelled) }
-                    if var event = try parser.next() {
-                        event.decoder = decoder
-                        return event
-                    }
-                    switch phase {
-                    case .connecting: try await connect(isolation: isolation)
-                    case .waiting(let delay, let error): try await wait(delay, after: error, isolation: isolation)
-                    case .reading(let body): try await read(body, isolation: isolation)
-                    case .ended: return nil
-                    }
-                }
-            } catch {
-                phase = .ended
-                var error = error
-                error.url = error.url ?? url
-                throw error
+            try await loop.next(isolation: isolation)
+        }
+    }
+}
+
+/// Makes the connections of ``ServerSentEvents``, and reads their events.
+private struct EventStreamConnector: ReconnectionConnector {
+    private let source: ServerSentEvents
+    private var state: EventStreamState
+    private var parser: EventStreamParser
+    /// Of the last request that was made; nil before the first one.
+    private(set) var url: String?
+    /// The manager's when the connection was made.
+    private var decoder: (any DataDecoder)?
+
+    private static let lastEventID = "Last-Event-ID"
+
+    init(_ source: ServerSentEvents) {
+        self.source = source
+        state = EventStreamState(options: source.options)
+        parser = EventStreamParser(limits: source.options.limits)
+    }
+
+    var manager: HTTPSessionManager { source.manager }
+    var pacing: ReconnectionPacing { source.pacing }
+    var onConnectionChange: ConnectionChangeHandler? { source.onConnectionChange }
+
+    /// Nil also for an id with control characters, which the standard allows but no header field can have.
+    private var sentEventID: String? {
+        let id = parser.lastEventID
+        return id.isEmpty || id.utf8.contains(where: ASCII.isForbiddenInField) ? nil : id
+    }
+
+    /// Takes from the first request whether it may be repeated, and the last id.
+    private mutating func begin(with request: HTTPRequest) {
+        state = EventStreamState(
+            options: source.options, method: request.method, isReplayable: request.body.isReplayable)
+        let id = request.headers.first(named: Self.lastEventID)
+        parser = EventStreamParser(lastEventID: id ?? "", limits: source.options.limits)
+    }
+
+    mutating func connect(
+        isolation: isolated (any Actor)?
+    ) async throws(SessionError) -> ConnectionAttempt<StreamedResponse.Iterator> {
+        var request = try source.request()
+        if url == nil { begin(with: request) }
+        url = request.url
+        request.headers[Self.lastEventID] = sentEventID
+        decoder = source.manager.decoder
+        let response: StreamedResponse
+        do {
+            response = try await source.manager.stream(request)
+        } catch {
+            return .over(connectionEnded(error), after: error)
+        }
+        switch state.decide(response.head) {
+        case .read:
+            return .connected(response.bytes.makeAsyncIterator(), response.head)
+        case .end:
+            return .over(.end, after: nil)
+        case .lost(let error):
+            let decision = connectionEnded(error)
+            if case .fail(let failure) = decision { try await Self.refuse(response, failure) }
+            return .over(decision, after: error)
+        case .fail(let error):
+            try await Self.refuse(response, error)
+            return .over(.fail(error), after: error)
+        }
+    }
+
+    /// Throws the error of a response that ends the sequence.
+    private static func refuse(_ response: StreamedResponse, _ error: SessionError) async throws(SessionError) {
+        // The body says why. That of a response with another type may never end.
+        if error.code == .status { try await response.validated(by: EventStreamState.validation) }
+        throw error
+    }
+
+    mutating func read(
+        _ body: StreamedResponse.Iterator, isolation: isolated (any Actor)?
+    ) async throws(SessionError) -> ConnectionReading<ServerSentEvent> {
+        if var event = try parser.next() {
+            event.decoder = decoder
+            return .element(event)
+        }
+        var body = body
+        do {
+            guard let chunk = try await body.next(isolation: isolation) else {
+                return .over(connectionEnded(nil), after: nil)
             }
+            parser.append(chunk)
+            return .more
+        } catch {
+            return .over(connectionEnded(error), after: error)
         }
+    }
 
-        /// Nil also for an id with control characters, which the standard allows but no header field can have.
-        private var sentEventID: String? {
-            let id = parser.lastEventID
-            return id.isEmpty || id.utf8.contains(where: ASCII.isForbiddenInField) ? nil : id
-        }
-
-        /// Takes from the first request whether it may be repeated, and the last id.
-        private mutating func begin(with request: HTTPRequest) {
-            state = EventStreamState(
-                options: source.options, method: request.method, isReplayable: request.body.isReplayable)
-            let id = request.headers.first(named: Self.lastEventID)
-            parser = EventStreamParser(lastEventID: id ?? "", limits: source.options.limits)
-        }
-
-        private mutating func wait(
-            _ delay: Duration, after error: SessionError?, isolation: isolated (any Actor)?
-        ) async throws(SessionError) {
-            await source.onConnectionChange?(.lost(error, reconnectsAfter: delay))
-            if delay > .zero { try await source.pacing.pause(delay, in: source.manager) }
-            phase = .connecting
-        }
-
-        private mutating func connect(isolation: isolated (any Actor)?) async throws(SessionError) {
-            var request = try source.request()
-            if url == nil { begin(with: request) }
-            url = request.url
-            request.headers[Self.lastEventID] = sentEventID
-            decoder = source.manager.decoder
-            let response: StreamedResponse
-            do {
-                response = try await source.manager.stream(request)
-            } catch {
-                return try connectionEnded(error)
-            }
-            switch state.decide(response.head) {
-            case .read:
-                phase = .reading(response.bytes.makeAsyncIterator())
-                await source.onConnectionChange?(.connected(response.head))
-            case .end: phase = .ended
-            case .lost(let error):
-                do throws(SessionError) {
-                    try connectionEnded(error)
-                } catch {
-                    try await Self.refuse(response, error)
-                }
-            case .fail(let error): try await Self.refuse(response, error)
-            }
-        }
-
-        /// Throws the error of a response that ends the sequence.
-        private static func refuse(
-            _ response: StreamedResponse, _ error: SessionError
-        ) async throws(SessionError) {
-            // The body says why. That of a response with another type may never end.
-            if error.code == .status { try await response.validated(by: EventStreamState.validation) }
-            throw error
-        }
-
-        private mutating func read(
-            _ body: StreamedResponse.Iterator, isolation: isolated (any Actor)?
-        ) async throws(SessionError) {
-            var body = body
-            do {
-                if let chunk = try await body.next(isolation: isolation) { return parser.append(chunk) }
-            } catch {
-                return try connectionEnded(error)
-            }
-            try connectionEnded(nil)
-        }
-
-        private mutating func connectionEnded(_ error: SessionError?) throws(SessionError) {
-            let asked = error?.response.flatMap { RetryAfter.delay(of: $0, now: Date()) }
-            let retry = parser.reconnectionTime
-            switch state.ended(error, retry: retry, asked: asked, random: source.pacing.random()) {
-            case .reconnect(let delay): phase = .waiting(delay, after: error)
-            case .end: phase = .ended
-            case .fail(let error): throw error
-            }
-            parser.restart()
-        }
+    private mutating func connectionEnded(_ error: SessionError?) -> ReconnectionDecision {
+        let asked = error?.response.flatMap { RetryAfter.delay(of: $0, now: Date()) }
+        let retry = parser.reconnectionTime
+        parser.restart()
+        return state.ended(error, retry: retry, asked: asked, random: source.pacing.random())
     }
 }

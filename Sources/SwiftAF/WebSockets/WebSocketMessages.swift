@@ -41,8 +41,8 @@ extension HTTPSessionManager {
 /// The iterator reconnects when the connection is lost, when the server closes with one of
 /// ``Options/reconnectingCodes``, and when a handshake fails for a transient reason: ``SessionError/Code/dns``,
 /// ``SessionError/Code/connect``, ``SessionError/Code/connectionLost``, ``SessionError/Code/truncated``,
-/// ``SessionError/Code/timeout``, ``SessionError/Code/tls``, or one of the status codes 408, 425, 429, 500, 502, 503
-/// and 504, whose `Retry-After` is obeyed. A random time is added to the delay, at most as long as the delay; the
+/// ``SessionError/Code/timeout``, ``SessionError/Code/tls``, or one of ``Options/retriedStatusCodes``, whose `Retry-After`
+/// is obeyed. A random time is added to the delay, at most as long as the delay; the
 /// maximum doubles with each consecutive failure. Messages that the server sends meanwhile are lost.
 ///
 /// The sequence ends when the server closes with 1000 or without a code. It fails with
@@ -53,7 +53,7 @@ extension HTTPSessionManager {
 ///   ``SessionError/Code/untrusted``;
 /// - ``SessionError/Code/protocol`` or ``SessionError/Code/tooLarge`` if a message breaks a rule or a limit.
 ///
-/// Cancelling the iterating task closes the socket and throws ``SessionError/Code/cancelled``. Releasing the iterator
+/// Every error has a URL. Cancelling the iterating task closes the socket and throws ``SessionError/Code/cancelled``. Releasing the iterator
 /// closes the socket.
 public struct WebSocketMessages: AsyncSequence, Sendable {
     public typealias Element = WebSocket.Message
@@ -72,8 +72,17 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
         /// server.
         public var reconnectingCodes: Set<WebSocket.CloseCode> = Set(
             [1001, 1011, 1012, 1013, 1014].map(WebSocket.CloseCode.init(rawValue:)))
-        /// The options of each socket. With ``WebSocket/Options/pingInterval``, a server that has vanished is noticed.
-        public var socket = WebSocket.Options()
+        /// The status codes of a refused handshake after which it connects again. Default: 408, 425, 429, 500, 502, 503
+        /// and 504.
+        public var retriedStatusCodes: Set<Int> = TransientFailures.statusCodes
+        /// The options of each socket. Unlike that of a single socket, ``WebSocket/Options/pingInterval`` is 30 s by
+        /// default: without pings, a server that has vanished would not be noticed while nothing is sent, and the sequence
+        /// would wait for ever. Keep it when you assign other options.
+        public var socket: WebSocket.Options = {
+            var options = WebSocket.Options()
+            options.pingInterval = .seconds(30)
+            return options
+        }()
 
         /// Makes the default options.
         public init() {}
@@ -97,27 +106,14 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
 extension WebSocketMessages {
     /// Iterates over the messages and reconnects as needed.
     public struct Iterator: AsyncIteratorProtocol {
-        private enum Phase {
-            case connecting
-            /// The last socket was lost, or couldn't be opened. The next one is opened after the delay.
-            case waiting(Duration, after: SessionError)
-            case open(WebSocket)
-            case ended
-        }
-
-        private let source: WebSocketMessages
-        private var reconnection: WebSocketReconnection
-        private var phase = Phase.connecting
+        private var loop: ReconnectionLoop<WebSocketConnector>
 
         init(_ source: WebSocketMessages) {
-            self.source = source
-            reconnection = WebSocketReconnection(options: source.options)
+            loop = ReconnectionLoop(WebSocketConnector(source))
         }
 
         /// The socket that is open, to send messages; nil while there is none.
-        public var socket: WebSocket? {
-            if case .open(let socket) = phase { socket } else { nil }
-        }
+        public var socket: WebSocket? { loop.connection }
 
         /// Returns the next message; nil after the last one.
         public mutating func next() async throws(SessionError) -> WebSocket.Message? {
@@ -126,81 +122,61 @@ extension WebSocketMessages {
 
         /// Returns the next message; nil after the last one.
         public mutating func next(isolation: isolated (any Actor)?) async throws(SessionError) -> WebSocket.Message? {
-            while true {
-                switch phase {
-                case .connecting:
-                    try await connect(isolation: isolation)
-                case .waiting(let delay, let error):
-                    try await wait(delay, after: error, isolation: isolation)
-                case .open(let socket):
-                    if let message = try await read(socket, isolation: isolation) { return message }
-                case .ended:
-                    return nil
-                }
-            }
+            try await loop.next(isolation: isolation)
         }
+    }
+}
 
-        private mutating func wait(
-            _ delay: Duration, after error: SessionError, isolation: isolated (any Actor)?
-        ) async throws(SessionError) {
-            await source.onConnectionChange?(.lost(error, reconnectsAfter: delay))
-            do throws(SessionError) {
-                if delay > .zero { try await source.pacing.pause(delay, in: source.manager) }
-                phase = .connecting
-            } catch {
-                phase = .ended
-                throw error
-            }
-        }
+/// Opens the sockets of ``WebSocketMessages``, and reads their messages.
+private struct WebSocketConnector: ReconnectionConnector {
+    private let source: WebSocketMessages
+    private var reconnection: WebSocketReconnection
+    /// Of the last socket that was opened; before, the one that was given.
+    private(set) var url: String?
 
-        private mutating func connect(isolation: isolated (any Actor)?) async throws(SessionError) {
-            do throws(SessionError) {
-                let socket = try await source.manager.webSocket(
-                    source.url, protocols: source.protocols, parameters: source.parameters, headers: source.headers,
-                    options: source.options.socket)
-                try await source.greet(socket)
-                reconnection.opened()
-                phase = .open(socket)
-                await source.onConnectionChange?(.connected(socket.response))
-            } catch {
-                let random = source.pacing.random()
-                try follow(reconnection.failedToOpen(error, now: .now, random: random), after: error)
-            }
-        }
+    init(_ source: WebSocketMessages) {
+        self.source = source
+        reconnection = WebSocketReconnection(options: source.options)
+        url = source.url
+    }
 
-        /// - Returns: Nil if the socket has ended.
-        private mutating func read(
-            _ socket: WebSocket, isolation: isolated (any Actor)?
-        ) async throws(SessionError) -> WebSocket.Message? {
-            do throws(SessionError) {
-                if let message = try await socket.core.next(isolation: isolation) { return message }
-            } catch {
-                try follow(reconnection.lost(error, random: source.pacing.random()), after: error)
-                return nil
-            }
-            let code = socket.closeCode ?? .abnormal
-            try follow(
-                reconnection.closed(code, reason: socket.closeReason, random: source.pacing.random()),
-                after: WebSocketReconnection.error(code, socket.closeReason))
-            return nil
-        }
+    var manager: HTTPSessionManager { source.manager }
+    var pacing: ReconnectionPacing { source.pacing }
+    var onConnectionChange: ConnectionChangeHandler? { source.onConnectionChange }
 
-        private mutating func follow(
-            _ next: WebSocketReconnection.Next, after end: SessionError
-        ) throws(SessionError) {
-            switch next {
-            case .reconnect(let delay): phase = .waiting(delay, after: end)
-            case .end: phase = .ended
-            case .fail(let error):
-                phase = .ended
-                throw error
-            }
+    mutating func connect(
+        isolation: isolated (any Actor)?
+    ) async throws(SessionError) -> ConnectionAttempt<WebSocket> {
+        do throws(SessionError) {
+            let socket = try await source.manager.webSocket(
+                source.url, protocols: source.protocols, parameters: source.parameters, headers: source.headers,
+                options: source.options.socket)
+            url = socket.response.url
+            try await greet(socket)
+            reconnection.opened()
+            return .connected(socket, socket.response)
+        } catch {
+            return .over(reconnection.failedToOpen(error, now: .now, random: pacing.random()), after: error)
         }
+    }
+
+    mutating func read(
+        _ socket: WebSocket, isolation: isolated (any Actor)?
+    ) async throws(SessionError) -> ConnectionReading<WebSocket.Message> {
+        do throws(SessionError) {
+            if let message = try await socket.core.next(isolation: isolation) { return .element(message) }
+        } catch {
+            return .over(reconnection.lost(error, random: pacing.random()), after: error)
+        }
+        let code = socket.closeCode ?? .abnormal
+        return .over(
+            reconnection.closed(code, reason: socket.closeReason, random: pacing.random()),
+            after: WebSocketReconnection.error(code, socket.closeReason))
     }
 
     private func greet(_ socket: WebSocket) async throws(SessionError) {
         do {
-            try await onOpen(socket)
+            try await source.onOpen(socket)
         } catch SessionError.Code.closed {
             // Reading returns how it ended.
         } catch {

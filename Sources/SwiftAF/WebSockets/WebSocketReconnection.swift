@@ -2,12 +2,6 @@ import FoundationEssentials
 
 /// Decides what follows when a socket of ``WebSocketMessages`` ends or can't be opened. A value without side effects.
 struct WebSocketReconnection: Sendable {
-    enum Next: Sendable {
-        case reconnect(after: Duration)
-        case end
-        case fail(SessionError)
-    }
-
     let options: WebSocketMessages.Options
     /// Consecutive handshakes that failed.
     private var failures = 0
@@ -22,15 +16,15 @@ struct WebSocketReconnection: Sendable {
     }
 
     /// The server sent a close frame.
-    mutating func closed(_ code: WebSocket.CloseCode, reason: String, random: Double) -> Next {
+    mutating func closed(_ code: WebSocket.CloseCode, reason: String, random: Double) -> ReconnectionDecision {
         if code == .normal || code == .noCode { return .end }
         guard options.reconnectingCodes.contains(code) else { return .fail(Self.error(code, reason)) }
         return .reconnect(after: delay(asked: nil, random: random))
     }
 
     /// A handshake failed.
-    mutating func failedToOpen(_ error: SessionError, now: Date, random: Double) -> Next {
-        guard Self.isTransient(error) else { return .fail(error) }
+    mutating func failedToOpen(_ error: SessionError, now: Date, random: Double) -> ReconnectionDecision {
+        guard isTransient(error) else { return .fail(error) }
         failures += 1
         if let most = options.maximumRetries, failures > most { return .fail(error) }
         let asked = error.response.flatMap { RetryAfter.delay(of: $0, now: now) }
@@ -38,8 +32,8 @@ struct WebSocketReconnection: Sendable {
     }
 
     /// An open socket ended without a close frame.
-    mutating func lost(_ error: SessionError, random: Double) -> Next {
-        Self.isTransient(error) ? .reconnect(after: delay(asked: nil, random: random)) : .fail(error)
+    mutating func lost(_ error: SessionError, random: Double) -> ReconnectionDecision {
+        isTransient(error) ? .reconnect(after: delay(asked: nil, random: random)) : .fail(error)
     }
 
     private func delay(asked: Duration?, random: Double) -> Duration {
@@ -48,8 +42,8 @@ struct WebSocketReconnection: Sendable {
             .after(max(options.reconnectionTime, asked ?? .zero), failures: failures + 1, random: random)
     }
 
-    private static func isTransient(_ error: SessionError) -> Bool {
-        error.isTransient(TransientFailures.ofWebSockets, statusCodes: TransientFailures.statusCodes)
+    private func isTransient(_ error: SessionError) -> Bool {
+        error.isTransient(TransientFailures.ofWebSockets, statusCodes: options.retriedStatusCodes)
     }
 
     /// The error of a socket that the server has closed.

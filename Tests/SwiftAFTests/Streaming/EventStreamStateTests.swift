@@ -137,7 +137,7 @@ struct EventStreamStateTests {
         #expect(found == expected)
     }
 
-    private static func delay(_ next: EventStreamState.Next) -> Duration? {
+    private static func delay(_ next: ReconnectionDecision) -> Duration? {
         if case .reconnect(let delay) = next { delay } else { nil }
     }
 

@@ -168,6 +168,32 @@ struct WebSocketMessagesTests {
         #expect(server.requests.count == 1)
     }
 
+    @Test func theCallerChoosesTheStatusCodesAfterWhichToReconnect() async throws {
+        server.route("/feed", times: 2, .status(404))
+        server.route("/feed", .status(503))
+        let (_, error) = await texts(messages { $0.retriedStatusCodes = [404] })
+        #expect(error?.status == 503)
+        #expect(server.requests.count == 3)
+    }
+
+    @Test func errorsOfOpenSocketsHaveAURL() async throws {
+        server.route("/feed", times: 1, [.upgrade(), close(1012)])
+        server.route("/feed", [.upgrade(), close(1008)])
+        let lost = Recorder<String?>()
+        let sequence = messages(onConnectionChange: { change in
+            if case .lost(let error, _) = change { lost.record(error?.url) }
+        })
+        let (_, error) = await texts(sequence)
+        #expect(error?.code == .closed)
+        #expect(error?.url == server.urlString("/feed"))
+        #expect(lost.values == [server.urlString("/feed")])
+    }
+
+    @Test func pingsByDefault() {
+        #expect(WebSocketMessages.Options().socket.pingInterval == .seconds(30))
+        #expect(WebSocket.Options().pingInterval == nil)
+    }
+
     @Test("The delay grows with failures, within its limits, and is random")
     func delays() {
         var options = WebSocketMessages.Options()
