@@ -75,6 +75,8 @@ struct StreamState {
     /// The head, if it arrived before a call waited for it. Kept in all later phases: the transfer may have finished by
     /// then.
     private var earlyHead: HTTPResponse?
+    /// The head with trailers and metrics, once the transfer has succeeded.
+    private(set) var completedHead: HTTPResponse?
     private let pending = ChunkQueue()
 
     /// Whether no more data arrives unless the reader consumes some.
@@ -160,9 +162,11 @@ struct StreamState {
         return reading.reader
     }
 
+    /// - Parameter head: The head with what is known at the end.
     /// - Returns: The call to resume. A reader first gets what is buffered, and then the failure.
-    mutating func finish(_ failure: SessionError?) -> Resumption {
+    mutating func finish(_ failure: SessionError?, _ head: HTTPResponse? = nil) -> Resumption {
         let former = phase
+        if failure == nil { completedHead = head }
         phase = .finished(failure)
         switch former {
         case .opening(let opener?):

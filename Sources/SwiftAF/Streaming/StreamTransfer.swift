@@ -54,6 +54,9 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     /// Whether no more data arrives unless the reader consumes some, because the transfer is paused or has ended.
     var isAtRest: Bool { state.withLock { $0.isAtRest } }
 
+    /// The head with trailers and metrics; nil until the transfer has succeeded.
+    var completedHead: HTTPResponse? { state.withLock { $0.completedHead } }
+
     private func waitForHead() async -> StreamState.Opening {
         let opening = await withTaskCancellationHandler {
             await withUnsafeContinuation { opener in
@@ -108,7 +111,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         let outcome = take(result)
         RequestEvents.reportFile(of: outcome)
         if request.handlers.events != nil { endReport.end(with: outcome) }
-        state.withLock { $0.finish(outcome.failure) }.resume()
+        state.withLock { $0.finish(outcome.failure, outcome.response) }.resume()
     }
 }
 

@@ -10,7 +10,8 @@ public import FoundationEssentials
 /// Data is received only as fast as ``bytes`` is read (back-pressure): up to 1.5 MiB of unread data waits in a buffer,
 /// more in the connection. Releasing the response and its iterators before the end cancels the transfer.
 public struct StreamedResponse: Sendable {
-    /// The head. Doesn't include trailers and metrics, which are only known at the end, but ``HTTPResponse/cacheStatus``.
+    /// The head. Doesn't include trailers and metrics, which are only known at the end (``completedHead``), but
+    /// ``HTTPResponse/cacheStatus``.
     public let head: HTTPResponse
     /// The path of the file that the body is saved to, if the response became a download
     /// (``ResponseDecision/download(to:options:)``). ``bytes`` is then empty; it ends, or throws, once the file is
@@ -21,6 +22,27 @@ public struct StreamedResponse: Sendable {
     public let bytes: Bytes
     /// How the manager validates responses; nil outside of a manager.
     var settings: ResponseSettings?
+
+    /// The head with what is known at the end of the body: ``HTTPResponse/trailers`` and ``HTTPResponse/metrics``.
+    ///
+    /// ```swift
+    /// let response = try await manager.stream("log")
+    /// for try await line in response.lines { print(line) }
+    /// print(response.completedHead?.trailers["Digest"] ?? "no digest")
+    /// ```
+    ///
+    /// Nil until the whole body has been received: it is there when a loop over the body or ``lines`` has reached the end,
+    /// and when ``collect(upTo:)`` has returned. Nil if the transfer has failed or was cancelled; an error has its own
+    /// ``SessionError/metrics``. May be read on any thread.
+    public var completedHead: HTTPResponse? {
+        bytes.owner.stream.completedHead.map { end in
+            // An interceptor may have changed the rest.
+            var completed = head
+            completed.trailers = end.trailers
+            completed.metrics = end.metrics
+            return completed
+        }
+    }
 
     /// The status code.
     public var status: Int { head.status }

@@ -47,6 +47,35 @@ struct StreamedResponseTests {
         #expect(try await manager.response(for: "\(name)").body == body)
     }
 
+    enum Reading: CaseIterable {
+        case chunks, lines, collecting
+    }
+
+    @Test(arguments: Reading.allCases) func trailersAndMetricsAreKnownAtTheEnd(reading: Reading) async throws {
+        server.route(
+            "/log", [.chunkedHead(), .stall(at: "end"), .chunk(Data("one\n".utf8)), .lastChunk(["Sum": "7"])])
+        let response = try await manager.stream(HTTPRequest(server.url("/log")))
+        #expect(response.completedHead == nil)
+        server.open("end")
+        switch reading {
+        case .chunks: for try await _ in response {}
+        case .lines: for try await _ in response.lines {}
+        case .collecting: _ = try await response.collect(upTo: 100)
+        }
+        let end = try #require(response.completedHead)
+        #expect(end.trailers["Sum"] == "7")
+        #expect(end.metrics.hops.map(\.status) == [200])
+        #expect(end.status == 200 && end.headers == response.headers && end.url == response.url)
+        #expect(response.head.trailers.isEmpty)
+    }
+
+    @Test func aResponseThatIsCutShortHasNoCompletedHead() async throws {
+        server.route("/log", [.chunkedHead(), .chunk(Data("one".utf8)), .close])
+        let response = try await manager.stream(HTTPRequest(server.url("/log")))
+        await #expect(throws: SessionError.self) { try await response.collect(upTo: 100) }
+        #expect(response.completedHead == nil)
+    }
+
     @Test("The head comes while the server still holds the body back")
     func headFirst() async throws {
         server.route("/late", [.chunkedHead(), .stall(at: "body"), .chunk(Data("late".utf8)), .lastChunk()])
