@@ -82,8 +82,7 @@ struct Runner: Sendable {
         let session = try namedSession(command, options)
         if let session {
             try session.add(to: &command, &options)
-            options.cookieInput = options.cookieInput ?? session.cookiePath
-            options.cookieOutput = options.cookieOutput ?? session.cookiePath
+            options.cookieJar = session.cookiePath
         }
         if options.printsCurlCommand {
             var text = ""
@@ -111,9 +110,10 @@ struct Runner: Sendable {
 
     /// Says that `-b` names no file, whose cookies would be missed. The jar of a first run is still to be written.
     private func noteMissingJar(_ options: Options) {
-        guard let path = options.cookieInput, path != options.cookieOutput, !InputFile.exists(path) else { return }
-        let message = "there is no file \(path.shown.printable), so no cookies are read from it"
-        note("\(message); -b NAME=VALUE sends a cookie", options)
+        for path in options.cookieInputs where !options.writtenJars.contains(path) && !InputFile.exists(path) {
+            let message = "there is no file \(path.shown.printable), so no cookies are read from it"
+            note("\(message); -b NAME=VALUE sends a cookie", options)
+        }
     }
 
     private func note(_ text: String, _ options: Options) {
@@ -141,31 +141,34 @@ struct Runner: Sendable {
 
     /// The files that are written when a run ends.
     private struct WrittenFiles {
-        let cookies: CookieOutput?
+        let cookies: [CookieOutput]
         let hosts: HSTSFile?
     }
 
-    /// Reads the HSTS hosts into a configuration. Call it before the first request.
+    /// Reads the cookies and the HSTS hosts into a configuration. Call it before the first request.
     private func writtenFiles(
         _ options: Options, _ configuration: inout SessionConfiguration
     ) throws(Failure) -> WrittenFiles {
+        let jars = try CookieJars(options)
+        configuration.cookieStorage = jars?.storage
         let hosts = try options.hstsPath.map { path throws(Failure) in try HSTSFile(path) }
         configuration.hsts = hosts?.store
-        return WrittenFiles(cookies: try options.writtenCookies(of: configuration), hosts: hosts)
+        return WrittenFiles(cookies: jars?.outputs ?? [], hosts: hosts)
     }
 
     private func save(
         _ configuration: SessionConfiguration, _ files: WrittenFiles, _ outcome: inout Outcome
     ) async {
         await configuration.cache?.flush()
-        var cookies: Data?
+        var printed: Data?
         let received = outcome
-        await attempt(&outcome) { () throws(Failure) in
-            cookies = try files.cookies?.printed()
-            guard cookies == nil, let jar = files.cookies, try !jar.keepsFile(after: received) else { return }
-            try await jar.save()
+        for jar in files.cookies {
+            await attempt(&outcome) { () throws(Failure) in
+                if let cookies = try jar.printed() { return printed = cookies }
+                if try !jar.keepsFile(after: received) { try await jar.save() }
+            }
         }
-        outcome.cookies = cookies
+        outcome.cookies = printed
         await attempt(&outcome) { () throws(Failure) in try await files.hosts?.save() }
     }
 

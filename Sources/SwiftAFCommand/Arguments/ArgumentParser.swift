@@ -173,6 +173,10 @@ extension ArgumentParser {
         guard options.cookieOutput != "-" || !options.printsJSON else {
             throw UsageError("-c - can't be used with --json, which prints nothing else to standard output")
         }
+        guard options.session == nil || options.cookieJar == nil else {
+            throw UsageError(
+                "--cookies can't be used with --session, which has a jar; -b PATH reads another, -c PATH writes one")
+        }
         guard options.folder == nil || options.outputPath == nil else {
             throw UsageError("-o and -P can't be combined: -P is for files named by URLs; -o DIR/NAME names both")
         }

@@ -217,8 +217,11 @@ enum OptionTable {
             for: .exchanges
         ) {
             options, value throws(UsageError) in
-            options.cookieInput = try Argument.fileOnly(value, of: "--cookies")
-            options.cookieOutput = options.cookieInput
+            let path = try Argument.fileOnly(value, of: "--cookies")
+            guard options.cookieJar == nil || options.cookieJar == path else {
+                throw UsageError("--cookies is given twice; -b PATH reads more jars")
+            }
+            options.cookieJar = path
         },
         .bytes(
             "-b", "--cookie", placeholder: "DATA",
@@ -230,7 +233,7 @@ enum OptionTable {
                 options.cookies.append(value)
             } else {
                 // As in curl, an empty jar makes the run keep the cookies that it gets.
-                options.cookieInput = value.bytes.isEmpty ? "/dev/null" : value
+                options.cookieInputs.append(value.bytes.isEmpty ? "/dev/null" : value)
             }
         }.repeatable.secret,
         .bytes(

@@ -77,8 +77,11 @@ struct Options: Sendable, Equatable {
     var unixSocket: RawText?
     /// The values of `-b` that are cookies.
     var cookies: [RawText] = []
-    /// The cookie jar that is read, and the one that is written.
-    var cookieInput: RawText?
+    /// The values of `-b` that name cookie jars, which are only read.
+    var cookieInputs: [RawText] = []
+    /// The cookie jar that is read and written: that of `--cookies`, or of the session.
+    var cookieJar: RawText?
+    /// The cookie jar of `-c`, which is written. It is read too if `-b` names it.
     var cookieOutput: RawText?
     /// The name or path of `--session`.
     var session: RawText?

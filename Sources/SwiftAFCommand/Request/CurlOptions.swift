@@ -124,7 +124,9 @@ extension Options {
     }
 
     private var storeOptions: [String] {
-        Self.option("--cookie", cookieInput) + Self.option("--cookie-jar", cookieOutput)
+        let inputs = [cookieJar].compactMap(\.self) + cookieInputs.filter { $0 != cookieJar }
+        // curl writes one jar.
+        return inputs.flatMap { Self.option("--cookie", $0) } + Self.option("--cookie-jar", cookieOutput ?? cookieJar)
             + Self.option("--hsts", hstsPath)
     }
 

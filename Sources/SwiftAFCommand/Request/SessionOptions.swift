@@ -45,17 +45,6 @@ extension Options {
         }
         if let minimumTLS { configuration.tls.minimumVersion = minimumTLS }
         if let ciphers { configuration.tls.ciphers = ciphers }
-        let pipedCookies = try pipedCookies()
-        do throws(SessionError) {
-            if let pipedCookies {
-                configuration.cookieStorage = try CookieFile.storage(of: pipedCookies)
-            } else if cookieInput != nil || cookieOutput != nil {
-                configuration.cookieStorage = try cookieStorage()
-            }
-        } catch {
-            // Nothing was sent.
-            throw error.code == .file ? Failure(.input, .invalidInput, error.message) : Failure(error)
-        }
         if cache.isUsed { configuration.cache = try cache.open(environment()) }
         return configuration
     }
@@ -111,47 +100,6 @@ extension Options {
         throw Failure(
             .input, .invalidInput,
             "--interface: '\(name.printable)' is neither an interface of this machine nor an address")
-    }
-
-    /// The content of a jar that can be read only once, such as a pipe; nil for any other.
-    private func pipedCookies() throws(Failure) -> Data? {
-        var status = stat()
-        guard let cookieInput, cookieInput != cookieOutput, cookieInput.withCString({ stat($0, &status) }) == 0,
-            [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT)
-        else { return nil }
-        return try InputFile.bytes(cookieInput)
-    }
-
-    /// A jar with the cookies of the input.
-    private func cookieStorage() throws(SessionError) -> CookieStorage {
-        guard let cookieInput else { return try CookieStorage() }
-        if cookieInput == cookieOutput { try refuseOtherFile(cookieInput) }
-        return try CookieFile.read(cookieInput)
-    }
-
-    /// Refuses to replace a file that isn't a cookie jar.
-    private func refuseOtherFile(_ path: RawText) throws(SessionError) {
-        var status = stat()
-        guard path.withCString({ stat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFREG,
-            let content = try? InputFile.bytes(path), !CookieFile.isJar(content)
-        else { return }
-        throw SessionError(
-            .invalidInput,
-            message: """
-                \(path.shown.printable) isn't a cookie jar, and would be replaced by one; -b PATH only reads, -c PATH \
-                replaces any file
-                """)
-    }
-
-    /// The jar that is written at the end; nil without one. Call it before the first request.
-    func writtenCookies(of configuration: SessionConfiguration) throws(Failure) -> CookieOutput? {
-        guard let cookieOutput, let storage = configuration.cookieStorage else { return nil }
-        do throws(SessionError) {
-            let former = cookieInput == cookieOutput ? try storage.cookies() : nil
-            return CookieOutput(path: cookieOutput, storage: storage, former: former)
-        } catch {
-            throw Failure(error)
-        }
     }
 }
 

@@ -1,0 +1,82 @@
+import Glibc
+import SwiftAF
+
+/// The cookies of a run: the jars they are read from, and those that are written when it ends.
+struct CookieJars {
+    let storage: CookieStorage
+    private(set) var outputs: [CookieOutput] = []
+
+    /// Reads the jars. Call it before the first request.
+    ///
+    /// - Returns: Nil if the options name no jar.
+    init?(_ options: Options) throws(Failure) {
+        let written = options.writtenJars
+        guard !written.isEmpty || !options.cookieInputs.isEmpty else { return nil }
+        storage = try Self.failingAsInput { () throws(SessionError) in try CookieStorage() }
+        for path in written {
+            guard options.readsJar(path) else {
+                outputs.append(CookieOutput(path: path, storage: storage, former: nil))
+                continue
+            }
+            try Self.refuseOtherFile(path)
+            // Of this jar alone: what comes from the others is a change to it.
+            let former = try add(path)
+            outputs.append(CookieOutput(path: path, storage: storage, former: former))
+        }
+        for path in options.cookieInputs where !written.contains(path) { try add(path) }
+    }
+
+    /// Adds the cookies of a jar, and returns them. They replace those of jars before it.
+    @discardableResult
+    private func add(_ path: RawText) throws(Failure) -> [Cookie] {
+        let piped = try Self.isPipe(path) ? InputFile.bytes(path) : nil
+        return try Self.failingAsInput { () throws(SessionError) in
+            let jar = if let piped { try CookieFile.storage(of: piped) } else { try CookieFile.read(path) }
+            let cookies = try jar.cookies()
+            for cookie in cookies { try storage.setCookie(cookie) }
+            return cookies
+        }
+    }
+
+    /// Whether a jar can be read only once.
+    private static func isPipe(_ path: RawText) -> Bool {
+        var status = stat()
+        guard path != "/dev/null", path.withCString({ stat($0, &status) }) == 0 else { return false }
+        return [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT)
+    }
+
+    /// Refuses to replace a file that isn't a cookie jar.
+    private static func refuseOtherFile(_ path: RawText) throws(Failure) {
+        var status = stat()
+        guard path.withCString({ stat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFREG,
+            let content = try? InputFile.bytes(path), !CookieFile.isJar(content)
+        else { return }
+        throw Failure(
+            .input, .invalidInput,
+            """
+            \(path.shown.printable) isn't a cookie jar, and would be replaced by one; -b PATH only reads, -c PATH \
+            replaces any file
+            """)
+    }
+
+    /// Nothing was sent yet: a file that fails is an invalid input.
+    private static func failingAsInput<Value>(_ work: () throws(SessionError) -> Value) throws(Failure) -> Value {
+        do throws(SessionError) {
+            return try work()
+        } catch {
+            throw error.code == .file ? Failure(.input, .invalidInput, error.message) : Failure(error)
+        }
+    }
+}
+
+extension Options {
+    /// The jars that are written at the end, each once.
+    var writtenJars: [RawText] {
+        [cookieJar, cookieOutput == cookieJar ? nil : cookieOutput].compactMap(\.self)
+    }
+
+    /// Whether a jar that is written is read, too. Its cookies are then kept, unless the run changes them.
+    fileprivate func readsJar(_ path: RawText) -> Bool {
+        path == cookieJar || cookieInputs.contains(path)
+    }
+}
