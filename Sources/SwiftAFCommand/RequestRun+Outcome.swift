@@ -87,6 +87,15 @@ extension RequestRun {
         return outcome.isWhole
     }
 
+    /// Makes a failure of a response that wasn't written because of its status, if it should have been checked.
+    func refuseUnchecked(_ outcome: inout Outcome) {
+        guard options.checksum != nil, outcome.failure == nil, let transfer = outcome.transfer,
+            case .unsaved = transfer.destination, let status = transfer.response?.status
+        else { return }
+        outcome.failure = Failure(
+            .status, .status, "the server responded with \(status), so there is nothing that --checksum could check")
+    }
+
     /// Whether `--cache-only` found nothing. Made by the library. The metrics, which also say so, aren't complete while
     /// a body is printed.
     private func isMissing(_ response: HTTPResponse) -> Bool {

@@ -73,6 +73,7 @@ struct RequestRun {
         let log = RunLog()
         var outcome = await transferWithProgress(log)
         outcome.transfer?.locations = log.locations
+        refuseUnchecked(&outcome)
         if options.cache.isUsed, let response = outcome.transfer?.response {
             outcome.addedFields = [("cache", .string(response.cacheStatus.rawValue))]
         }

@@ -329,6 +329,7 @@ struct Runner: Sendable {
         let reason =
             switch status {
             case 304: Self.emptyStatus
+            case _ where options.checksum != nil: "with --checksum, only a status of 2xx is saved"
             case _ where isDownload: "download saves only a status of 2xx; get URL -o PATH \(option) saves this one"
             default: "only a success is saved, which \(option) makes of this one"
             }

@@ -156,4 +156,21 @@ import Testing
         #expect(run.exit == 0 && run.error.contains(isNewer ? "wrote" : "/f is up to date"))
         #expect(folder.content(of: "f") == (isNewer ? "abc" : "own") && folder.names.count == 1)
     }
+
+    /// A status that is a success but isn't saved leaves nothing that could be checked.
+    @Test(arguments: [
+        ["get", "--no-redirects"], ["get", "--accept-status", "302"], ["download", "--accept-status", "302"],
+    ])
+    func aFileThatWasNotWrittenFailsItsCheck(words: [String]) async {
+        server.route("/f", .respond(302, headers: ["Location": "/g"], body: Data("abc".utf8)))
+        server.route("/g", .respond(302, body: Data("abc".utf8)))
+        let words =
+            [words[0], server.urlString("/f"), "-o", folder.path + "/f", "--checksum", Self.sum]
+            + words.dropFirst()
+        let run = await swiftaf(words)
+        #expect(run.exit == 2 && run.error.contains("--checksum") && !run.error.contains("--accept-status"))
+        let json = await swiftaf(words + ["--json"])
+        #expect(json.exit == 2 && json.code == "status" && json.json["ok"] == false && json.json["file"] == .null)
+        #expect(folder.names.isEmpty)
+    }
 }
