@@ -189,6 +189,7 @@ struct RequestRun {
     private func send(
         with manager: HTTPSessionManager, _ attempts: Attempts, _ output: RunOutput
     ) async -> Outcome {
+        if let obstacle = file?.obstacle { return outcome(of: obstacle) }
         do throws(SessionError) {
             if let file, takesHead, !file.isChecked, case .path(let path) = file.name {
                 return try await saveHead(to: path, file, with: manager)

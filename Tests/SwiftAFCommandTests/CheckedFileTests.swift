@@ -173,4 +173,26 @@ import Testing
         #expect(json.exit == 2 && json.code == "status" && json.json["ok"] == false && json.json["file"] == .null)
         #expect(folder.names.isEmpty)
     }
+
+    @Test func anExistingFileIsKeptBeforeAnythingIsSent() async {
+        folder.write("old", to: "f")
+        for command in ["get", "post", "download"] {
+            let words = [command, server.urlString("/f"), "-o", folder.path + "/f", "--no-clobber", "--json"]
+            let run = await swiftaf(words)
+            #expect(run.exit == 8 && run.code == "file" && run.error.contains("; --no-clobber keeps it"))
+            let inFolder = await swiftaf(command, server.urlString("/f"), "-o", folder.path, "--json")
+            #expect(inFolder.exit == 8 && inFolder.code == "file")
+            #expect(inFolder.error.contains("; -o \(folder.path)/ or -P \(folder.path) writes into this folder"))
+        }
+        #expect(server.requests.isEmpty && folder.content(of: "f") == "old")
+    }
+
+    @Test func anExistingFileKeepsNoOtherFromBeingDownloaded() async {
+        server.route("/g", .text("abc"))
+        folder.write("old", to: "f")
+        let run = await swiftaf(
+            "download", server.urlString("/f"), server.urlString("/g"), "-P", folder.path, "--no-clobber")
+        #expect(run.exit == 8 && server.requests.map(\.target) == ["/g"])
+        #expect(folder.content(of: "f") == "old" && folder.content(of: "g") == "abc")
+    }
 }

@@ -106,6 +106,19 @@ struct FileTarget: Sendable {
         return isPipe ? path : nil
     }
 
+    /// What is in the way of the file, so that the response would be lost; nil if nothing is, or the response names the
+    /// file. What appears there later is noticed when the file gets its name.
+    var obstacle: SessionError? {
+        var status = stat()
+        guard case .path(let path) = name, pipe == nil, path.withCString({ stat($0, &status) }) == 0 else { return nil }
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR: return OutputFile.failure(path, EISDIR)
+        // With `--timestamps`, the file may be up to date.
+        case S_IFREG where options.contains(.keepsExistingFile) && !keepsTime: return OutputFile.failure(path, EEXIST)
+        default: return nil
+        }
+    }
+
     /// Whether Content-Disposition names the file.
     var isNamedByResponse: Bool {
         if case .response = name { true } else { false }
