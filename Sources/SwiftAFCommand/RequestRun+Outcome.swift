@@ -96,6 +96,12 @@ extension RequestRun {
             .status, .status, "the server responded with \(status), so there is nothing that --checksum could check")
     }
 
+    /// Leaves out a body that `--fail` hides, as it isn't printed without `--json` either.
+    func hideErrorBody(_ outcome: inout Outcome) {
+        guard options.hidesErrorBodies, let status = outcome.transfer?.response?.status, status >= 400 else { return }
+        outcome.transfer?.body = nil
+    }
+
     /// Whether `--cache-only` found nothing. Made by the library. The metrics, which also say so, aren't complete while
     /// a body is printed.
     private func isMissing(_ response: HTTPResponse) -> Bool {

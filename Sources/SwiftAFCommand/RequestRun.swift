@@ -83,7 +83,10 @@ struct RequestRun {
         }
         // With a destination file, the body is never printed.
         if file != nil { outcome.transfer?.body = nil }
-        if options.printsJSON { outcome.parseJSON(hasBody: hasBody) }
+        if options.printsJSON {
+            hideErrorBody(&outcome)
+            outcome.parseJSON(hasBody: hasBody)
+        }
         await finish(&outcome, log)
         return outcome
     }

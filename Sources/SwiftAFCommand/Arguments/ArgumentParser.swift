@@ -166,6 +166,7 @@ extension ArgumentParser {
             }
             throw UsageError("\(option.name) can't be used with \(command.name.printable)")
         }
+        try IgnoredOptions(given: given, options: options).refuse(isDownload: isDownload)
         options.usesFailLetter = given.contains { $0.name == "-f" }
         guard options.certificatePath != nil || (options.keyPath == nil && options.keyPassword == nil) else {
             throw UsageError("--key and --key-password need --cert")
