@@ -321,7 +321,7 @@ struct RequestRun {
                 while try await bytes.next() != nil {}
             } catch {
                 guard error.code == .file, let number = error.systemError else { throw error }
-                outcome.failure = Failure(standardOutput: .system(number))
+                outcome.add(.system(number))
             }
             return outcome
         }
@@ -344,7 +344,7 @@ struct RequestRun {
             }
             return outcome
         } catch let error as WriteError {
-            outcome.failure = Failure(writing: printer.target?.path.shown.printable ?? "standard output", error)
+            outcome.add(error, writing: printer.target?.path.shown.printable ?? "standard output")
             return outcome
         } catch let error as SessionError {
             throw error

@@ -284,7 +284,7 @@ struct Runner: Sendable {
                 if let cookies = outcome.cookies { try console.write(cookies) }
             }
         } catch {
-            outcome.failure = Failure(standardOutput: error)
+            outcome.add(error)
         }
         // As curl does: a mistyped option is never silent.
         guard !options.isSilent || options.showsErrors || outcome.failure?.code == "usage" else { return }

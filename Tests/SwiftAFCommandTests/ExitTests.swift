@@ -323,4 +323,19 @@ import Testing
         run.cancel()
         #expect(await run.value.exit == 130)
     }
+
+    /// What failed first decides the exit status.
+    @Test func aFullStandardOutputHidesNoOtherFailure() async {
+        server.route("/", .text("why", status: 404))
+        let full = MemorySink(failure: ENOSPC)
+        for words in [["get", server.urlString()], ["get", server.urlString(), "--json"]] {
+            let run = await swiftaf(words, output: full)
+            #expect(run.exit == 2 && run.error.contains("404 Not Found\n"))
+            #expect(run.error.contains("standard output can't be written: No space left on device"))
+        }
+        let usage = await swiftaf("foo", "--json", output: full)
+        #expect(usage.exit == 1 && usage.error.contains("unknown command 'foo'"))
+        server.route("/", .text("done"))
+        #expect(await swiftaf("get", server.urlString(), "--json", output: full).exit == 8)
+    }
 }

@@ -63,6 +63,15 @@ struct Outcome: Sendable {
         failure = failure ?? later
     }
 
+    /// Adds that an output can't be written. What failed before decides the exit status, unless the run was stopped
+    /// meanwhile.
+    ///
+    /// - Parameter name: The output, as messages name it.
+    mutating func add(_ error: WriteError, writing name: String = "standard output") {
+        let later = Failure(writing: name, error)
+        if case .system = error { add(later) } else { failure = later }
+    }
+
     /// For `--json`, parses the body of a response with a JSON content type. Invalid JSON is an error, whatever the
     /// status.
     ///
