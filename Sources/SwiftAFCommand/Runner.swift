@@ -52,6 +52,7 @@ struct Runner: Sendable {
 
     private func outcome(of invocation: Invocation) async -> Outcome {
         do throws(Failure) {
+            let invocation = try withSecrets(invocation)
             switch invocation.command {
             case .failure(let error): throw Failure(error)
             case .success(.help(let topic)): return Outcome(.text(try Usage.text(of: topic)))
@@ -74,6 +75,13 @@ struct Runner: Sendable {
         } catch {
             return Outcome(failure: error)
         }
+    }
+
+    private func withSecrets(_ invocation: Invocation) throws(Failure) -> Invocation {
+        guard case .success = invocation.command else { return invocation }
+        var options = invocation.options
+        try options.readSecrets(environment, inputTexts)
+        return Invocation(command: invocation.command, options: options, secrets: invocation.secrets)
     }
 
     private func send(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {

@@ -157,4 +157,39 @@ import Testing
         #expect(!run.error.contains("s3cret"))
         #expect(server.requests.isEmpty)
     }
+
+    @Test func secretsComeFromFilesAndVariables() async throws {
+        let file = try TemporaryFile("a=fromFile\n")
+        let environment = ["CK": "b=fromVariable"]
+        let run = await swiftaf(
+            "get", server.urlString(), "-b", "@\(file.path)", "-b", "env:CK", environment: environment)
+        #expect(run.exit == 0 && run.error.isEmpty)
+        #expect(server.requests.last?["Cookie"] == "a=fromFile; b=fromVariable")
+        let none = await swiftaf("get", server.urlString(), "-b", "env:CK", "--json", environment: ["CK": "s3cret"])
+        #expect(none.exit == 1 && none.code == "usage" && !none.error.contains("s3cret"))
+        #expect(none.error.contains("-b: the environment variable CK has no NAME=VALUE"))
+    }
+
+    @Test func theProxyComesFromAFileOrAVariable() async throws {
+        let proxy = server.urlString().replacing("://", with: "://me:s3cret@")
+        server.route("/", .text("proxied"))
+        let file = try TemporaryFile(proxy + "\n")
+        for value in ["@\(file.path)", "env:PX"] {
+            let run = await swiftaf("get", "http://a.test/", "--proxy", value, "-v", environment: ["PX": proxy])
+            #expect(run.exit == 0 && run.text == "proxied" && !run.error.contains("s3cret"))
+            let command = await swiftaf("h.test", "-x", value, "--as-curl", environment: ["PX": proxy])
+            #expect(command.exit == 0 && command.text.contains("--proxy \(server.urlString())"))
+        }
+        #expect(await swiftaf("get", "http://a.test/", "-x", "env:NOPE").error.contains("NOPE isn't set"))
+        // A host.
+        #expect(await swiftaf("h.test", "-x", "env:1", "--as-curl").text.contains("--proxy env:1"))
+    }
+
+    @Test(arguments: [("env:T", ""), ("env:T", " "), ("", "")]) func emptyTokensAreRefused(value: String, token: String)
+        async
+    {
+        let run = await swiftaf("get", server.urlString(), "--bearer", value, "--json", environment: ["T": token])
+        #expect(run.exit == 1 && run.code == "usage" && run.error.contains("--bearer: the token is empty"))
+        #expect(server.requests.isEmpty)
+    }
 }

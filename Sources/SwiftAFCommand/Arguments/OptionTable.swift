@@ -229,7 +229,9 @@ enum OptionTable {
             for: .exchanges
         ) {
             options, value throws(UsageError) in
-            if value.bytes.contains(UInt8(ascii: "=")) {
+            if let source = try Secret(source: value) {
+                options.cookieSources.append(source)
+            } else if value.bytes.contains(UInt8(ascii: "=")) {
                 options.cookies.append(value)
             } else {
                 // As in curl, an empty jar makes the run keep the cookies that it gets.
@@ -339,6 +341,7 @@ enum OptionTable {
         ) {
             options, value throws(UsageError) in
             guard !value.isEmpty else { throw UsageError("--proxy needs a URL; use --noproxy '*' for no proxy") }
+            options.proxySource = try Secret(source: RawText(value))
             options.proxies = ProxyConfiguration(all: value, bypass: options.proxies.bypass)
         }.hiding(.userInfo),
         .value(

@@ -57,6 +57,8 @@ struct Options: Sendable, Equatable {
     var decompresses = true
 
     var proxies = ProxyConfiguration.environment
+    /// Where the URL of the proxy is read from; nil if it is in ``proxies``. See ``readSecrets(_:_:)``.
+    var proxySource: Secret?
 
     /// The path of the only trust anchors; nil for the system's.
     var anchorsPath: RawText?
@@ -77,6 +79,8 @@ struct Options: Sendable, Equatable {
     var unixSocket: RawText?
     /// The values of `-b` that are cookies.
     var cookies: [RawText] = []
+    /// The values of `-b` that say where cookies are read from. See ``readSecrets(_:_:)``.
+    var cookieSources: [Secret] = []
     /// The values of `-b` that name cookie jars, which are only read.
     var cookieInputs: [RawText] = []
     /// The cookie jar that is read and written: that of `--cookies`, or of the session.
@@ -213,6 +217,22 @@ enum Secret: Sendable, Equatable {
     case file(RawText)
     /// `env:NAME`: an environment variable.
     case variable(String)
+
+    /// Where the value of an option is read from that isn't itself a secret as a whole; nil if it is the value itself.
+    /// A name of variables doesn't begin with a digit, so that `env:8080` is a host with a port.
+    init?(source value: RawText) throws(UsageError) {
+        let name = value.bytes.dropFirst(4)
+        if value.hasPrefix("@") {
+            guard value.bytes.count > 1 else { throw UsageError("@ needs the path of the file with the secret") }
+            self = .file(RawText(value.bytes.dropFirst()))
+        } else if value.hasPrefix("env:"), let first = name.first, !ASCII.isDigit(first),
+            !name.contains(UInt8(ascii: "="))
+        {
+            self = .variable(RawText(name).shown)
+        } else {
+            return nil
+        }
+    }
 
     init(_ text: String) throws(UsageError) {
         if text.hasPrefix("@@") {

@@ -24,7 +24,38 @@ extension Secret {
     }
 }
 
+extension Options {
+    /// Reads the values of `--proxy` and `-b` that are in files or variables. Call it before the options are used.
+    mutating func readSecrets(
+        _ environment: @autoclosure () -> [String: String], _ files: InputTexts
+    ) throws(Failure) {
+        if let source = proxySource {
+            let url = try source.value(of: "--proxy", environment: environment(), files: files)
+            guard !url.isEmpty else { throw Failure(UsageError("--proxy: \(source.place) is empty")) }
+            proxies = ProxyConfiguration(all: url, bypass: proxies.bypass)
+            proxySource = nil
+        }
+        for source in cookieSources {
+            let value = try source.value(of: "-b", environment: environment(), files: files)
+            guard value.contains("=") else {
+                throw Failure(UsageError("-b: \(source.place) has no NAME=VALUE"))
+            }
+            cookies.append(RawText(value))
+        }
+        cookieSources = []
+    }
+}
+
 extension Secret {
+    /// Where the secret is, for messages.
+    fileprivate var place: String {
+        switch self {
+        case .text: "the value"
+        case .file: "the file behind @"
+        case .variable(let name): "the environment variable \(name.printable)"
+        }
+    }
+
     /// Whether a variable of the process is UTF-8. Where it isn't, `ProcessInfo` replaces it.
     private static func isUTF8(variable name: String) -> Bool {
         guard let value = getenv(name) else { return true }

@@ -136,6 +136,9 @@ struct RequestBuilder {
             let token =
                 options.printsCurlCommand
                 ? "TOKEN" : try secret.value(of: "--bearer", environment: environment(), files: inputTexts)
+            guard token.contains(where: { !$0.isWhitespace }) else {
+                throw Failure(UsageError("--bearer: the token is empty"))
+            }
             guard !headers.contains(named: HTTPHeaders.Name.authorization) else {
                 throw Failure(UsageError("--bearer can't be combined with an Authorization header"))
             }

@@ -69,14 +69,16 @@ extension Options {
     /// Returns the password of the client certificate's key, which is given with the certificate or by an option.
     private func password(of certificate: RawText?, _ environment: [String: String]) throws(Failure) -> String? {
         guard let certificate else { return try keyPassword?.value(of: "--key-password", environment: environment) }
+        let secret: Secret
         do throws(UsageError) {
             guard keyPassword == nil else {
                 throw UsageError("-E PATH:PASSWORD can't be used with --key-password")
             }
-            return try certificate.text(of: "the password of -E")
+            secret = try Secret(try certificate.text(of: "the password of -E"))
         } catch {
             throw Failure(error)
         }
+        return try secret.value(of: "-E", environment: environment)
     }
 
     /// Refuses pins for what is sent without TLS, unless HSTS makes it https: they would protect nothing.
