@@ -80,4 +80,11 @@ import Testing
         #expect(!(await swiftaf("head", "example.org", "--as-curl").text.contains(" --include")))
         #expect(!(await swiftaf("options", "example.org", "--print", "b", "--as-curl").text.contains(" --include")))
     }
+
+    /// The user of a URL may be a token.
+    @Test(arguments: ["http://ghp_TOKEN@h.test/", "http://ghp_TOKEN:x@h.test/", "http://ghp_TOKEN:@h.test/"])
+    func usersOfURLsAreHidden(url: String) async {
+        let run = await swiftaf(url, "--as-curl")
+        #expect(run.exit == 0 && run.text.contains(" --user NAME ") && !run.text.contains("ghp_TOKEN"))
+    }
 }

@@ -78,7 +78,8 @@ extension Options {
         guard let credential = request.credential else { return [] }
         let scheme = authentication ?? .any
         let words = ["--\(scheme == .any ? "anyauth" : scheme.rawValue)"]
-        let userOfURL = request.parsedURL?.user(percentEncoded: false)
+        // It may be a token, as many services have it.
+        let userOfURL = request.parsedURL?.user(percentEncoded: false).map { _ in "NAME" }
         if let user = user == nil ? userOfURL : credential.user { return words + ["--user", user] }
         switch netrc {
         case .ofHome?: return words + ["--netrc"]
