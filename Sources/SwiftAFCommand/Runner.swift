@@ -405,8 +405,8 @@ struct Runner: Sendable {
     /// Prints a response of the cache, with its head.
     private func printStored(_ response: HTTPResponse, _ body: Data) throws(WriteError) {
         let style = Style(for: console.output, environment)
-        let head = console.output.isTerminal ? style.text(of: response) : CacheInquiry.head(response)
-        try console.write(Data(head.utf8))
+        try console.write(
+            console.output.isTerminal ? Data(style.text(of: response).utf8) : Style.bytes(of: response))
         try print(response, body)
     }
 }

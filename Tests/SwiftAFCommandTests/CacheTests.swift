@@ -78,7 +78,7 @@ import Testing
         #expect(entries.count == 1 && entries.first?["url"]?.string == url)
         #expect(entries.first?["bodyBytes"]?.integer == 5 && entries.first?["lifetime"]?.integer == 1000)
         let shown = await cache("show", url)
-        #expect(shown.text.hasPrefix("HTTP/1.1 200 ") && shown.text.hasSuffix("\n\nfresh"))
+        #expect(shown.text.hasPrefix("HTTP/1.1 200 ") && shown.text.hasSuffix("\r\n\r\nfresh"))
         #expect(await cache("show", url, "--json").json["body"]?.string == "fresh")
         let named = url.replacing("://", with: "://joe:secret@")
         #expect(await cache("show", named, "--json").json["url"]?.string == url)
@@ -150,5 +150,24 @@ import Testing
     @Test func folderThatCannotBeMadeIsAnError() async {
         let run = await swiftaf(["get", server.urlString("/fresh"), "--cache=/proc/nowhere"])
         #expect(run.exit == 8 && server.requests.isEmpty)
+    }
+
+    /// As `-i` prints it, whose bytes stay as they were received.
+    @Test func storedHeadsAreTheBytesThatWereReceived() async throws {
+        let head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=1000\r\nContent-Length: 1\r\nX: f"
+        server.route("/bytes", .send(Data(head.utf8) + [0xFC] + Data("\r\n\r\nx".utf8)))
+        let printed = await swiftaf("get", server.urlString("/bytes"), option, "-i")
+        let shown = await cache("show", server.urlString("/bytes"))
+        #expect(shown.exit == 0 && shown.output == printed.output && shown.output.contains(0xFC))
+    }
+
+    @Test func invalidURLsAreRefusedBeforeTheCacheIsOpened() async {
+        for home in [folder.folder, folder.folder + "/none"] {
+            for words in [["show", "http://[/"], ["clear", "http://[/"]] {
+                let run = await swiftaf(["cache"] + words + ["--json"], environment: ["XDG_CACHE_HOME": home])
+                #expect(run.exit == 1 && run.code == "invalidInput")
+            }
+        }
+        #expect(await swiftaf("cache", "show", "http://[/", option).error.contains("URL"))
     }
 }

@@ -12,6 +12,14 @@ enum CacheCommand: Sendable, Equatable {
     /// The words that follow `cache`, for completions.
     static let names = ["list", "show", "clear", "verify"]
 
+    /// The URL that the command is about; nil without one.
+    fileprivate var url: String? {
+        switch self {
+        case .show(let url), .clear(let url?): url
+        case .list, .verify, .clear(nil): nil
+        }
+    }
+
     init(_ words: ArraySlice<RawText>) throws(UsageError) {
         let name = try words.first?.text(of: "the command") ?? ""
         let url = try words.dropFirst().first?.text(of: "the URL")
@@ -36,6 +44,14 @@ struct CacheInquiry {
     let environment: [String: String]
 
     func run() async throws(Failure) -> Outcome {
+        // The same whether there is a cache or not.
+        if let url = command.url {
+            do throws(SessionError) {
+                try HTTPRequest(url).validate()
+            } catch {
+                throw Failure(error)
+            }
+        }
         guard try options.cache.exists(environment) else { return withoutCache }
         let cache = try options.cache.open(environment)
         do throws(SessionError) {
@@ -112,12 +128,6 @@ struct CacheInquiry {
         ]
         if options.printsJSON { outcome.parseJSON { _ in true } }
         return outcome
-    }
-
-    /// The text of a head that isn't printed on a terminal.
-    static func head(_ head: HTTPResponse) -> String {
-        let fields = head.headers.fields.map { "\($0.name): \($0.value.printable)\n" }
-        return "\(head.version) \(head.status) \(head.reason.printable)\n" + fields.joined() + "\n"
     }
 
     // MARK: Removing and verifying
