@@ -1,5 +1,6 @@
 import AFTestServer
 import FoundationEssentials
+import Glibc
 import SwiftAF
 import Testing
 
@@ -139,5 +140,17 @@ import Testing
         #expect(await run("--session", folder.path + "/mine").exit == 1)
         folder.write("x", to: "mine.json")
         #expect(await run("--session", folder.path + "/mine").exit == 1)
+    }
+
+    @Test func saysWhyASessionCanNotBeRead() async throws {
+        #expect(mkdir(folder.path + "/mine.json", 0o700) == 0)
+        let run = await run("--session", folder.path + "/mine")
+        #expect(run.exit == 1 && run.error.contains("mine.json can't be read: Is a directory"))
+        #expect(mkfifo(folder.path + "/pipe.json", 0o600) == 0)
+        // Held open, so that it has a writer.
+        let writer = open(folder.path + "/pipe.json", O_RDWR)
+        defer { close(writer) }
+        let late = await self.run("--session", folder.path + "/pipe", "-m", "0.1", "--json")
+        #expect(late.exit == 4 && late.code == "timeout" && server.requests.isEmpty)
     }
 }

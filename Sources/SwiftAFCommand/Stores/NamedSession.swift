@@ -46,8 +46,8 @@ struct NamedSession {
     private mutating func read() throws(Failure) {
         document = .null
         guard InputFile.exists(documentPath) else { return }
-        guard let stored = try? JSONValue(parsing: Array(try InputFile.bytes(documentPath))), stored.object != nil
-        else {
+        let content = Array(try InputFile.bytes(documentPath))
+        guard let stored = try? JSONValue(parsing: content), stored.object != nil else {
             throw Failure(.input, .invalidInput, "\(documentPath.shown.printable) isn't a session")
         }
         guard stored["origin"]?.string == origin else {
