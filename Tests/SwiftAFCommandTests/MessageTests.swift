@@ -160,4 +160,62 @@ import Testing
         #expect(await swiftaf(words + ["-q"]).error.isEmpty)
         #expect(await swiftaf(words + ["--json"]).error.isEmpty)
     }
+
+    @Test(arguments: [
+        ["Authorization:Bearer s3cret"], ["X-Api-Key:s3cret"], ["password=s3cret"], ["Cookie:a=s3cret"],
+        ["download", "http://u:s3cret#x@h/y", "http://u:s3cret#x@h/y2"], ["cache", "show", "u:s3cret@h"],
+        ["download", "http://u:x/s3cret@h"], ["cache", "clear", "u:s3cret@h"],
+    ])
+    func neverShowsAValueThatMayBeASecret(words: [String]) async {
+        for more in [[], ["--json"]] {
+            let run = await swiftaf(more + words)
+            #expect(run.exit == 1 && !run.error.isEmpty)
+            #expect(!run.error.contains("s3cret") && !run.text.contains("s3cret"))
+        }
+    }
+
+    @Test func namesTheItemThatIsNoCommand() async {
+        #expect(await swiftaf("password=s3cret").error.contains("'password=…' isn't a URL"))
+    }
+
+    @Test func namesTheOptionForNames() async {
+        for url in ["https://", "https://u@h.test/"] {
+            let run = await swiftaf("get", "http://a.test/", "--doh", url)
+            #expect(run.exit == 1 && run.error.contains("swiftaf: --doh: ") && !run.error.contains("doh_url"))
+        }
+    }
+
+    @Test(arguments: [
+        (["-T", ""], "-T needs the path of a file"), (["-T", "/f", "a=1"], "-T can't be combined with body fields"),
+        (["-T", "/f", "--form"], "--form can't be combined with -T"),
+        (["-T", "/f", "-F", "a=1"], "-T can't be combined with a multipart form"),
+        (["-X", ""], "-X needs a method"), (["--request", "PUT"], "--request PUT can't be used with get"),
+    ])
+    func namesTheOptionThatWasGiven(words: [String], expected: String) async {
+        let run = await swiftaf(["get", server.urlString()] + words)
+        #expect(run.exit == 1 && run.error.contains(expected))
+        #expect(!run.error.contains("--data"))
+    }
+
+    @Test func namesTheOptionOfUpload() async {
+        let run = await swiftaf("upload", server.urlString(), "-X", "PUT", "a=1")
+        #expect(run.exit == 1 && run.error.contains("-X can't be used with upload; --method METHOD"))
+    }
+
+    @Test(arguments: [
+        ["--timeout", "abc"], ["--timeout", "9999999"], ["--max-body", "1X"], ["--retry", "1.5"],
+        ["--accept-status", "20"], ["--auth", "bearer"], ["--tls-min", "1.1"], ["--print", "x"],
+        ["--resolve", "h:1"], ["-C", "100"], ["--checksum", "md5:00"], ["--session", "a b"],
+    ])
+    func showsTheValueThatIsInvalid(words: [String]) async {
+        let run = await swiftaf(["get", server.urlString()] + words)
+        #expect(run.exit == 1 && run.error.contains("invalid value '\(words[1])' for \(words[0]): expected"))
+    }
+
+    @Test func showsNoValueThatMayBeASecret() async {
+        for words in [["--doh", "http://u:s3cret@h/"], ["-H", "s3cret"], ["-F", "s3cret"]] {
+            let run = await swiftaf(["get", server.urlString()] + words)
+            #expect(run.exit == 1 && run.error.contains("invalid value for ") && !run.error.contains("s3cret"))
+        }
+    }
 }

@@ -10,11 +10,10 @@ enum Argument {
         let digits = String(text.dropLast(unit?.name.count ?? 0))
         // 49 days is the maximum: the core stores milliseconds in 32 bits.
         guard isDecimal(digits), let number = Double(digits) else {
-            throw UsageError(
-                "invalid value for \(option): expected seconds, such as 2.5, or a time such as 500ms or 2m")
+            throw .invalid(text, of: option, expected: "seconds, such as 2.5, or a time such as 500ms or 2m")
         }
         guard number * (unit?.seconds ?? 1) <= 4_294_967 else {
-            throw UsageError("the value of \(option) is too large: expected at most 4294967 seconds, which are 49 days")
+            throw .invalid(text, of: option, expected: "at most 4294967 seconds, which are 49 days")
         }
         return .milliseconds(Int64((number * 1000 * (unit?.seconds ?? 1)).rounded(.up)))
     }
@@ -32,9 +31,11 @@ enum Argument {
             ? power.flatMap { power in Double(number).map { $0 * Double(1 << (10 * power)) } } : nil
         guard let size, let bytes = Int(exactly: size.rounded()), range.contains(bytes) else {
             let most = range.upperBound == Int.max ? "" : ", at most \(range.upperBound)"
-            throw UsageError(
-                "invalid value for \(option): expected bytes, \(range.lowerBound) or more\(most), optionally with a unit of 1024: k, M or G, such as 1.5M"
-            )
+            throw .invalid(
+                text, of: option,
+                expected: """
+                    bytes, \(range.lowerBound) or more\(most), optionally with a unit of 1024: k, M or G, such as 1.5M
+                    """)
         }
         return bytes
     }
@@ -51,7 +52,7 @@ enum Argument {
             {
                 statuses.formUnion(first...last)
             } else {
-                throw UsageError("invalid value for \(option): expected a list such as 304,4xx,500-599")
+                throw .invalid(text, of: option, expected: "a list such as 304,4xx,500-599")
             }
         }
         return statuses
@@ -61,8 +62,8 @@ enum Argument {
     static func count(_ text: String, of option: String, in range: ClosedRange<Int>) throws(UsageError) -> Int {
         guard text.utf8.allSatisfy(ASCII.isDigit), let number = Int(text), range.contains(number) else {
             let most = range.upperBound == Int.max ? " or more" : " to \(range.upperBound)"
-            throw UsageError(
-                "invalid value for \(option): expected a whole number without a unit, \(range.lowerBound)\(most)")
+            throw .invalid(
+                text, of: option, expected: "a whole number without a unit, \(range.lowerBound)\(most)")
         }
         return number
     }

@@ -164,7 +164,9 @@ extension ArgumentParser {
                 let output = ["-C", "--resume"].contains(option.name) ? "-O, -o PATH" : "-O"
                 throw UsageError("\(option.name) needs \(output) or the command download")
             }
-            throw UsageError("\(option.name) can't be used with \(command.name.printable)")
+            let isMethodOfUpload = command.kind == .upload && option.entry.names.last == "--request"
+            let advice = isMethodOfUpload ? "; --method METHOD can" : ""
+            throw UsageError("\(option.name) can't be used with \(command.name.printable)\(advice)")
         }
         try IgnoredOptions(given: given, options: options).refuse(isDownload: isDownload)
         options.usesFailLetter = given.contains { $0.name == "-f" }
@@ -246,8 +248,10 @@ extension ArgumentParser {
     private func method(named method: HTTPMethod?, by name: String) throws(UsageError) -> HTTPMethod? {
         if let given = options.method {
             guard method == nil || method == given else {
+                let option = self.given.last { $0.entry.names.last == "--request" }?.name ?? "-X"
                 throw UsageError(
-                    "-X \(given.rawValue.printable) can't be used with \(name.printable), which names the method")
+                    "\(option) \(given.rawValue.printable) can't be used with \(name.printable), which names the method"
+                )
             }
             return given
         }

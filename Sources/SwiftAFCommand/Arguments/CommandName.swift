@@ -123,6 +123,7 @@ struct CommandName {
             guard !Self.isIncompleteURL(first) else {
                 throw UsageError("'\(first.printable)' isn't a URL with a host: expected http://HOST or https://HOST")
             }
+            try Item.refuse(RawText(first))
             let suggestion =
                 first == "version"
                 ? "; --version prints the versions" : Suggestion.text(for: first, among: Self.all)

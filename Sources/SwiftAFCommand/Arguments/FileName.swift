@@ -10,11 +10,14 @@ enum FileName {
         do {
             return try CoreURL.fileName(of: url)
         } catch {
-            let segment = URLText(url).lastSegment
+            // What isn't a URL may have its password anywhere.
+            let isURL = Origin(url) != nil
+            let segment = isURL ? URLText(url).lastSegment : ""
             let shown = segment.isEmpty ? "" : " ('\(String(segment).printable)')"
             let message = "\(error.message)\(shown)"
             guard !isOneOfSeveral else {
-                throw UsageError("\(URLText(url).withoutUserInfo.printable): \(message); -o names the file of one URL")
+                let subject = isURL ? URLText(url).withoutUserInfo.printable : "a URL is invalid"
+                throw UsageError("\(subject): \(message); -o names the file of one URL")
             }
             throw UsageError("\(message); -o names the file")
         }

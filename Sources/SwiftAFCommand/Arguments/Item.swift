@@ -100,9 +100,14 @@ enum Item: Sendable, Equatable {
     static func refuseBeforeURL(_ words: ArraySlice<RawText>) throws(UsageError) {
         guard let first = words.first else { return }
         try refuseJSON(first)
-        guard let (name, separator, _) = split(first.bytes), !name.bytes.isEmpty,
-            !(first.text.map(ShortURL.looksLikeHost) ?? false),
-            words.dropFirst().contains(where: { $0.text.map(ShortURL.looksLikeHost) ?? false })
+        guard words.dropFirst().contains(where: { $0.text.map(ShortURL.looksLikeHost) ?? false }) else { return }
+        try refuse(first)
+    }
+
+    /// Refuses an item in place of a URL.
+    static func refuse(_ word: RawText) throws(UsageError) {
+        guard let (name, separator, _) = split(word.bytes), !name.bytes.isEmpty,
+            !(word.text.map(ShortURL.looksLikeHost) ?? false)
         else { return }
         // The value may be a secret.
         throw UsageError("'\(name.shown.printable)\(separator.rawValue)…' isn't a URL: items come after the URL")

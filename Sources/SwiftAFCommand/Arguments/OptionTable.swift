@@ -108,7 +108,9 @@ enum OptionTable {
         .value(
             "-X", "--request", placeholder: "METHOD", help: "the method, if the command doesn't name it", for: .request
         ) {
-            options, value in options.method = HTTPMethod(value)
+            options, value throws(UsageError) in
+            guard !value.isEmpty else { throw UsageError("-X needs a method") }
+            options.method = HTTPMethod(value)
         },
         .bytes("-H", "--header", placeholder: "LINE", help: "a header, as 'Name: value'; repeatable", for: .exchanges) {
             options, value throws(UsageError) in options.items.append(try Item.curlHeader(value))
@@ -153,6 +155,9 @@ enum OptionTable {
             help: "PUT the file, or send it by another method; - is standard input", for: .request
         ) {
             options, value throws(UsageError) in
+            guard !value.bytes.isEmpty else {
+                throw UsageError("-T needs the path of a file, or - for standard input")
+            }
             try options.add(try DataArgument(RawText("@".utf8 + value.bytes)))
             options.putsFile = true
         },
@@ -174,7 +179,8 @@ enum OptionTable {
             $0.ignoresInput = true
         },
         .value("--method", placeholder: "METHOD", help: "method of upload (default: POST)", for: .upload) {
-            options, value in
+            options, value throws(UsageError) in
+            guard !value.isEmpty else { throw UsageError("--method needs a method") }
             options.uploadMethod = HTTPMethod(value)
         },
     ]
@@ -193,7 +199,7 @@ enum OptionTable {
         ) {
             options, value throws(UsageError) in
             guard let authentication = Options.Authentication(rawValue: value) else {
-                throw UsageError("invalid value for --auth: expected basic, digest, any, ntlm or negotiate")
+                throw .invalid(value, of: "--auth", expected: "basic, digest, any, ntlm or negotiate")
             }
             options.authentication = authentication
         }.choosing(Options.Authentication.allCases.map(\.rawValue)),
@@ -447,7 +453,7 @@ enum OptionTable {
             switch value {
             case "1.2": options.minimumTLS = .v1_2
             case "1.3": options.minimumTLS = .v1_3
-            default: throw UsageError("invalid value for --tls-min: expected 1.2 or 1.3")
+            default: throw .invalid(value, of: "--tls-min", expected: "1.2 or 1.3")
             }
         }.choosing(["1.2", "1.3"]),
     ]
@@ -566,7 +572,9 @@ enum OptionTable {
         },
         .value("-C", placeholder: "-", help: "curl's spelling of --resume", for: .download) {
             options, value throws(UsageError) in
-            guard value == "-" else { throw UsageError("-C accepts only -: the position is found by itself") }
+            guard value == "-" else {
+                throw .invalid(value, of: "-C", expected: "-; the size of PATH.part sets the position")
+            }
             options.resumes = true
         }.choosing(["-"]),
         .flag(

@@ -208,6 +208,11 @@ struct UsageError: Error, Sendable, Equatable {
     init(_ message: String) {
         self.message = message
     }
+
+    /// An error about a value that is shown, because it can't be a secret.
+    static func invalid(_ value: String, of option: String, expected: String) -> UsageError {
+        UsageError("invalid value '\(value.printable)' for \(option): expected \(expected)")
+    }
 }
 
 /// A secret: itself, or where it is read from when the request is built.
@@ -280,9 +285,9 @@ struct PrintedParts: OptionSet, Sendable {
             case "b": insert(.responseBody)
             case "m": insert(.metrics)
             default:
-                throw UsageError(
-                    "invalid value for --print: expected letters of hHbBm (heads, bodies and metrics; capitals for the request)"
-                )
+                throw .invalid(
+                    letters, of: "--print",
+                    expected: "letters of hHbBm (heads, bodies and metrics; capitals for the request)")
             }
         }
     }

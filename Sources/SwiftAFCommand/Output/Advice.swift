@@ -87,7 +87,10 @@ enum Advice {
     }
 
     /// What errors of the core begin with, if there is one option that sets it.
-    private static let subjects = [("the proxy for all: ", "--proxy: "), ("the anchors: ", "--cacert: ")]
+    private static let subjects = [
+        ("the proxy for all: ", "--proxy: "), ("the anchors: ", "--cacert: "), ("network.doh_url: ", "--doh: "),
+        ("doh_url can't be ", "--doh can't be "),
+    ]
 
     /// What errors of the core name, if it's the content of an option's file: the program reads these files itself.
     private static let contents = [

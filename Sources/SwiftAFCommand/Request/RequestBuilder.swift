@@ -60,11 +60,12 @@ struct RequestBuilder {
             throw Failure(UsageError("'\(name.shown.printable)@…' is a file part: use --multipart or upload"))
         }
         guard options.data != nil else { return }
+        let option = options.putsFile ? "-T" : "--data"
         switch options.bodyFormat {
-        case .multipart: throw Failure(UsageError("--data can't be combined with a multipart form"))
+        case .multipart: throw Failure(UsageError("\(option) can't be combined with a multipart form"))
         case .json where hasFields, .form where hasFields:
-            throw Failure(UsageError("--data can't be combined with body fields"))
-        case .form: throw Failure(UsageError("--form can't be combined with --data"))
+            throw Failure(UsageError("\(option) can't be combined with body fields"))
+        case .form: throw Failure(UsageError("--form can't be combined with \(option)"))
         case .json: break
         }
     }

@@ -110,7 +110,7 @@ extension NetworkOptions.HostOverride {
     init(argument: String) throws(UsageError) {
         let parts = argument.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[0].isEmpty, let port = UInt16(parts[1]), !parts[2].isEmpty else {
-            throw UsageError("invalid value for --resolve: expected HOST:PORT:ADDRESS")
+            throw .invalid(argument, of: "--resolve", expected: "HOST:PORT:ADDRESS")
         }
         let addresses = parts[2].split(separator: ",").map { address in
             address.hasPrefix("[") && address.hasSuffix("]") ? String(address.dropFirst().dropLast()) : String(address)

@@ -30,7 +30,8 @@ struct NamedSession {
             path = hasEnding ? RawText(name.bytes.dropLast(ending.utf8.count)) : name
         } else {
             guard !name.bytes.isEmpty, !name.hasPrefix("."), !name.shown.contains(where: \.isWhitespace) else {
-                throw Failure(UsageError("invalid value for --session: expected a name, or a path with a slash"))
+                throw Failure(
+                    UsageError.invalid(name.shown, of: "--session", expected: "a name, or a path with a slash"))
             }
             let home = environment["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/.config" }
             guard let folder = environment["XDG_CONFIG_HOME"].flatMap({ $0.isEmpty ? nil : $0 }) ?? home else {
