@@ -62,11 +62,15 @@ import Testing
 
     @Test(arguments: ["get", "download"])
     func failuresReportTheBytesThatWereReceived(verb: String) async {
-        for headers: Script.Headers in [[:], ["ETag": Self.tag]] {
-            server.route("/film", half(headers))
-            let run = await swiftaf(verb, url, "-o", file.path, "--json")
-            #expect(run.exit == 3 && run.code == "truncated")
-            #expect(run.json["bodyBytes"]?.integer == Int64(Self.half) && run.json["body"] == .null)
+        // Also those that are gathered to be written together.
+        for size in [1, 5000, 100_000, Self.half] {
+            for headers: Script.Headers in [[:], ["ETag": Self.tag]] {
+                server.route(
+                    "/film", .truncated(headers: headers, body: Self.content().prefix(size), promising: Self.size))
+                let run = await swiftaf(verb, url, "-o", file.path, "--json")
+                #expect(run.exit == 3 && run.code == "truncated")
+                #expect(run.json["bodyBytes"]?.integer == Int64(size) && run.json["body"] == .null, "\(size)")
+            }
         }
         server.route("/film", .status(404))
         #expect(await swiftaf(verb, url, "-o", file.path, "--json").json["bodyBytes"] == 0)

@@ -218,6 +218,8 @@ static void abandon(afc__sink *sink, afc_status status) {
     bool keeps = (sink->flags & AFC_SINK_KEEP_PARTIAL) != 0 && status != AFC_ETOOBIG &&
                  !sink->is_invalid;
     if (!keeps) {
+        /* The result counts what was received, too. */
+        sink->file.size += (int64_t)sink->memory.size;
         afc__file_discard(&sink->file);
         return;
     }
