@@ -17,7 +17,7 @@ package final class Interrupts: Sendable {
     /// the run is cancelled.
     static let isPreparing = Locked(false)
     /// How long a run may build its request after the first signal.
-    private static let mostOfPreparing = timespec(tv_sec: 3, tv_nsec: 0)
+    private static let mostOfPreparing = Duration.seconds(3)
 
     private let state = Locked(State())
     /// The signals that are waited for.
@@ -60,16 +60,19 @@ package final class Interrupts: Sendable {
         }
     }
 
-    /// Ends the process if it is still building its request some time after the first signal.
+    /// Ends the process if it is still building its request some time after the first signal. Signals that come
+    /// meanwhile are handled, and don't extend that time.
     private func endPreparing(_ signal: Int32) {
         var handled = handled
-        var limit = Self.mostOfPreparing
-        let next = sigtimedwait(&handled, nil, &limit)
-        if next > 0 {
-            interrupt(next)
-        } else if Self.isPreparing.withLock({ $0 }) {
-            Self.end(signal)
+        let deadline = ContinuousClock.now + Self.mostOfPreparing
+        while case let remaining = deadline - .now, remaining > .zero {
+            let (seconds, attoseconds) = remaining.components
+            var limit = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+            let next = sigtimedwait(&handled, nil, &limit)
+            // It also returns early, with EINTR, when the process continues after Ctrl-Z.
+            if next > 0 { interrupt(next) }
         }
+        if Self.isPreparing.withLock({ $0 }) { Self.end(signal) }
     }
 
     private static func isIgnored(_ signal: Int32) -> Bool {

@@ -57,9 +57,9 @@ final class ProgramRun: Sendable {
         close(output)
     }
 
-    /// Ctrl-C.
-    func interrupt() {
-        process.send(SIGINT)
+    /// Ctrl-C, or another signal that asks the program to stop.
+    func interrupt(with signal: Int32 = SIGINT) {
+        process.send(signal)
     }
 
     /// What a process can't see coming.
