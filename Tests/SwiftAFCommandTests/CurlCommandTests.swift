@@ -1,3 +1,4 @@
+import AFTestServer
 import FoundationEssentials
 import SwiftAF
 import Testing
@@ -57,11 +58,15 @@ import Testing
         #expect(user.exit == 0 && user.text.contains("--user NAME "))
     }
 
-    /// As they are sent: curl refuses spaces.
-    @Test func urlsAreEncoded() async {
-        let run = await swiftaf("http://example.org/a b?x=\u{FC}#y z", "q==c d", "--as-curl")
-        #expect(run.exit == 0)
-        #expect(run.text.contains("--url 'http://example.org/a%20b?x=%C3%BC&q=c%20d#y%20z'"))
+    /// curl refuses spaces, and sends other characters as they are.
+    @Test func urlsAreEncodedAsTheyAreSent() async throws {
+        let server = try TestServer()
+        let printable = String(decoding: (0x20...0x7E).filter { !"#?'".utf8.contains($0) }, as: UTF8.self)
+        let words = [server.urlString("/\(printable)?x=\u{FC}\(printable)#y z"), "q==c d"]
+        _ = await swiftaf(["get"] + words)
+        let sent = try #require(server.requests.first?.target)
+        let run = await swiftaf(["get"] + words + ["--as-curl"])
+        #expect(run.exit == 0 && run.text.contains("--url '\(server.urlString(sent))#y%20z'"))
     }
 
     /// curl would drop the body of any method at a 301 or 302.

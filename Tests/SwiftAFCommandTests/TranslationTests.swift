@@ -82,7 +82,7 @@ struct TranslationTests {
         "swiftaf URL --no-compressed", "swiftaf URL -i", "swiftaf -O URL", "swiftaf download URL -o out",
         "swiftaf URL --limit-rate 1M --retry 1 -4 --timeout 60", "swiftaf -P . URL", "swiftaf -OJ URL",
         "swiftaf URL -c jar --noproxy '*'", "swiftaf -k URL", "swiftaf --tls-min 1.3 URL", "swiftaf --pin PIN URL",
-        "swiftaf -E me.pem --key key.pem URL",
+        "swiftaf -E me.pem --key key.pem URL", "swiftaf 'http://127.0.0.1:PORT/page?a b\"<c>\\^`{|}[d]%7Be'",
     ])
     func theCurlCommandSendsTheSame(line: String) async throws {
         let expected = try await sent(by: line)

@@ -49,23 +49,26 @@ private struct CurlCommand {
         var words = ["curl", "--globoff"] + method
         words += headers
         let (source, body) = body
-        words += body + connection + (options ?? ownOptions) + ["--url", Self.encoded(redaction.url(request.url))]
+        words += body + connection + (options ?? ownOptions) + ["--url", redaction.url(Self.encoded(request.url))]
         return source + words.map(Self.quoted).joined(separator: " ")
     }
 
-    /// Percent-encodes spaces and what isn't ASCII behind the host, as they are sent: curl refuses spaces.
+    /// Percent-encodes behind the host what the core encodes before it sends a URL, `must_escape()` in `message/url.c`:
+    /// curl refuses spaces, and sends everything else as it is.
     private static func encoded(_ url: String) -> String {
         let scheme = url.firstRange(of: "://")?.upperBound ?? url.startIndex
         guard let start = url[scheme...].firstIndex(where: { "/?#".contains($0) }) else { return url }
         return url[..<start]
             + url[start...].utf8.reduce(into: "") { text, byte in
-                if byte == 0x20 || byte >= 0x80 {
+                if byte >= 0x80 || encodedASCII.contains(byte) {
                     text += "%" + String(byte, radix: 16, uppercase: true)
                 } else {
                     text.unicodeScalars.append(Unicode.Scalar(byte))
                 }
             }
     }
+
+    private static let encodedASCII = Array(#" "<>\^`{|}"#.utf8)
 
     private var method: [String] {
         switch (request.method, request.body.isNone) {
