@@ -44,7 +44,7 @@ struct NewFile: Sendable {
     ) throws(SessionError) -> (Int32, RawText) {
         for _ in 0..<maximumAttempts {
             let name = RawText(folder + ".swiftaf-\(String(UInt64.random(in: .min ... .max), radix: 36))".utf8)
-            let descriptor = name.withCString { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
+            let descriptor = name.withCString { open($0, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
             if descriptor >= 0 { return (descriptor, name) }
             guard errno == EEXIST else { break }
         }
@@ -64,6 +64,9 @@ struct NewFile: Sendable {
     ///
     /// - Parameter keepsExisting: Whether it fails if another file has that name.
     func finish(keepsExisting: Bool = false) throws(SessionError) {
+        // Its permissions may not let it be opened again.
+        let content = temporary == nil ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        defer { if content >= 0 { close(content) } }
         guard closeFile(descriptor) == 0 else {
             let number = errno
             remove()
@@ -73,31 +76,85 @@ struct NewFile: Sendable {
         let status = temporary.withCString { temporary in
             target.withCString { keepsExisting ? link(temporary, $0) : rename(temporary, $0) }
         }
-        var number = status == 0 ? 0 : errno
+        let number = status == 0 ? 0 : errno
         // A file that is a mount point, as containers get single files, can't be replaced.
-        if number == EBUSY, !keepsExisting { number = copy(temporary) }
+        if number == EBUSY, !keepsExisting, content >= 0 { return try write(content, from: temporary) }
         if status != 0 || keepsExisting { remove() }
         guard number == 0 else { throw OutputFile.failure(path, number) }
     }
 
-    /// Writes the content of the temporary file into the file that has the name. Returns 0 or an errno.
-    private func copy(_ temporary: RawText) -> Int32 {
-        let source = temporary.withCString { open($0, O_RDONLY | O_CLOEXEC) }
-        guard source >= 0 else { return errno }
-        defer { close(source) }
-        let copy = target.withCString { open($0, O_WRONLY | O_TRUNC | O_CLOEXEC) }
-        guard copy >= 0 else { return errno }
-        var piece = [UInt8](repeating: 0, count: 64 << 10)
-        var number: Int32 = 0
-        while number == 0, case let count = read(source, &piece, piece.count), count != 0 {
-            var written = 0
-            if count < 0 { number = errno }
-            while number == 0, written < count {
-                let size = piece.withUnsafeBytes { write(copy, $0.baseAddress?.advanced(by: written), count - written) }
-                if size < 0 { number = errno } else { written += size }
-            }
+    // MARK: Mount points
+
+    /// Writes the content into the file that is a mount point, and removes the temporary file. If that fails before
+    /// the former content was touched, it stays; if it fails later, the temporary file stays, and the error names it.
+    private func write(_ content: Int32, from temporary: RawText) throws(SessionError) {
+        let copy = target.withCString { open($0, O_WRONLY | O_NOFOLLOW | O_CLOEXEC) }
+        let size = Self.status(of: content)?.st_size ?? 0
+        let refusal = copy < 0 ? errno : Self.refusal(of: copy, besides: content, size)
+        guard refusal == 0 else {
+            if copy >= 0 { close(copy) }
+            remove()
+            throw OutputFile.failure(path, refusal)
         }
-        return close(copy) == 0 || number != 0 ? number : errno
+        var number = Self.copy(content, to: copy)
+        if number == 0, ftruncate(copy, size) != 0 { number = errno }
+        if close(copy) != 0, number == 0 { number = errno }
+        guard number == 0 else {
+            var error = OutputFile.failure(path, number)
+            error.message += """
+                ; it is a mount point, which is written in place, and is now incomplete: \
+                \(temporary.shown.printable) has the new content
+                """
+            throw error
+        }
+        remove()
+    }
+
+    /// Whether a file isn't to be written in place: an errno, or 0.
+    ///
+    /// - Parameter other: A file in the same folder.
+    private static func refusal(of file: Int32, besides other: Int32, _ size: off_t) -> Int32 {
+        guard let status = status(of: file), status.st_mode & S_IFMT == S_IFREG else { return EINVAL }
+        // Some file systems also say EBUSY for a file that is in use.
+        guard let mount = mountIdentifier(of: file), mount != mountIdentifier(of: other) else { return EBUSY }
+        var system = statvfs()
+        // Some have no size of their own.
+        guard fstatvfs(file, &system) == 0, system.f_blocks > 0 else { return 0 }
+        let free = UInt64(system.f_bavail).multipliedReportingOverflow(by: UInt64(system.f_frsize))
+        // What the file has is used again. A block of it is 512 bytes here.
+        let (room, isMore) = free.partialValue.addingReportingOverflow(UInt64(status.st_blocks) * 512)
+        return free.overflow || isMore || room >= UInt64(size) ? 0 : ENOSPC
+    }
+
+    private static func status(of descriptor: Int32) -> stat? {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? status : nil
+    }
+
+    /// Which mount a file belongs to, as the kernel says in proc(5); a mount point belongs to another one than its folder.
+    private static func mountIdentifier(of descriptor: Int32) -> String? {
+        guard let text = try? InputFile.text(RawText("/proc/self/fdinfo/\(descriptor)")) else { return nil }
+        return text.split(separator: "\n").first { $0.hasPrefix("mnt_id:") }.map(String.init)
+    }
+
+    /// Copies a whole file to the beginning of another. Returns 0 or an errno.
+    private static func copy(_ source: Int32, to target: Int32) -> Int32 {
+        var piece = [UInt8](repeating: 0, count: 64 << 10)
+        var offset: off_t = 0
+        while true {
+            let count = pread(source, &piece, piece.count, offset)
+            guard count >= 0 else { return errno }
+            guard count > 0 else { return 0 }
+            var written = 0
+            while written < count {
+                let size = piece.withUnsafeBytes {
+                    pwrite(target, $0.baseAddress?.advanced(by: written), count - written, offset + off_t(written))
+                }
+                guard size >= 0 else { return errno }
+                written += size
+            }
+            offset += off_t(count)
+        }
     }
 
     /// Closes the file and removes it.
