@@ -98,6 +98,7 @@ struct Failure: Error, Sendable, Equatable {
             .malformed?, .hook?:
             SessionError.Reason.other.rawValue
         case .noPong?, .noCloseFrame?: SessionError.Reason.idle.rawValue
+        case .notOpen?: SessionError.Reason.total.rawValue
         default: reason?.rawValue
         }
     }

@@ -110,6 +110,7 @@ import Testing
     @Test func reportsNoReasonOfOtherCodes() {
         #expect(Failure(SessionError(.tooLarge, reason: .bodyLimit)).reason == nil)
         #expect(Failure(SessionError(.untrusted, reason: .untrustedRoot)).reason == "unknownIssuer")
+        #expect(Failure(SessionError(.timeout, reason: .notOpen)).reason == "total")
     }
 
     @Test func saysHowAHostIsNamed() async {

@@ -47,12 +47,25 @@ import Testing
         #expect(request.target == "/v1?q=2")
     }
 
-    @Test(arguments: [["--connect-timeout", "0.1"], ["--timeout", "0.1"], ["--connect-timeout", "9", "-m", "0.1"]])
+    @Test(arguments: [
+        ["--connect-timeout", "0.1"], ["--timeout", "0.1"], ["--connect-timeout", "9", "-m", "0.1"],
+        ["--connect-timeout", "0", "-m", "0.1"],
+    ])
     func namesTheOptionOfAHandshakeThatTakesTooLong(limits: [String]) async {
         server.route("/never", .stall(at: "never"))
-        let run = await swiftaf(["ws", url + "never"] + limits)
-        let option = limits.count == 2 ? limits[0] : "--timeout"
-        #expect(run.exit == 4 && run.error.contains("; \(option) S allows more"))
+        let run = await swiftaf(["ws", url + "never", "--json"] + limits)
+        let isTotal = limits.count == 4 || limits[0] == "--timeout"
+        #expect(run.exit == 4 && run.error.contains("; \(isTotal ? "--timeout" : "--connect-timeout") S allows more"))
+        #expect(run.json["error"]?["reason"]?.string == (isTotal ? "total" : "connect"))
+        server.open("never")
+    }
+
+    /// A run that is over doesn't wait long for a server that keeps the socket open.
+    @Test func endsAtTheTimeLimitWithoutACloseFrameOfTheServer() async throws {
+        server.route("/silent", [.upgrade(), .stall(at: "never")])
+        let start = ContinuousClock.now
+        let run = await swiftaf("ws", url + "silent", "--timeout", "0.5", input: try input(""))
+        #expect(run.exit == 4 && ContinuousClock.now - start < .seconds(4))
         server.open("never")
     }
 

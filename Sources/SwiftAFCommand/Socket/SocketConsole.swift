@@ -43,13 +43,14 @@ struct SocketConsole {
 
     /// The error of a handshake that took too long names the limit: `--connect-timeout`, or the time of the whole run.
     private func namingLimit(_ error: SessionError) -> SessionError {
-        guard error.reason == .notOpen, let limit = socketOptions.openTimeout else { return error }
+        guard error.reason == .notOpen else { return error }
         var error = error
-        if let total = request.timeouts.total, total > .zero, total <= limit {
-            error.reason = .total
-        } else {
+        let total = request.timeouts.total.flatMap { $0 > .zero ? $0 : nil }
+        if let limit = socketOptions.openTimeout, total.map({ $0 > limit }) ?? true {
             error.reason = .connect
             error.message = "connect timeout: the WebSocket isn't open after \(Format.seconds(limit))"
+        } else {
+            error.reason = .total
         }
         return error
     }
@@ -137,11 +138,20 @@ private final class Conversation: Sendable {
         }
     }
 
-    /// Closes the socket in a task of its own, because this one may be cancelled.
+    /// Closes the socket of a run that is over, in a task of its own, because this one may be cancelled. The server has
+    /// a moment to close it, too.
     private func close(_ code: WebSocket.CloseCode) async {
         let socket = socket
-        await Task { try? await socket.close(code) }.value
+        let closing = Task { try? await socket.close(code) }
+        let limit = Task {
+            await Self.mostOfClosing.pause()
+            if !Task.isCancelled { socket.cancel() }
+        }
+        await closing.value
+        limit.cancel()
     }
+
+    private static let mostOfClosing = Duration.milliseconds(300)
 
     private var closeCode: JSONValue { (socket.closeCode?.rawValue).map { .integer(Int64($0)) } ?? .null }
 
