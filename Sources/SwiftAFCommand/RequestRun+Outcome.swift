@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import SwiftAF
 
-/// What came of a run.
+/// The outcome of a run.
 extension RequestRun {
     func outcome(of response: HTTPResponse, body: Data) -> Outcome {
         let transfer = TransferOutcome(

@@ -70,6 +70,7 @@ import Testing
         #expect(try await offered("get", "u", "--auth", "=", "n") == ["ntlm", "negotiate"])
         #expect(try await offered("get", "--auth", "=").count == 5)
         #expect(try await offered("--tls-min", "=", "") == ["1.2", "1.3"])
+        #expect(Completions.script(for: .zsh).contains("'--no-redirects[don'\\''t follow redirects]'"))
         for shell in [Completions.Shell.zsh, .fish] {
             #expect(Completions.script(for: shell).contains("basic digest any ntlm negotiate"))
         }

@@ -49,6 +49,11 @@ import Testing
         #expect(await usage(typed, server.urlString()).contains("did you mean \(meant)?"))
     }
 
+    @Test(arguments: ["--no-follow", "--tls-max", "--wait"])
+    func anOptionForSomethingElseIsNotSuggested(option: String) async {
+        #expect(await usage(option, server.urlString()).contains("unknown option \(option)\nswiftaf --help"))
+    }
+
     @Test func theVersionIsAnOption() async {
         #expect(await usage("-V").contains("unknown option -V; --version"))
         #expect(await usage("version").contains("unknown command 'version'; --version prints the versions"))

@@ -166,7 +166,8 @@ enum Completions {
     }
 
     private static func specification(of entry: OptionEntry, _ name: String) -> String {
-        let help = entry.help.map { "[]:'".contains($0) ? " " : String($0) }.joined()
+        // A quoted word of the shell ends at an apostrophe, a part of a specification at the others.
+        let help = entry.help.map { $0 == "'" ? "'\\''" : "[]:".contains($0) ? " " : String($0) }.joined()
         // Without a star, an option is offered once.
         let star = entry.isRepeatable ? "*" : ""
         guard let text = entry.placeholder?.filter(\.isLetter) else { return "'\(star)\(name)[\(help)]'" }

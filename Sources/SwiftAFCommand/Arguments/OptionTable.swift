@@ -266,7 +266,7 @@ enum OptionTable {
 
     private static let sockets: [OptionEntry] = [
         .value(
-            "--subprotocol", placeholder: "NAME", help: "a subprotocol to offer; repeatable, the most wanted first",
+            "--subprotocol", placeholder: "NAME", help: "a subprotocol to offer; repeatable, in order of preference",
             for: .socket
         ) {
             options, value in options.socket.protocols.append(value)

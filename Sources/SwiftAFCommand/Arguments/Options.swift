@@ -295,7 +295,7 @@ struct PrintedParts: OptionSet, Sendable {
 
 /// The options of `ws`.
 struct SocketOptions: Sendable, Equatable {
-    /// The subprotocols to offer, the most wanted first.
+    /// The subprotocols to offer, in order of preference.
     var protocols: [String] = []
     /// The time between pings; nil for none.
     var pingInterval: Duration?

@@ -3,14 +3,23 @@ enum Suggestion {
     /// Returns `; did you mean WORD?` for the closest candidate, or an empty string if none is close.
     static func text(for word: String, among candidates: some Sequence<String>) -> String {
         // Longer words may contain more mistakes.
-        let most = max(1, word.count / 3)
+        let most = max(1, word.drop { $0 == "-" }.count / 3)
         var best: (distance: Int, word: String)?
-        for candidate in candidates {
+        for candidate in candidates where !areOpposites(word, candidate) {
             let distance = distance(Array(word.lowercased()), Array(candidate.lowercased()))
             if distance <= most, best.map({ distance < $0.distance }) ?? true { best = (distance, candidate) }
         }
         return best.map { "; did you mean \($0.word)?" } ?? ""
     }
+
+    /// Whether one of two options would do the opposite of the other, such as `--no-follow` and `--follow`.
+    private static func areOpposites(_ left: String, _ right: String) -> Bool {
+        let (left, right) = (parts(left), parts(right))
+        return left.contains("no") != right.contains("no") && left.filter { $0 != "no" } == right.filter { $0 != "no" }
+            || left.contains("min") && right.contains("max") || left.contains("max") && right.contains("min")
+    }
+
+    private static func parts(_ option: String) -> [Substring] { option.lowercased().split(separator: "-") }
 
     /// The number of insertions, deletions, replacements and exchanges of neighbours that turn one word into the other.
     private static func distance(_ left: [Character], _ right: [Character]) -> Int {

@@ -10,7 +10,7 @@ struct ByteStream: AsyncSequence, Sendable {
     let descriptor: Int32
     /// The part of a regular file, read by its position, so that it can be read again; nil for what can be read once.
     var range: Range<off_t>?
-    /// What happens if no byte comes; nil to wait without a word.
+    /// What happens if no byte comes; nil to wait without a note.
     var silence: Silence?
 
     /// Says that the first byte is waited for.

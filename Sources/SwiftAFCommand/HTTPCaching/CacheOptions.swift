@@ -43,7 +43,7 @@ struct CacheOptions: Sendable, Equatable {
 
     private static func defaultFolder(_ environment: [String: String]) throws(Failure) -> String {
         guard let path = UserCacheFolder.path(of: "swiftaf", "http", environment) else {
-            throw Failure(UsageError("there is no home for a cache: name a folder with --cache=DIR"))
+            throw Failure(UsageError("the environment names no folder for a cache: name a folder with --cache=DIR"))
         }
         return path
     }

@@ -22,7 +22,7 @@ final class DescriptorSink: ByteSink {
 
     /// The time in milliseconds until a wait notices that the run was stopped.
     private static let step: Int32 = 100
-    /// How long the last words of a run wait for room: what is written when it was stopped already, or is late.
+    /// How long output waits for room once the run was stopped, or its time limit has passed.
     private static let patienceOfLastWords = Duration.milliseconds(500)
 
     private let number: Int32

@@ -147,7 +147,7 @@ struct PrintedBody {
     }
 
     /// Returns text for a terminal, which would obey control characters of the server.
-    private static func printable(_ text: Data) -> Data {
+    static func printable(_ text: Data) -> Data {
         Data(String(decoding: text, as: UTF8.self).printableLines.utf8)
     }
 

@@ -57,11 +57,7 @@ struct ResponsePrinter: Sendable {
         guard !body.contains(0) else { return nil }
         let type = request.headers[HTTPHeaders.Name.contentType].flatMap { MediaType($0) }
         if type?.isJSON == true, let json = try? JSONText(Array(body)) { return Data(style.pretty(json)) }
-        return Self.printable(body)
-    }
-
-    private static func printable(_ text: Data) -> Data {
-        Data(String(decoding: text, as: UTF8.self).printableLines.utf8)
+        return PrintedBody.printable(body)
     }
 
     private func printFile(at path: String) throws(WriteError) {
@@ -83,16 +79,16 @@ struct ResponsePrinter: Sendable {
             kept += piece.prefix(count)
             let end = kept.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 }
             guard let end = end ?? (kept.count > 1 << 20 ? kept.endIndex : nil) else { continue }
-            try write(Self.printable(kept[..<end]))
+            try write(PrintedBody.printable(kept[..<end]))
             kept = Data(kept[end...])
         }
-        try write(Self.printable(kept))
+        try write(PrintedBody.printable(kept))
         if last != UInt8(ascii: "\n") { try write("\n") }
     }
 
     /// Prints a form by way of a file, as it may be larger than memory.
     private func print(_ form: BodyForm) async throws(WriteError) {
-        var folder = Array("/tmp/swiftaf-XXXXXX".utf8CString)
+        var folder = Array((FileManager.default.temporaryDirectory.path + "/swiftaf-XXXXXX").utf8CString)
         guard mkdtemp(&folder) != nil else { throw .system(errno) }
         let path = String(decoding: folder.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         defer {

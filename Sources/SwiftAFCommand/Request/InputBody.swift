@@ -7,7 +7,7 @@ struct InputBody {
     let input: Int32
     /// Writes a note to standard error.
     let note: @Sendable (String) -> Void
-    /// How long the first byte is waited for without a word.
+    /// How long the first byte is waited for without a note.
     var silence = Duration.seconds(10)
 
     /// How long a command without a method waits for the first byte of a pipe, before it is a GET.
@@ -103,7 +103,7 @@ struct InputBody {
         while poll(&wait, 1, Deadline.wait(Self.step)) <= 0 {
             try Deadline.check()
             guard .now < end else {
-                // Its body would be lost without a word.
+                // Its body would be lost silently.
                 note(
                     """
                     standard input had no data within 1 s: the request has no body; post URL waits for one, \

@@ -116,7 +116,7 @@ extension NetworkOptions.HostOverride {
             address.hasPrefix("[") && address.hasSuffix("]") ? String(address.dropFirst().dropLast()) : String(address)
         }
         let host = String(parts[0])
-        // `*` stands for every name, and what is no host is refused by the library.
+        // `*` stands for every name, and the library refuses an invalid host.
         let name = host.utf8.contains { $0 >= 0x80 } ? CoreURL.host(of: "https://\(host)/") : nil
         self.init(host: name ?? host, port: port, addresses: addresses)
     }
