@@ -69,8 +69,8 @@ extension CoreRequest {
     func makeBody(_ source: CoreBodySource?, _ texts: inout CStringArena) -> afc_body {
         var body = afc_body()
         switch http.body.content {
-        case .none, .json, .invalid:
-            // The last two don't get here: see HTTPRequest.encodeJSON.
+        case .none, .json, .jsonParameters, .invalid:
+            // The last three don't get here: see HTTPRequest.encodeJSON.
             break
         case .data(let data) where data.count <= BorrowedData.largestCopy:
             body.kind = AFC_BODY_BYTES

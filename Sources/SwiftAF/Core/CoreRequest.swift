@@ -83,7 +83,7 @@ final class CoreRequest: Sendable {
     /// - Throws: The error of a form part, such as a missing file.
     func makeBodySource(for task: CoreTask) throws(SessionError) -> CoreBodySource? {
         switch http.body.content {
-        case .none, .data, .file, .json, .invalid: nil
+        case .none, .data, .file, .json, .jsonParameters, .invalid: nil
         case .stream(let stream): CoreStreamSource(stream, for: task)
         case .form(let form): try CoreFormSource(form, for: task)
         }

@@ -10,6 +10,8 @@ public struct HTTPBody: Sendable {
         case form(BodyForm)
         /// Encoded when the request is sent; nil uses the manager's encoder.
         case json(any Encodable & Sendable, (any DataEncoder)?)
+        /// The same for a literal, whose members keep their order.
+        case jsonParameters(Parameters, (any DataEncoder)?)
         /// Fails the request.
         case invalid(SessionError)
     }
@@ -46,40 +48,45 @@ public struct HTTPBody: Sendable {
         HTTPBody(.json(value, encoder), contentType: MediaType.json.essence)
     }
 
-    /// A value as JSON, with Content-Type `application/json`, which is encoded at once: it need not be `Sendable`, and
-    /// may belong to an actor.
+    /// A value as JSON, with Content-Type `application/json`, which is read at once: it need not be `Sendable`, and may
+    /// belong to an actor.
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - encoder: Encodes it. An error fails the request with ``SessionError/Code/serialization``.
-    public static func json(encoding value: some Encodable, by encoder: any DataEncoder = JSONCoder()) -> HTTPBody {
+    ///   - encoder: Encodes it at once. Nil uses ``HTTPSessionManager/encoder``, when the request is sent, for what the
+    ///     value encodes now, to an encoder without `userInfo`. An error of either fails the request with
+    ///     ``SessionError/Code/serialization``.
+    public static func json(encoding value: some Encodable, encoder: (any DataEncoder)? = nil) -> HTTPBody {
         do {
-            return .data(try encoder.encode(value), contentType: MediaType.json.essence)
+            let contentType = MediaType.json.essence
+            guard let encoder else { return HTTPBody(.json(try RecordedValue(value), nil), contentType: contentType) }
+            return .data(try encoder.encode(value), contentType: contentType)
         } catch {
             return HTTPBody(.invalid(encodingFailure(error, of: value)))
         }
     }
 
     fileprivate static func encodingFailure(_ error: any Error, of value: any Encodable) -> SessionError {
-        SessionError(
-            .serialization, message: "\(type(of: value)) can't be encoded as JSON\(EncodingFailure.text(error))",
+        let type = (value as? RecordedValue)?.type ?? type(of: value)
+        return SessionError(
+            .serialization, message: "\(type) can't be encoded as JSON\(EncodingFailure.text(error))",
             underlying: error)
     }
 
-    /// An object or array of mixed values as JSON, with Content-Type `application/json`. Dates are written as RFC 3339
-    /// strings, data in Base64. A literal whose values all have one type, such as nothing but dates, is a dictionary or
-    /// an array of it, which the other form encodes.
+    /// An object or array of mixed values as JSON, with Content-Type `application/json`. Members keep their order and
+    /// their names.
     ///
     /// ```swift
     /// try await manager.post("users", body: .json(["name": name, "age": age, "tags": tags]))
     /// ```
+    ///
+    /// - Parameters:
+    ///   - parameters: The literal, or parameters. A value of a literal is read at once, so it needn't be `Sendable`.
+    ///   - encoder: Writes dates, data and the other values of the literal. Nil uses ``HTTPSessionManager/encoder``, when
+    ///     the request is sent. An error of the encoder fails the request with ``SessionError/Code/serialization``.
     @_disfavoredOverload
-    public static func json(_ parameters: Parameters) -> HTTPBody {
-        do {
-            return .data(try parameters.jsonData(), contentType: MediaType.json.essence)
-        } catch {
-            return HTTPBody(.invalid(SessionError(serializingRequest: error, url: nil)))
-        }
+    public static func json(_ parameters: Parameters, encoder: (any DataEncoder)? = nil) -> HTTPBody {
+        HTTPBody(.jsonParameters(parameters, encoder), contentType: MediaType.json.essence)
     }
 
     /// Parameters as a URL-encoded form, with Content-Type `application/x-www-form-urlencoded`.
@@ -165,7 +172,7 @@ public struct HTTPBody: Sendable {
         switch content {
         case .none: 0
         case .data(let data): Int64(data.count)
-        case .file, .form, .json, .invalid: nil
+        case .file, .form, .json, .jsonParameters, .invalid: nil
         case .stream(let stream): stream.length
         }
     }
@@ -173,7 +180,7 @@ public struct HTTPBody: Sendable {
     /// Whether the body can be replayed. False for a sequence that can be read once, and for a form with such a part.
     public var isReplayable: Bool {
         switch content {
-        case .none, .data, .file, .json, .invalid: true
+        case .none, .data, .file, .json, .jsonParameters, .invalid: true
         case .stream(let stream): stream.isReplayable
         case .form(let form):
             form.parts.allSatisfy { part in
@@ -208,7 +215,7 @@ extension HTTPBody: CustomStringConvertible {
         case .file(let path): "file \(path)"
         case .stream: "stream, \(size)"
         case .form(let form): "form of \(form.parts.count) parts"
-        case .json: "JSON"
+        case .json, .jsonParameters: "JSON"
         case .invalid: "invalid body"
         }
     }
@@ -225,6 +232,13 @@ extension HTTPRequest {
                 var failure = HTTPBody.encodingFailure(error, of: value)
                 failure.url = url
                 throw failure
+            }
+        case .jsonParameters(let parameters, let own):
+            do {
+                let data = try parameters.jsonData(encoder: own ?? encoder)
+                body = .data(data, contentType: body.contentType)
+            } catch {
+                throw SessionError(serializingRequest: error, url: url)
             }
         case .invalid(var error):
             error.url = url

@@ -204,8 +204,10 @@ struct TreeOptions: Sendable {
 
     /// Whether to convert the keys of a type's members. The keys of a dictionary are data.
     func convertsKeys(of type: any Any.Type) -> Bool {
-        keys == .snakeCase && !(type is any TextKeyedDictionary.Type)
+        keys == .snakeCase && !Self.isDictionary(type)
     }
+
+    static func isDictionary(_ type: any Any.Type) -> Bool { type is any TextKeyedDictionary.Type }
 }
 
 /// A dictionary with `String` keys.

@@ -176,7 +176,7 @@ private struct CurlCommand {
     /// The command piped into curl, and curl's arguments.
     private var body: (source: String, words: [String]) {
         switch request.body.content {
-        case .none, .json, .invalid:
+        case .none, .json, .jsonParameters, .invalid:
             return ("", [])
         case .data(let data):
             if let text = Self.text(data) { return ("", ["--data-raw", text]) }

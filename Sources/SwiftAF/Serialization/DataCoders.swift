@@ -21,6 +21,15 @@ public protocol DataEncoder: Sendable {
     func encode<Value: Encodable>(_ value: Value) throws -> Data
 }
 
+extension DataEncoder {
+    /// Encodes a value as a tree.
+    func tree(of value: some Encodable) throws -> JSONValue {
+        // Another encoder writes names and order as it likes, but numbers keep their digits.
+        guard let coder = self as? JSONCoder else { return try JSONValue(parsing: encode(value)) }
+        return try coder.encodeTree(value)
+    }
+}
+
 extension JSONCoder: DataDecoder, DataEncoder {
     public func encode<Value: Encodable>(_ value: Value) throws -> Data {
         try encode(value, options: [])

@@ -1,11 +1,12 @@
-public import FoundationEssentials
+import FoundationEssentials
 
 /// Encodes parameters as JSON in the body, or as a query for methods without a body.
 ///
-/// Values are encoded by ``JSONCoder``, unless an ``encoder`` is set.
+/// Dates, data and `Encodable` values are written by ``HTTPSessionManager/encoder``, unless an ``encoder`` is set.
 ///
-/// Copies include every setting. The encoded form leaves out the ``encoder``, which is nil after decoding, and the
-/// properties of ``base`` that ``HTTPRequestSerializer`` leaves out. Equal serializers have the same ``encoder``.
+/// Copies include every setting. The encoded form leaves out an ``encoder`` that isn't a ``JSONCoder`` (it is nil after
+/// decoding), and the properties of ``base`` that ``HTTPRequestSerializer`` leaves out. Equal serializers have equal
+/// coders, or the same object, as their ``encoder``.
 public struct JSONRequestSerializer: RequestSerializer {
     /// The methods without a body, and the encoding of their query.
     public var base: HTTPRequestSerializer
@@ -16,13 +17,10 @@ public struct JSONRequestSerializer: RequestSerializer {
     /// Whether a string, a number, a boolean or null may be sent at the top level, as RFC 8259 allows.
     public var allowsFragments: Bool
 
-    /// The encoding of ``Parameters/encodable(_:)``: names of members, dates, infinities. Ignored if there is an
-    /// ``encoder``.
-    public var coder: JSONCoder
-
-    /// Encodes ``Parameters/encodable(_:)`` instead of ``coder``. If such a value is the whole body, the encoder's
-    /// formatting is used instead of ``writingOptions``. Don't modify it once requests have been made. Default: nil.
-    public var encoder: JSONEncoder?
+    /// Writes dates, data, infinities and ``Parameters/encodable(_:)`` instead of the manager's encoder. If such a value
+    /// is the whole body, the formatting of an encoder other than ``JSONCoder`` is used instead of ``writingOptions``.
+    /// Don't modify an object once requests have been made. Default: nil.
+    public var encoder: (any DataEncoder)?
 
     private static let contentType = MediaType.json.essence
 
@@ -31,43 +29,47 @@ public struct JSONRequestSerializer: RequestSerializer {
         base: HTTPRequestSerializer = HTTPRequestSerializer(),
         writingOptions: JSONValue.WritingOptions = [],
         allowsFragments: Bool = false,
-        coder: JSONCoder = JSONCoder(),
-        encoder: JSONEncoder? = nil
+        encoder: (any DataEncoder)? = nil
     ) {
         self.base = base
         self.writingOptions = writingOptions
         self.allowsFragments = allowsFragments
-        self.coder = coder
         self.encoder = encoder
     }
 
     /// The parameter encoder of ``base``.
     public var parameterEncoder: ParameterEncoder { base.parameterEncoder }
 
-    /// Returns the request with the parameters as its body. Without parameters it gets neither a body nor a
+    /// Returns the request with the parameters as its body, written by ``encoder`` or a `JSONCoder()`. Without parameters it gets neither a body nor a
     /// Content-Type.
     ///
     /// - Throws: ``SessionError/Code/serialization`` if the parameters are neither an array nor a dictionary and
     ///   ``allowsFragments`` is false, or contain a value that JSON can't express; ``SessionError/Code/invalidInput``
     ///   if the request already has a body. An error of an `Encodable` is the ``SessionError/underlying`` one.
     public func serialize(_ request: HTTPRequest, parameters: Parameters?) throws -> HTTPRequest {
+        try serialize(request, parameters: parameters, encoder: JSONCoder())
+    }
+
+    public func serialize(
+        _ request: HTTPRequest, parameters: Parameters?, encoder: any DataEncoder
+    ) throws -> HTTPRequest {
         if base.encodesInURI(request.method) { return try base.serialize(request, parameters: parameters) }
         var request = request
         base.fillGaps(of: &request)
         if let parameters {
             guard request.body.isNone else { throw HTTPRequest.secondBody(request.url) }
-            request.body = .data(try encode(parameters, url: request.url))
+            request.body = .data(try encode(parameters, url: request.url, encoder: self.encoder ?? encoder))
             request.headers.fillGap(name: HTTPHeaders.Name.contentType, value: Self.contentType)
         }
         try request.encodeBody(with: base.bodyEncoder)
         return request
     }
 
-    private func encode(_ parameters: Parameters, url: String) throws -> Data {
+    private func encode(_ parameters: Parameters, url: String, encoder: any DataEncoder) throws -> Data {
         do {
-            if case .encodable(let value) = parameters { return try encode(value) }
+            if case .encodable(let value) = parameters { return try encode(value, encoder: encoder) }
             if !allowsFragments { try refuseFragment(parameters.isContainer) }
-            return try parameters.jsonValue { try encodeTree($0) }.data(options: writingOptions)
+            return try parameters.jsonValue(encoder: encoder).data(options: writingOptions)
         } catch var error as SessionError {
             error.url = url
             throw error
@@ -78,15 +80,11 @@ public struct JSONRequestSerializer: RequestSerializer {
     }
 
     /// Encodes a value that is the whole body.
-    private func encode(_ value: any Encodable) throws -> Data {
-        let data = try encoder.map { try $0.encode(value) } ?? coder.encode(value, options: writingOptions)
+    private func encode(_ value: any Encodable, encoder: any DataEncoder) throws -> Data {
+        let coder = encoder as? JSONCoder
+        let data = try coder.map { try $0.encode(value, options: writingOptions) } ?? encoder.encode(value)
         if !allowsFragments { try refuseFragment(data.first == UInt8(ascii: "{") || data.first == UInt8(ascii: "[")) }
         return data
-    }
-
-    private func encodeTree(_ value: any Encodable) throws -> JSONValue {
-        guard let encoder else { return try coder.encodeTree(value) }
-        return try JSONValue(parsing: encoder.encode(value))
     }
 
     private func refuseFragment(_ isContainer: Bool) throws(SessionError) {
@@ -99,19 +97,43 @@ extension JSONRequestSerializer: Codable {
     private enum CodingKeys: String, CodingKey {
         case base, writingOptions, allowsFragments, coder
     }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            base: try container.decode(HTTPRequestSerializer.self, forKey: .base),
+            writingOptions: try container.decode(JSONValue.WritingOptions.self, forKey: .writingOptions),
+            allowsFragments: try container.decode(Bool.self, forKey: .allowsFragments),
+            encoder: try container.decodeIfPresent(JSONCoder.self, forKey: .coder))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(base, forKey: .base)
+        try container.encode(writingOptions, forKey: .writingOptions)
+        try container.encode(allowsFragments, forKey: .allowsFragments)
+        try container.encodeIfPresent(self.encoder as? JSONCoder, forKey: .coder)
+    }
 }
 
 extension JSONRequestSerializer: Hashable {
     public static func == (left: JSONRequestSerializer, right: JSONRequestSerializer) -> Bool {
         left.base == right.base && left.writingOptions == right.writingOptions
-            && left.allowsFragments == right.allowsFragments && left.coder == right.coder
-            && left.encoder === right.encoder
+            && left.allowsFragments == right.allowsFragments && areEqual(left.encoder, right.encoder)
+    }
+
+    /// Other encoders than coders and objects have no identity that could be compared.
+    private static func areEqual(_ left: (any DataEncoder)?, _ right: (any DataEncoder)?) -> Bool {
+        guard let left, let right else { return left == nil && right == nil }
+        if let left = left as? JSONCoder { return left == right as? JSONCoder }
+        guard type(of: left) is AnyClass, type(of: right) is AnyClass else { return false }
+        return left as AnyObject === right as AnyObject
     }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(base)
         hasher.combine(writingOptions)
         hasher.combine(allowsFragments)
-        hasher.combine(coder)
+        hasher.combine(encoder as? JSONCoder)
     }
 }

@@ -6,7 +6,7 @@ package import FoundationEssentials
 /// - A dictionary's members are sorted by key; nested keys are `parent[child]`.
 /// - An array's elements keep their order; ``arrayStyle`` determines their keys.
 /// - A set's elements are sorted; each has the key `parent`, without brackets.
-/// - A date is RFC 3339 in UTC, such as `2024-02-29T12:00:00Z`, as in JSON.
+/// - A date is RFC 3339 in UTC, such as `2024-02-29T12:00:00Z`.
 /// - Null is encoded as its key without `=`; empty containers are left out.
 /// - At the top level, a string has an empty key (`=text`), and an array's elements have the key `(null)`.
 public struct ParameterEncoder: Sendable, Hashable, Codable {

@@ -27,13 +27,14 @@ public enum Parameters: Sendable {
     case number(JSONNumber)
     /// A string.
     case string(String)
-    /// A date, written as RFC 3339 in UTC, such as `2024-02-29T12:00:00Z`.
+    /// A date, written as RFC 3339 in UTC, such as `2024-02-29T12:00:00Z`; in JSON, by the manager's encoder.
     case date(Date)
-    /// Bytes, written in Base64.
+    /// Bytes, written in Base64; in JSON, by the manager's encoder.
     case data(Data)
     /// An array.
     case array([Parameters])
-    /// Unordered elements: written without brackets in a query, an error in JSON.
+    /// Unordered elements: written without brackets in a query, as an array by ``HTTPBody/json(_:encoder:)``, an error
+    /// for a ``JSONRequestSerializer``.
     case set([Parameters])
     /// Members in order. If a key is repeated, JSON has its last value, and a query or a form has all of them.
     case dictionary([Member])
@@ -131,7 +132,7 @@ extension Parameters {
     /// The value of a key; nil without such a member. Setting it makes a dictionary of ``null``; setting nil removes the
     /// member.
     ///
-    /// An ``encodable(_:)`` is encoded at once, as one in a literal is, and keeps its other members. Setting a member of
+    /// An ``encodable(_:)`` becomes a dictionary, and keeps its other members with the names of their keys. Setting a member of
     /// anything else, such as an array, fails the request with ``SessionError/Code/invalidInput``.
     ///
     /// ```swift
@@ -170,7 +171,23 @@ extension Parameters {
     /// The same, but with the members of an `Encodable`.
     private var expanded: Parameters {
         guard case .encodable(let value) = self else { return self }
-        return Self.encode(value, at: nil, by: nil)
+        let recorded = Self.encode(value, at: nil, encoder: nil)
+        guard case .encodable(let value as RecordedValue) = recorded else { return recorded }
+        switch value.content {
+        case .nothing, .null: return .null
+        case .leaf: return recorded
+        case .elements(let elements): return .array(elements.map { Self.ofContent($0, of: value) })
+        case .members(let members, _):
+            return .dictionary(members.map { Member(key: $0.name, value: Self.ofContent($0.content, of: value)) })
+        }
+    }
+
+    private static func ofContent(_ content: RecordedValue.Content, of value: RecordedValue) -> Parameters {
+        switch content {
+        case .null: .null
+        case .leaf(let leaf): make(of: leaf, at: nil)
+        case .nothing, .elements, .members: .encodable(RecordedValue(content: content, type: value.type))
+        }
     }
 
     private static func memberOfNoDictionary(_ key: String) -> SessionError {
@@ -203,8 +220,8 @@ extension Parameters {
     /// - Parameters:
     ///   - key: The key of the value, for errors.
     ///   - encoder: Encodes what is neither a string, a number, a boolean nor nil. Without it dates, data and sets have
-    ///     cases of their own.
-    static func make(of value: Any?, at key: String?, by encoder: (any DataEncoder)? = nil) -> Parameters {
+    ///     cases of their own, and other values are recorded until an encoder is known.
+    static func make(of value: Any?, at key: String?, encoder: (any DataEncoder)? = nil) -> Parameters {
         switch value {
         case nil: .null
         case let value as Parameters: value
@@ -217,18 +234,19 @@ extension Parameters {
         case let value as Data where encoder == nil: .data(value)
         case let value as JSONValue: Parameters(value)
         case let value as [Any?]:
-            .array(value.enumerated().map { make(of: $1, at: "\(key ?? "")[\($0)]", by: encoder) })
+            .array(value.enumerated().map { make(of: $1, at: "\(key ?? "")[\($0)]", encoder: encoder) })
         case let value as [String: Any?]:
             .dictionary(
                 value.sorted { $0.key < $1.key }.map { name, value in
-                    Member(key: name, value: make(of: value, at: key.map { "\($0)[\(name)]" } ?? name, by: encoder))
+                    Member(
+                        key: name, value: make(of: value, at: key.map { "\($0)[\(name)]" } ?? name, encoder: encoder))
                 })
         case let value as Substring: .string(String(value))
         case let value as Character: .string(String(value))
         case let value as Set<AnyHashable> where encoder == nil:
-            .set(value.map { make(of: $0.base, at: key, by: encoder) })
-        case let value as any Encodable: encode(value, at: key, by: encoder)
-        case let value as any RawRepresentable: ofRawValue(value, at: key, by: encoder)
+            .set(value.map { make(of: $0.base, at: key, encoder: encoder) })
+        case let value as any Encodable: encode(value, at: key, encoder: encoder)
+        case let value as any RawRepresentable: ofRawValue(value, at: key, encoder: encoder)
         case let value?: isNil(value) ? .null : .invalid(unsupported(value, at: key))
         }
     }
@@ -250,21 +268,25 @@ extension Parameters {
     /// Makes parameters of a raw value. Only of one that is a value by itself: a raw value can be of the same type, and
     /// so on without end.
     private static func ofRawValue(
-        _ value: any RawRepresentable, at key: String?, by encoder: (any DataEncoder)?
+        _ value: any RawRepresentable, at key: String?, encoder: (any DataEncoder)?
     ) -> Parameters {
         let raw: Any = value.rawValue
         guard raw is any Encodable || raw is Character else { return .invalid(unsupported(value, at: key)) }
-        return make(of: raw, at: key, by: encoder)
+        return make(of: raw, at: key, encoder: encoder)
     }
 
-    /// Encodes at once, because a value in a literal needn't be `Sendable`.
-    private static func encode(_ value: any Encodable, at key: String?, by encoder: (any DataEncoder)?) -> Parameters {
+    /// Encodes or records at once, because a value in a literal needn't be `Sendable`.
+    private static func encode(_ value: any Encodable, at key: String?, encoder: (any DataEncoder)?) -> Parameters {
         do {
-            let encoder = encoder ?? JSONCoder(dates: .iso8601)
-            guard let coder = encoder as? JSONCoder else {
-                return Parameters(try JSONValue(parsing: encoder.encode(value)))
+            if let encoder { return Parameters(try encoder.tree(of: value)) }
+            let recorded = try RecordedValue(value)
+            switch recorded.content {
+            case .leaf(let value as String): return .string(value)
+            case .leaf(let value as Int): return .integer(Int64(value))
+            case .leaf(let value as JSONValue): return Parameters(value)
+            case .null: return .null
+            default: return .encodable(recorded)
             }
-            return Parameters(try coder.encodeTree(value))
         } catch {
             let subject = key.map { "the value of the parameter \"\(printable($0))\"" } ?? "the parameters"
             var failure = SessionError(.serialization, message: "\(subject) can't be encoded")
@@ -296,34 +318,44 @@ extension Parameters {
         }
     }
 
-    /// Returns the bytes of ``jsonValue(_:)``, with `Encodable` values encoded by a default ``JSONCoder``. A coder of
-    /// Foundation would convert the names and lose their order.
-    func jsonData() throws -> Data {
-        try jsonValue { try JSONCoder(dates: .iso8601).encodeTree($0) }.data()
+    /// Returns the parameters as the bytes of a JSON body, with sets as arrays. The members of dictionaries keep their
+    /// names and their order.
+    func jsonData(encoder: any DataEncoder) throws -> Data {
+        if case .encodable(let value) = self { return try encoder.encode(value) }
+        return try jsonValue(encoder: encoder, writesSets: true).data()
     }
 
-    /// Returns the parameters as JSON. Dates become RFC 3339 strings, data becomes Base64.
+    /// Returns the parameters as JSON.
     ///
-    /// - Parameter encode: Encodes an `Encodable`.
-    /// - Throws: ``SessionError/Code/serialization`` for a set, which JSON can't express; the errors of `encode`.
-    func jsonValue(_ encode: (any Encodable) throws -> JSONValue) throws -> JSONValue {
+    /// - Parameters:
+    ///   - encoder: Encodes dates, data, numbers that aren't finite, and `Encodable` values.
+    ///   - writesSets: Whether a set becomes an array.
+    /// - Throws: ``SessionError/Code/serialization`` for another set; the errors of the encoder.
+    func jsonValue(encoder: any DataEncoder, writesSets: Bool = false) throws -> JSONValue {
         switch self {
         case .null: return .null
         case .bool(let value): return .bool(value)
         case .integer(let value): return .integer(value)
         case .unsigned(let value): return .number(JSONNumber(value))
         // As a coder writes it: 5, not 5.0.
-        case .double(let value): return JSONNumber(shortest: value.description).map { .number($0) } ?? .double(value)
+        case .double(let value):
+            return try JSONNumber(shortest: value.description).map { .number($0) } ?? encoder.tree(of: value)
         case .number(let value): return .number(value)
         case .string(let value): return .string(value)
-        case .date(let value): return .string(DateText.text(of: value))
-        case .data(let value): return .string(value.base64EncodedString())
-        case .array(let elements): return .array(try elements.map { try $0.jsonValue(encode) })
+        case .date(let value): return try encoder.tree(of: value)
+        case .data(let value): return try encoder.tree(of: value)
+        case .set(let elements) where writesSets:
+            return try Parameters.array(elements).jsonValue(encoder: encoder, writesSets: true)
+        case .array(let elements):
+            return .array(try elements.map { try $0.jsonValue(encoder: encoder, writesSets: writesSets) })
         case .set: throw SessionError(.serialization, message: "the parameters contain a set, which JSON can't express")
         case .dictionary(let members):
-            let entries = try members.map { JSONObject.Entry(key: $0.key, value: try $0.value.jsonValue(encode)) }
+            let entries = try members.map {
+                JSONObject.Entry(
+                    key: $0.key, value: try $0.value.jsonValue(encoder: encoder, writesSets: writesSets))
+            }
             return .object(JSONObject(entries: entries))
-        case .encodable(let value): return try encode(value)
+        case .encodable(let value): return try encoder.tree(of: value)
         case .invalid(let error): throw error
         }
     }

@@ -5,12 +5,26 @@ public protocol RequestSerializer: Sendable {
     /// Called on the caller's thread or task, before anything is sent. If it throws, the request fails with that error.
     func serialize(_ request: HTTPRequest, parameters: Parameters?) throws -> HTTPRequest
 
+    /// The same with the manager's encoder, for a serializer that writes JSON. This is what a manager calls. Default:
+    /// the call without an encoder.
+    ///
+    /// - Parameter encoder: The ``HTTPSessionManager/encoder``.
+    func serialize(
+        _ request: HTTPRequest, parameters: Parameters?, encoder: any DataEncoder
+    ) throws -> HTTPRequest
+
     /// The encoding of parameters as fields of a multipart form. Default: `ParameterEncoder()`.
     var parameterEncoder: ParameterEncoder { get }
 }
 
 extension RequestSerializer {
     public var parameterEncoder: ParameterEncoder { ParameterEncoder() }
+
+    public func serialize(
+        _ request: HTTPRequest, parameters: Parameters?, encoder: any DataEncoder
+    ) throws -> HTTPRequest {
+        try serialize(request, parameters: parameters)
+    }
 }
 
 /// Encodes parameters as a query, or as a form in the body for methods with a body.

@@ -264,7 +264,7 @@ extension SerializedResult {
 extension HTTPBody {
     fileprivate var taskKind: SessionTask.Kind {
         switch content {
-        case .none, .data, .json, .invalid: .data
+        case .none, .data, .json, .jsonParameters, .invalid: .data
         case .file, .stream, .form: .upload
         }
     }

@@ -21,15 +21,20 @@ public struct MixedJSON: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiter
         content = .elements(elements)
     }
 
-    func parameters(by encoder: any DataEncoder) -> Parameters {
+    func parameters(encoder: any DataEncoder) -> Parameters {
         switch content {
-        case .members(let members): Parameters(members.map { ($0, Parameters.make(of: $1, at: $0, by: encoder)) })
-        case .elements(let elements): Parameters.make(of: elements, at: nil, by: encoder)
+        case .members(let members): Parameters(members.map { ($0, Parameters.make(of: $1, at: $0, encoder: encoder)) })
+        case .elements(let elements): Parameters.make(of: elements, at: nil, encoder: encoder)
         }
     }
 
-    func body(by encoder: any DataEncoder) -> HTTPBody {
-        .json(parameters(by: encoder))
+    func body(encoder: any DataEncoder) -> HTTPBody {
+        do {
+            return .data(
+                try parameters(encoder: encoder).jsonData(encoder: encoder), contentType: MediaType.json.essence)
+        } catch {
+            return HTTPBody(.invalid(SessionError(serializingRequest: error, url: nil)))
+        }
     }
 }
 
@@ -44,7 +49,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            .post, url.urlText, parameters: parameters, body: json.body(by: encoder), headers: headers,
+            .post, url.urlText, parameters: parameters, body: json.body(encoder: encoder), headers: headers,
             configure: configure, progress: progress
         ).value()
     }
@@ -58,7 +63,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await post(
-            url, parameters: parameters, body: json.body(by: encoder), headers: headers, as: type,
+            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, as: type,
             configure: configure, progress: progress)
     }
 
@@ -72,7 +77,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await post(
-            url, parameters: parameters, body: json.body(by: encoder), headers: headers, configure: configure,
+            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, configure: configure,
             progress: progress)
     }
 
@@ -85,7 +90,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            .put, url.urlText, parameters: parameters, body: json.body(by: encoder), headers: headers,
+            .put, url.urlText, parameters: parameters, body: json.body(encoder: encoder), headers: headers,
             configure: configure, progress: progress
         ).value()
     }
@@ -99,7 +104,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await put(
-            url, parameters: parameters, body: json.body(by: encoder), headers: headers, as: type,
+            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, as: type,
             configure: configure, progress: progress)
     }
 
@@ -113,7 +118,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await put(
-            url, parameters: parameters, body: json.body(by: encoder), headers: headers, configure: configure,
+            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, configure: configure,
             progress: progress)
     }
 
@@ -126,7 +131,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            .patch, url.urlText, parameters: parameters, body: json.body(by: encoder), headers: headers,
+            .patch, url.urlText, parameters: parameters, body: json.body(encoder: encoder), headers: headers,
             configure: configure, progress: progress
         ).value()
     }
@@ -140,7 +145,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await patch(
-            url, parameters: parameters, body: json.body(by: encoder), headers: headers, as: type,
+            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, as: type,
             configure: configure, progress: progress)
     }
 
@@ -154,7 +159,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await patch(
-            url, parameters: parameters, body: json.body(by: encoder), headers: headers, configure: configure,
+            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, configure: configure,
             progress: progress)
     }
 
@@ -167,7 +172,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            .delete, url.urlText, parameters: parameters, body: json.body(by: encoder), headers: headers,
+            .delete, url.urlText, parameters: parameters, body: json.body(encoder: encoder), headers: headers,
             configure: configure, progress: progress
         ).value()
     }
@@ -181,7 +186,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await delete(
-            url, parameters: parameters, body: json.body(by: encoder), headers: headers, as: type,
+            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, as: type,
             configure: configure, progress: progress)
     }
 
@@ -195,7 +200,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await delete(
-            url, parameters: parameters, body: json.body(by: encoder), headers: headers, configure: configure,
+            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, configure: configure,
             progress: progress)
     }
 
@@ -208,7 +213,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            method, url.urlText, parameters: parameters, body: json.body(by: encoder), headers: headers,
+            method, url.urlText, parameters: parameters, body: json.body(encoder: encoder), headers: headers,
             configure: configure, progress: progress
         ).value()
     }
@@ -222,7 +227,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await request(
-            method, url, parameters: parameters, body: json.body(by: encoder), headers: headers, as: type,
+            method, url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, as: type,
             configure: configure, progress: progress)
     }
 
@@ -236,7 +241,8 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await request(
-            method, url, parameters: parameters, body: json.body(by: encoder), headers: headers, configure: configure,
+            method, url, parameters: parameters, body: json.body(encoder: encoder), headers: headers,
+            configure: configure,
             progress: progress)
     }
 
@@ -249,7 +255,8 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await response(
-            method, url, parameters: parameters, body: json.body(by: encoder), headers: headers, configure: configure,
+            method, url, parameters: parameters, body: json.body(encoder: encoder), headers: headers,
+            configure: configure,
             progress: progress)
     }
 
@@ -260,7 +267,7 @@ extension HTTPSessionManager {
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
         headers: HTTPHeaders = [:]
     ) throws(SessionError) -> HTTPRequest {
-        try makeRequest(method, url, parameters: parameters, body: json.body(by: encoder), headers: headers)
+        try makeRequest(method, url, parameters: parameters, body: json.body(encoder: encoder), headers: headers)
     }
 }
 
@@ -277,7 +284,7 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         post(
-            url, parameters: parameters, body: json.body(by: encoder), headers: headers, with: serializer,
+            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 
@@ -292,7 +299,7 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         put(
-            url, parameters: parameters, body: json.body(by: encoder), headers: headers, with: serializer,
+            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 
@@ -307,7 +314,7 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         patch(
-            url, parameters: parameters, body: json.body(by: encoder), headers: headers, with: serializer,
+            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 
@@ -322,7 +329,7 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         delete(
-            url, parameters: parameters, body: json.body(by: encoder), headers: headers, with: serializer,
+            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 
@@ -337,7 +344,7 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         request(
-            method, url, parameters: parameters, body: json.body(by: encoder), headers: headers, with: serializer,
+            method, url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 }

@@ -465,7 +465,7 @@ extension HTTPSessionManager {
         var request = HTTPRequest(method, url, headers: headers, body: body ?? .none)
         if let json {
             request.body =
-                body == nil ? .json(encoding: json, by: encoder) : HTTPBody(.invalid(HTTPRequest.secondBody(url)))
+                body == nil ? .json(encoding: json, encoder: encoder) : HTTPBody(.invalid(HTTPRequest.secondBody(url)))
         }
         configure?(&request)
         return request

@@ -190,7 +190,9 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.cachePolicy = newValue } }
     }
 
-    /// Encodes `json` arguments and ``HTTPBody/json(_:encoder:)``. Default: ``JSONCoder``. Read when a task is made.
+    /// Writes the JSON bodies of requests, in whatever form a call has them: `json` arguments, ``HTTPBody/json(_:encoder:)``,
+    /// and parameters with a ``JSONRequestSerializer``. Dates, data, names of members and infinities are written as it
+    /// says. Default: ``JSONCoder``. Read when a task is made.
     public var encoder: any DataEncoder {
         get { settings.handlers.encoder }
         set { set { $0.handlers.encoder = newValue } }
@@ -574,7 +576,8 @@ public final class HTTPSessionManager: Sendable {
                 request.body = .multipart(try form.beginning(with: fields, encoder: serializer.parameterEncoder))
                 parameters = nil
             }
-            var serialized = try serializer.serialize(request, parameters: parameters)
+            var serialized = try serializer.serialize(
+                request, parameters: parameters, encoder: snapshot.settings.handlers.encoder)
             serialized.dropSecrets(of: request)
             return serialized
         } catch {

@@ -94,7 +94,7 @@ public final class WebSocket: Sendable {
         json: MixedJSON, encoder: (any DataEncoder)? = nil
     ) async throws(SessionError) {
         let encoder = encoder ?? core.request.handlers.encoder
-        try await core.send(try .json { try json.parameters(by: encoder).jsonData() })
+        try await core.send(try .json { try json.parameters(encoder: encoder).jsonData(encoder: encoder) })
     }
 
     /// Waits for the next message, for a protocol of questions and answers. Many messages are read in a loop: the

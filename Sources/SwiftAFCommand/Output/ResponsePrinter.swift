@@ -46,7 +46,7 @@ struct ResponsePrinter: Sendable {
             try write(text + (text.last == UInt8(ascii: "\n") ? "" : "\n").utf8)
         case .file(let path): try printFile(at: path)
         case .form(let form) where request.body.isReplayable: try await print(form)
-        case .stream, .form, .json, .invalid: try write("[a streamed body]\n")
+        case .stream, .form, .json, .jsonParameters, .invalid: try write("[a streamed body]\n")
         }
         if parts.contains(.responseHead) || parts.contains(.responseBody) { try write("\n") }
     }

@@ -665,14 +665,14 @@ import Testing
     @Test func requestsUseIt() throws {
         struct Order: Encodable { var zeta = UInt64.max, alpha = 1.0, dueDate = Date(timeIntervalSince1970: 0) }
         let request = HTTPRequest(.post, "https://test.test/")
-        var serializer = JSONRequestSerializer(coder: JSONCoder(keys: .snakeCase, dates: .iso8601))
+        var serializer = JSONRequestSerializer(encoder: JSONCoder(keys: .snakeCase, dates: .iso8601))
         let text = #"{"zeta":18446744073709551615,"alpha":1,"due_date":"1970-01-01T00:00:00Z"}"#
         #expect(try serializer.serialize(request, parameters: .encodable(Order())).body.data == Data(text.utf8))
         #expect(
             try serializer.serialize(request, parameters: [Parameters.encodable(Order())]).body.data
                 == Data("[\(text)]".utf8))
         #expect(try recoded(serializer) == serializer)
-        serializer.coder = JSONCoder()
-        #expect(try serializer != recoded(JSONRequestSerializer(coder: JSONCoder(keys: .snakeCase))))
+        serializer.encoder = JSONCoder()
+        #expect(try serializer != recoded(JSONRequestSerializer(encoder: JSONCoder(keys: .snakeCase))))
     }
 }

@@ -183,6 +183,7 @@ func sharesSettings(_ manager: HTTPSessionManager, token: String) {
     manager.decoder = JSONDecoder()
     manager.encoder = JSONEncoder()
     manager.requestSerializer = JSONRequestSerializer()
+    manager.requestSerializer = JSONRequestSerializer(encoder: JSONEncoder())
     manager.responseSerializer = DataResponseSerializer()
     manager.downloadDestination = .folder("/tmp")
 }
