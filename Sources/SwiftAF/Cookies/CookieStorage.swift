@@ -56,17 +56,31 @@ public final class CookieStorage: Sendable {
         try core.receive(setCookie, from: url.urlText)
     }
 
-    /// Removes the cookies with this name, domain and path; nil matches all.
+    /// Removes the cookie with the same name, domain and path.
+    public func deleteCookie(_ cookie: Cookie) {
+        core.delete(cookie.name, cookie.domain, cookie.path)
+    }
+
+    /// Removes the cookies of a domain, and not those of its subdomains or of the domains that it belongs to. An empty
+    /// domain has none.
+    ///
+    /// ```swift
+    /// if let host = url.host() { storage.deleteCookies(forDomain: host) }
+    /// ```
+    ///
+    /// - Parameter domain: A ``Cookie/domain``, in any case.
+    /// - Returns: The number of removed cookies.
+    @discardableResult
+    public func deleteCookies(forDomain domain: String) -> Int {
+        core.delete(nil, ASCII.lowercased(domain), nil)
+    }
+
+    /// Removes all cookies.
     ///
     /// - Returns: The number of removed cookies.
     @discardableResult
-    public func deleteCookies(name: String? = nil, domain: String? = nil, path: String? = nil) -> Int {
-        core.delete(name, domain, path)
-    }
-
-    /// Removes the cookie with the same name, domain and path.
-    public func deleteCookie(_ cookie: Cookie) {
-        deleteCookies(name: cookie.name, domain: cookie.domain, path: cookie.path)
+    public func deleteAllCookies() -> Int {
+        core.delete(nil, nil, nil)
     }
 
     /// Saves the cookies that have an ``Cookie/expiresDate``, in Netscape's format. The new file has mode 0600 and

@@ -51,7 +51,8 @@ final class CoreCookieJar: @unchecked Sendable {
         }
     }
 
-    /// Returns the number of deleted cookies.
+    /// Deletes the cookies with this name, domain and path; nil matches all. Returns the number of deleted cookies.
+    @discardableResult
     func delete(_ name: String?, _ domain: String?, _ path: String?) -> Int {
         let arena = CoreArena()
         defer { withExtendedLifetime(arena) {} }
