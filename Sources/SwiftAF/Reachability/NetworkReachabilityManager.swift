@@ -4,9 +4,7 @@ public import Dispatch
 /// reports (by netlink) whether there is a route, over which link, and whether that link is up.
 ///
 /// ```swift
-/// let reachability = NetworkReachabilityManager.shared
-/// try reachability.startMonitoring()
-/// for await state in reachability.changes {
+/// for await state in NetworkReachabilityManager.shared.changes {
 ///     print(state.status, state.linkName)
 /// }
 /// ```
@@ -14,10 +12,10 @@ public import Dispatch
 /// A host that is reachable by this definition may still not respond; for one that isn't, connecting would fail.
 /// Thread-safe. All managers of a process share one thread, which sleeps until the network changes.
 public final class NetworkReachabilityManager: Sendable {
-    /// Monitors the internet. Not started.
+    /// Monitors the internet, once it is started or there is a sequence of ``changes``.
     public static let shared = NetworkReachabilityManager()
 
-    private let monitor: Result<CoreMonitor, SessionError>
+    private let control: ReachabilityControl
     private let storage: ReachabilityStorage
 
     /// Makes a manager for the internet: a route to addresses outside of the local network.
@@ -42,9 +40,10 @@ public final class NetworkReachabilityManager: Sendable {
     private init(host: Result<String?, SessionError>) {
         let storage = ReachabilityStorage()
         self.storage = storage
-        monitor = Result { () throws(SessionError) in
+        let monitor = Result { () throws(SessionError) in
             try CoreMonitor(host: try host.get()) { storage.receive($0) }
         }
+        control = ReachabilityControl(monitor, storage)
         storage.adopt(self)
     }
 
@@ -54,20 +53,21 @@ public final class NetworkReachabilityManager: Sendable {
 
     // MARK: Monitoring
 
-    /// Starts monitoring. Reports the current state once, then every change. Restarting reports it again.
+    /// Starts monitoring, until ``stopMonitoring()``. Reports the current state to the ``statusChangeHandler`` once, then
+    /// every change. Restarting reports it again. The sequences of ``changes`` need no start.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` for an invalid host; ``SessionError/Code/unknown`` or
     ///   ``SessionError/Code/outOfMemory`` if a thread or a netlink socket can't be created.
     public func startMonitoring() throws(SessionError) {
-        let monitor = try monitor.get()
-        storage.begin()
-        try monitor.start()
+        try control.start()
     }
 
-    /// Stops monitoring. The last state is kept. Running handlers complete; no more are called.
+    /// Ends what ``startMonitoring()`` began. The last state is kept. Running handlers complete; no more are called. While
+    /// there are sequences of ``changes``, these are monitored further.
     public func stopMonitoring() {
         storage.end()
-        (try? monitor.get())?.stop()
+        // Only starting fails.
+        try? control.update()
     }
 
     // MARK: State
@@ -90,7 +90,7 @@ public final class NetworkReachabilityManager: Sendable {
 
     // MARK: Notifications
 
-    /// Called on ``callbackQueue`` whenever ``reachability`` is reported. There is one handler; setting it replaces the
+    /// Called on ``callbackQueue`` whenever ``reachability`` is reported after ``startMonitoring()``. There is one handler; setting it replaces the
     /// previous one.
     public var statusChangeHandler: (@Sendable (NetworkReachability) -> Void)? {
         get { storage.handler }
@@ -103,7 +103,10 @@ public final class NetworkReachabilityManager: Sendable {
         set { storage.queue = newValue }
     }
 
-    /// The reported states, starting with the current one unless it is unknown. Each sequence gets every state; a slow
-    /// reader skips to the latest. The sequence ends when the manager is released. Doesn't start monitoring.
-    public var changes: AsyncStream<NetworkReachability> { storage.makeStream() }
+    /// The current state, and then its changes. Each sequence gets every one; a slow reader skips to the latest.
+    ///
+    /// The first sequence starts monitoring, and the last one that ends stops it, unless ``startMonitoring()`` was called.
+    /// A sequence ends when its loop or task does, when it is released, and when the manager is. It ends at once, without
+    /// a state, if monitoring can't be started, as for an invalid host: ``startMonitoring()`` throws the reason.
+    public var changes: AsyncStream<NetworkReachability> { storage.makeStream(control) }
 }

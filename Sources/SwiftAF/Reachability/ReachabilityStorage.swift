@@ -7,8 +7,12 @@ final class ReachabilityStorage: Sendable {
     /// The side of a sequence that the storage keeps.
     private final class Listener: Sendable {
         let continuation: AsyncStream<NetworkReachability>.Continuation
-        /// The newest state that wasn't passed on.
-        private let newest = Locked<NetworkReachability?>(nil)
+        private struct State {
+            var last: NetworkReachability?
+            var isPassedOn = true
+        }
+
+        private let state = Locked(State())
         private let reporter = SerialReporter()
 
         init(_ continuation: AsyncStream<NetworkReachability>.Continuation) {
@@ -16,14 +20,23 @@ final class ReachabilityStorage: Sendable {
         }
 
         /// Called with the lock of the storage held, so that the states are in order.
+        ///
+        /// A state that is reported again, as by a restart, isn't passed on again.
         func set(_ reachability: NetworkReachability) {
-            newest.exchange(reachability)
+            state.withLock { state in
+                guard state.last != reachability else { return }
+                state = State(last: reachability, isPassedOn: false)
+            }
         }
 
         /// Passes on what was set. Called without that lock.
         func report() {
             reporter.report {
-                if let reachability = newest.exchange(nil) { continuation.yield(reachability) }
+                let reachability = state.withLock { state in
+                    defer { state.isPassedOn = true }
+                    return state.isPassedOn ? nil : state.last
+                }
+                if let reachability { continuation.yield(reachability) }
             }
         }
     }
@@ -37,6 +50,9 @@ final class ReachabilityStorage: Sendable {
         var queue: DispatchQueue?
         var listeners = Registry<Listener>()
         weak var manager: NetworkReachabilityManager?
+
+        /// Whether the monitor has to run.
+        var isWatched: Bool { start != nil || !listeners.isEmpty }
     }
 
     private let state = Locked(State())
@@ -58,6 +74,10 @@ final class ReachabilityStorage: Sendable {
         state.withLock { [weak manager] in $0.manager = manager }
     }
 
+    /// Whether the monitor has to run: for the program, or for sequences.
+    var isWatched: Bool { state.withLock { $0.isWatched } }
+    var isStarted: Bool { state.withLock { $0.start != nil } }
+
     func begin() {
         state.withLock { state in
             state.starts += 1
@@ -78,17 +98,31 @@ final class ReachabilityStorage: Sendable {
         for listener in listeners { listener.continuation.finish() }
     }
 
-    func makeStream() -> AsyncStream<NetworkReachability> {
+    /// Makes a sequence.
+    ///
+    /// - Parameter control: Runs the monitor while there are sequences. The sequence ends at once if it can't.
+    func makeStream(_ control: ReachabilityControl? = nil) -> AsyncStream<NetworkReachability> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let listener = Listener(continuation)
-            let id = state.withLock { state -> Int? in
+            let added = state.withLock { state -> (id: Int, isKnown: Bool)? in
+                // The state of a monitor that was stopped may be an old one.
+                let isKnown = state.isWatched && state.reachability.status != .unknown
                 guard let id = state.listeners.add(listener) else { return nil }
-                if state.reachability.status != .unknown { listener.set(state.reachability) }
-                return id
+                if isKnown { listener.set(state.reachability) }
+                return (id, isKnown)
             }
-            guard let id else { return continuation.finish() }
+            guard let (id, isKnown) = added else { return continuation.finish() }
             listener.report()
-            continuation.onTermination = { [weak self] _ in self?.forget(id) }
+            continuation.onTermination = { [weak self, weak control] _ in
+                self?.forget(id)
+                // Stopping doesn't fail.
+                try? control?.update()
+            }
+            do throws(SessionError) {
+                try control?.update(needsReport: !isKnown)
+            } catch {
+                continuation.finish()
+            }
         }
     }
 
@@ -98,16 +132,16 @@ final class ReachabilityStorage: Sendable {
 
     /// Reports a state. Called on the monitor thread.
     func receive(_ reachability: NetworkReachability) {
-        let target = state.withLock { state -> (Int, DispatchQueue, [Listener])? in
-            guard let start = state.start else { return nil }
+        let target = state.withLock { state -> (Int?, DispatchQueue, [Listener])? in
+            guard state.isWatched else { return nil }
             state.reachability = reachability
             let listeners = state.listeners.all
             for listener in listeners { listener.set(reachability) }
-            return (start, state.queue ?? .main, listeners)
+            return (state.start, state.queue ?? .main, listeners)
         }
         guard let (start, queue, listeners) = target else { return }
         for listener in listeners { listener.report() }
-        queue.async { self.notify(reachability, start) }
+        if let start { queue.async { self.notify(reachability, start) } }
     }
 
     private func notify(_ reachability: NetworkReachability, _ start: Int) {

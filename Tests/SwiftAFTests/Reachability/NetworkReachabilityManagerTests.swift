@@ -105,6 +105,53 @@ import Testing
         #expect(await late.next() == nil)
     }
 
+    @Test(.timeLimit(.minutes(1))) func aSequenceStartsMonitoring() async {
+        let manager = quiet(NetworkReachabilityManager(address: "127.0.0.1"))
+        let told = Recorder<NetworkReachability>()
+        manager.statusChangeHandler = { told.record($0) }
+        for await state in manager.changes {
+            #expect(state.isReachable)
+            break
+        }
+        // It is stopped, and started again by the next one.
+        for _ in 0..<2 {
+            var changes = manager.changes.makeAsyncIterator()
+            #expect(await changes.next()?.isReachable == true)
+        }
+        // The handler is for startMonitoring().
+        #expect(told.values.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aSequenceThatEndsDoesNotStopWhatTheProgramStarted() async throws {
+        let manager = quiet(NetworkReachabilityManager(address: "127.0.0.1"))
+        let told = Recorder<NetworkReachability>()
+        manager.statusChangeHandler = { told.record($0) }
+        for await _ in manager.changes { break }
+        try manager.startMonitoring()
+        await told.wait()
+        for await _ in manager.changes { break }
+        // A state that is monitored is known at once.
+        var changes = manager.changes.makeAsyncIterator()
+        manager.stopMonitoring()
+        #expect(await changes.next()?.isReachable == true)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func sequencesThatEndAtTheSameTimeAreMonitoredAgain() async {
+        let manager = quiet(NetworkReachabilityManager(address: "127.0.0.1"))
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<20 { for await _ in manager.changes { break } }
+                }
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func sequenceOfInvalidHostEndsAtOnce() async {
+        for await _ in NetworkReachabilityManager(domain: "").changes { Issue.record("a state of an invalid host") }
+        for await _ in NetworkReachabilityManager(address: "::g").changes { Issue.record("a state of an invalid host") }
+    }
+
     /// Reads the state where a new one resumes a task.
     private final class AskingExecutor: TaskExecutor {
         let queue = DispatchQueue(label: "reader")
