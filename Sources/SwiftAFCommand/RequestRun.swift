@@ -356,7 +356,7 @@ struct RequestRun {
     private func makeManager(_ log: RunLog, _ attempts: Attempts) -> HTTPSessionManager {
         var configuration = configuration
         // The options say what is sent.
-        configuration.headers.suppressDefault(HTTPHeaders.Name.acceptLanguage)
+        configuration.headers.suppressDefault(.acceptLanguage)
         let manager = HTTPSessionManager(configuration: configuration)
         manager.headers = [:]
         manager.redirectHandler = { [cookies] proposal in

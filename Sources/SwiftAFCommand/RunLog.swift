@@ -32,7 +32,7 @@ final class RunLog: EventMonitor {
     }
 
     func note(_ proposal: RedirectProposal) {
-        let location = proposal.response.headers.first(named: HTTPHeaders.Name.location) ?? ""
+        let location = proposal.response.headers.first(named: .location) ?? ""
         state.withLock { $0.locations.append(location) }
     }
 

@@ -22,7 +22,7 @@ final class CoreSession: @unchecked Sendable {
     ///   of range, and for invalid proxies, trust policies or TLS options; ``SessionError/Code/file`` for an unreadable
     ///   certificate file; ``SessionError/Code/unsupported`` for an unknown version of HTTP.
     init(_ configuration: SessionConfiguration) throws(SessionError) {
-        let userAgent = configuration.userAgent ?? DefaultHeaders.all[HTTPHeaders.Name.userAgent] ?? ""
+        let userAgent = configuration.userAgent ?? DefaultHeaders.all[.userAgent] ?? ""
         guard !userAgent.utf8.contains(where: ASCII.isForbiddenInField) else {
             throw SessionError(.invalidInput, message: "the user agent contains a control character")
         }

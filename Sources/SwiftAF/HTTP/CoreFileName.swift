@@ -6,7 +6,7 @@ extension HTTPResponse {
     var coreFileName: String {
         let fields = HTTPHeaders(
             headers.fields.filter {
-                $0.isNamed(HTTPHeaders.Name.contentDisposition) || $0.isNamed(HTTPHeaders.Name.contentType)
+                $0.isNamed(.contentDisposition) || $0.isNamed(.contentType)
             })
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: CStringArena.size(of: fields)) { memory in
             withUnsafeTemporaryAllocation(of: afc_header.self, capacity: fields.fields.count) { core in

@@ -245,7 +245,7 @@ extension HTTPRequest {
             throw error
         case .none, .data, .file, .stream, .form: break
         }
-        if let type = body.contentType { headers.fillGap(name: HTTPHeaders.Name.contentType, value: type) }
+        if let type = body.contentType { headers.fillGap(name: .contentType, value: type) }
     }
 }
 

@@ -2,10 +2,13 @@
 ///
 /// ```swift
 /// var headers: HTTPHeaders = ["Accept": "application/json"]
+/// headers[.contentType] = "text/plain"
 /// headers["X-Trace"] = "17"
 /// headers.add(name: "X-License", value: key, isSecret: true)
-/// headers.suppressDefault("User-Agent")
+/// headers.suppressDefault(.userAgent)
 /// ```
+///
+/// Every call that takes the name of a field takes a `String` or a ``Name``.
 public struct HTTPHeaders: Sendable {
     /// The fields, in the order they are sent or were received.
     public var fields: [Field] {
@@ -96,7 +99,7 @@ public struct HTTPHeaders: Sendable {
     public subscript(name: String) -> String? {
         get {
             guard let (value, isOnly) = firstValue(of: name) else { return nil }
-            guard !isOnly, !ASCII.equalIgnoringCase(name, Name.setCookie) else { return value }
+            guard !isOnly, !ASCII.equalIgnoringCase(name, Name.setCookie.text) else { return value }
             return values(named: name).joined(separator: ", ")
         }
         set {
@@ -137,11 +140,11 @@ public struct HTTPHeaders: Sendable {
     ///   - isSecret: Whether to hide the value in descriptions and to drop the field on a redirect to another origin.
     ///     Authorization, Cookie and similar fields are always secret.
     public mutating func add(name: String, value: String, isSecret: Bool = false) {
-        append(Field(name: name, value: value, isSecret: isSecret))
+        add(Field(name: name, value: value, isSecret: isSecret))
     }
 
     /// Appends a field; existing fields of that name stay.
-    public mutating func append(_ field: Field) {
+    public mutating func add(_ field: Field) {
         forgetSuppressedDefault(field.name)
         change { $0.append(field) }
     }
@@ -230,7 +233,7 @@ public struct HTTPHeaders: Sendable {
     public mutating func merge(_ other: HTTPHeaders) {
         let marked = fields.filter(\.isMarkedSecret)
         for field in other.fields { remove(named: field.name) }
-        for field in other.fields { append(field) }
+        for field in other.fields { add(field) }
         for field in marked where other.contains(named: field.name) { markSecret(field.name) }
         for name in other.suppressedDefaults { suppressDefault(name) }
     }
@@ -303,63 +306,5 @@ extension HTTPHeaders {
         public func isNamed(_ name: String) -> Bool {
             ASCII.equalIgnoringCase(self.name, name)
         }
-    }
-
-    /// The names of common fields.
-    public enum Name {
-        /// `Accept` (RFC 9110 12.5.1).
-        public static let accept = "Accept"
-        /// `Accept-Encoding` (RFC 9110 12.5.3).
-        public static let acceptEncoding = "Accept-Encoding"
-        /// `Accept-Language` (RFC 9110 12.5.4).
-        public static let acceptLanguage = "Accept-Language"
-        /// `Authorization` (RFC 9110 11.6.2).
-        public static let authorization = "Authorization"
-        /// `Cache-Control` (RFC 9111 5.2).
-        public static let cacheControl = "Cache-Control"
-        /// `Content-Disposition` (RFC 6266).
-        public static let contentDisposition = "Content-Disposition"
-        /// `Content-Encoding` (RFC 9110 8.4).
-        public static let contentEncoding = "Content-Encoding"
-        /// `Content-Length` (RFC 9110 8.6).
-        public static let contentLength = "Content-Length"
-        /// `Content-Range` (RFC 9110 14.4).
-        public static let contentRange = "Content-Range"
-        /// `Content-Type` (RFC 9110 8.3).
-        public static let contentType = "Content-Type"
-        /// `Cookie` (RFC 6265 5.4).
-        public static let cookie = "Cookie"
-        /// `Date` (RFC 9110 6.6.1).
-        public static let date = "Date"
-        /// `ETag` (RFC 9110 8.8.3).
-        public static let eTag = "ETag"
-        /// `Host` (RFC 9110 7.2).
-        public static let host = "Host"
-        /// `If-Match` (RFC 9110 13.1.1).
-        public static let ifMatch = "If-Match"
-        /// `If-None-Match` (RFC 9110 13.1.2).
-        public static let ifNoneMatch = "If-None-Match"
-        /// `If-Range` (RFC 9110 13.1.5).
-        public static let ifRange = "If-Range"
-        /// `Last-Modified` (RFC 9110 8.8.2).
-        public static let lastModified = "Last-Modified"
-        /// `Location` (RFC 9110 10.2.2).
-        public static let location = "Location"
-        /// `Proxy-Authorization` (RFC 9110 11.7.2).
-        public static let proxyAuthorization = "Proxy-Authorization"
-        /// `Range` (RFC 9110 14.2).
-        public static let range = "Range"
-        /// `Referer` (RFC 9110 10.1.3).
-        public static let referer = "Referer"
-        /// `Retry-After` (RFC 9110 10.2.3).
-        public static let retryAfter = "Retry-After"
-        /// `Set-Cookie` (RFC 6265 4.1).
-        public static let setCookie = "Set-Cookie"
-        /// `Transfer-Encoding` (RFC 9112 6.1).
-        public static let transferEncoding = "Transfer-Encoding"
-        /// `User-Agent` (RFC 9110 10.1.5).
-        public static let userAgent = "User-Agent"
-        /// `WWW-Authenticate` (RFC 9110 11.6.1).
-        public static let wwwAuthenticate = "WWW-Authenticate"
     }
 }

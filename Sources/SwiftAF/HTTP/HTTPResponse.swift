@@ -42,12 +42,12 @@ public struct HTTPResponse: Sendable, Hashable {
 
     /// The parsed Content-Type; nil if it is missing or invalid.
     public var mediaType: MediaType? {
-        headers[HTTPHeaders.Name.contentType].flatMap { MediaType($0) }
+        headers[.contentType].flatMap { MediaType($0) }
     }
 
     /// The Content-Length; nil if it is missing or invalid.
     public var contentLength: Int64? {
-        guard let text = headers[HTTPHeaders.Name.contentLength], text.utf8.allSatisfy(ASCII.isDigit) else {
+        guard let text = headers[.contentLength], text.utf8.allSatisfy(ASCII.isDigit) else {
             return nil
         }
         return Int64(text)

@@ -105,7 +105,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     public func retry(_ request: HTTPRequest, after outcome: AttemptOutcome) async -> RetryDecision {
         guard outcome.error == nil, outcome.status == 401, isOurs(request), isFromSameOrigin(outcome, of: request),
             outcome.attempt.earlierStatuses.count(where: { $0 == 401 }) < 2,
-            let value = request.headers.first(named: HTTPHeaders.Name.authorization), value.hasPrefix(Self.scheme)
+            let value = request.headers.first(named: .authorization), value.hasPrefix(Self.scheme)
         else { return .doNotRetry }
         let refused = String(value.dropFirst(Self.scheme.count))
         switch await decide({ $0.decide(refused: refused, start: outcome.attempt.start) }) {

@@ -115,12 +115,12 @@ enum RetryAfter {
     /// The delay, at most ``Swift/Duration/longestPause``; nil if the field is missing or invalid. A date is relative
     /// to the server's Date field, if there is one.
     static func delay(of response: HTTPResponse, now: Date) -> Duration? {
-        guard let text = response.headers.first(named: HTTPHeaders.Name.retryAfter), !text.isEmpty else { return nil }
+        guard let text = response.headers.first(named: .retryAfter), !text.isEmpty else { return nil }
         if text.utf8.allSatisfy(ASCII.isDigit) {
             return min(.longestPause, .seconds(Int64(text) ?? .max))
         }
         guard let date = HTTPDate.parse(text, now: now) else { return nil }
-        let clock = response.headers.first(named: HTTPHeaders.Name.date).flatMap { HTTPDate.parse($0, now: now) } ?? now
+        let clock = response.headers.first(named: .date).flatMap { HTTPDate.parse($0, now: now) } ?? now
         return min(.longestPause, .seconds(max(0, date.timeIntervalSince(clock))))
     }
 }

@@ -85,14 +85,14 @@ private struct CurlCommand {
         var words: [String] = []
         for field in request.headers.fields where CoreField.isToken(field.name) {
             // curl sets the type of a form itself, with its own boundary.
-            if isForm, field.isNamed(HTTPHeaders.Name.contentType) { continue }
+            if isForm, field.isNamed(.contentType) { continue }
             let value = redaction.value(of: field)
             words += ["--header", value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"]
         }
         for name in request.headers.suppressedDefaults where CoreField.isToken(name) {
             words += ["--header", "\(name):"]
         }
-        if !isForm, !request.body.isNone, !request.headers.contains(named: HTTPHeaders.Name.contentType) {
+        if !isForm, !request.body.isNone, !request.headers.contains(named: .contentType) {
             // Otherwise curl would send it as a form.
             words += ["--header", "\(HTTPHeaders.Name.contentType):"]
         }

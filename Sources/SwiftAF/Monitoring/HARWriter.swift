@@ -103,10 +103,10 @@ struct HARWriter {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
             let name = String(decoding: line[..<colon], as: UTF8.self)
             if let index = given.firstIndex(where: { $0.isNamed(name) }) {
-                sent.append(given.remove(at: index))
+                sent.add(given.remove(at: index))
             } else {
                 let value = String(decoding: line[(colon + 1)...], as: UTF8.self)
-                sent.append(HTTPHeaders.Field(name: name, value: String(ASCII.trimmingBlanks(value[...]))))
+                sent.add(HTTPHeaders.Field(name: name, value: String(ASCII.trimmingBlanks(value[...]))))
             }
         }
         return sent
@@ -118,7 +118,7 @@ struct HARWriter {
             "method": .string(request.method.rawValue),
             "url": .string(redaction.url(request.url)),
             "httpVersion": .string(hop?.version?.description ?? ""),
-            "cookies": cookies(request.headers, HTTPHeaders.Name.cookie),
+            "cookies": cookies(request.headers, .cookie),
             "headers": headers(sentFields(leg)),
             "queryString": .array(queryItems(of: request.url)),
             "headersSize": -1,
@@ -126,7 +126,7 @@ struct HARWriter {
         ]
         if !request.body.isNone {
             var data: JSONObject = [
-                "mimeType": .string(request.headers.first(named: HTTPHeaders.Name.contentType) ?? ""), "text": "",
+                "mimeType": .string(request.headers.first(named: .contentType) ?? ""), "text": "",
             ]
             if let body = request.body.data, maximumBodySize > 0 {
                 let (text, encoding, comment) = shown(body)
@@ -153,13 +153,13 @@ struct HARWriter {
     // MARK: The response
 
     private func response(_ response: HTTPResponse?, _ hop: HopMetrics?, _ result: RequestResult?) -> JSONValue {
-        let location = response?.headers.first(named: HTTPHeaders.Name.location)
+        let location = response?.headers.first(named: .location)
         let isRedirect = (300...399).contains(response?.status ?? 0)
         return [
             "status": .integer(Int64(response?.status ?? 0)),
             "statusText": .string(response?.reason ?? ""),
             "httpVersion": .string((response?.version ?? hop?.version)?.description ?? ""),
-            "cookies": cookies(response?.headers ?? [:], HTTPHeaders.Name.setCookie),
+            "cookies": cookies(response?.headers ?? [:], .setCookie),
             "headers": headers(response?.headers ?? [:]),
             "content": content(response, hop, result?.body),
             "redirectURL": .string(isRedirect ? location.map(redaction.url) ?? "" : ""),
@@ -172,7 +172,7 @@ struct HARWriter {
         let size = body.map { Int64($0.count) } ?? hop?.bytesReceived ?? 0
         var content: JSONObject = [
             "size": .integer(size),
-            "mimeType": .string(response?.headers.first(named: HTTPHeaders.Name.contentType) ?? ""),
+            "mimeType": .string(response?.headers.first(named: .contentType) ?? ""),
         ]
         if let body, !body.isEmpty, maximumBodySize > 0 {
             let (text, encoding, comment) = shown(body)
@@ -189,13 +189,13 @@ struct HARWriter {
         .array(headers.fields.map { Self.pair($0.name, redaction.value(of: $0)) })
     }
 
-    private func cookies(_ headers: HTTPHeaders, _ name: String) -> JSONValue {
+    private func cookies(_ headers: HTTPHeaders, _ name: HTTPHeaders.Name) -> JSONValue {
         let fields = headers.fields.filter { $0.isNamed(name) && !redaction.hides($0) }
         return .array(
             fields.flatMap { field in
                 let pairs = field.value.split(separator: ";")
                 // The rest of Set-Cookie are attributes.
-                return (name == HTTPHeaders.Name.setCookie ? pairs.prefix(1) : pairs[...]).map { pair in
+                return (name == .setCookie ? pairs.prefix(1) : pairs[...]).map { pair in
                     let parts = ASCII.trimmingBlanks(pair)
                         .split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
                     return Self.pair(parts.first.map(String.init) ?? "", parts.count > 1 ? String(parts[1]) : "")

@@ -28,7 +28,7 @@ extension RequestSerializer {
         try constructingBody(&form)
         guard !form.isEmpty else { return request }
         request.body = .multipart(form)
-        request.headers.set(name: HTTPHeaders.Name.contentType, value: form.contentType.description)
+        request.headers.set(name: .contentType, value: form.contentType.description)
         return request
     }
 }
@@ -52,7 +52,7 @@ extension HTTPRequest {
         }
         var request = self
         request.body = .file(path)
-        request.headers.fillGaps(from: [HTTPHeaders.Name.contentType: MultipartFormData(form).contentType.description])
+        request.headers.fillGaps(from: ["Content-Type": MultipartFormData(form).contentType.description])
         return request
     }
 }

@@ -4,7 +4,7 @@ import FoundationEssentials
 public enum DefaultHeaders {
     /// Accept-Language and User-Agent, computed once from the environment of the process.
     public static let all: HTTPHeaders = [
-        HTTPHeaders.Name.acceptLanguage: acceptLanguage, HTTPHeaders.Name.userAgent: userAgent(),
+        "Accept-Language": acceptLanguage, "User-Agent": userAgent(),
     ]
 
     /// Accept-Language with the user's languages.

@@ -59,7 +59,7 @@ public struct JSONRequestSerializer: RequestSerializer {
         if let parameters {
             guard request.body.isNone else { throw HTTPRequest.secondBody(request.url) }
             request.body = .data(try encode(parameters, url: request.url, encoder: self.encoder ?? encoder))
-            request.headers.fillGap(name: HTTPHeaders.Name.contentType, value: Self.contentType)
+            request.headers.fillGap(name: .contentType, value: Self.contentType)
         }
         try request.encodeBody(with: base.bodyEncoder)
         return request

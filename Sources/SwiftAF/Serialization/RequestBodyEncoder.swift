@@ -18,7 +18,7 @@ extension HTTPRequest {
     /// isn't changed, and neither are files and streams, which are never loaded into memory.
     package mutating func encodeBody(with encoder: (any RequestBodyEncoder)?) throws(SessionError) {
         guard let encoder, let data = body.data, !data.isEmpty,
-            !headers.contains(named: HTTPHeaders.Name.contentEncoding)
+            !headers.contains(named: .contentEncoding)
         else { return }
         do {
             body = .data(try encoder.encode(data))
@@ -30,6 +30,6 @@ extension HTTPRequest {
                 .serialization, message: "the body can't be encoded as \(encoder.contentEncoding)", url: url,
                 underlying: error)
         }
-        headers.set(name: HTTPHeaders.Name.contentEncoding, value: encoder.contentEncoding)
+        headers.set(name: .contentEncoding, value: encoder.contentEncoding)
     }
 }

@@ -76,7 +76,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
             }
         } else if request.body.isNone, parameters != nil || Self.methodsOfForms.contains(request.method.rawValue) {
             let form = try query(for: request, parameters) ?? ""
-            request.headers.fillGap(name: HTTPHeaders.Name.contentType, value: Self.contentType)
+            request.headers.fillGap(name: .contentType, value: Self.contentType)
             request.body = .text(form, contentType: nil)
         } else if parameters != nil {
             throw HTTPRequest.secondBody(request.url)

@@ -96,7 +96,7 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
 
     private func acceptsContentType(of response: HTTPResponse, isBodyEmpty: Bool) -> Bool {
         guard let types = acceptableContentTypes, !types.contains(Self.anyType) else { return true }
-        guard let value = response.headers.first(named: HTTPHeaders.Name.contentType) else { return isBodyEmpty }
+        guard let value = response.headers.first(named: .contentType) else { return isBodyEmpty }
         // Most servers send what the set contains. Taking it apart takes half a microsecond: the row `json_64`.
         if types.contains(where: { $0 == value }) { return true }
         let type = Self.essence(of: value)
@@ -124,7 +124,7 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
     }
 
     private func contentTypeError(_ response: HTTPResponse, _ body: Data) -> SessionError {
-        let type = response.headers.first(named: HTTPHeaders.Name.contentType).map {
+        let type = response.headers.first(named: .contentType).map {
             ASCII.printable(ASCII.lowercased(Self.essence(of: $0)), limit: 100)
         }
         let problem = type.map { "unacceptable content type: \($0)" } ?? "no content type"

@@ -139,10 +139,10 @@ extension SessionConfiguration {
     /// The initial headers of a manager.
     var allHeaders: HTTPHeaders {
         var headers = headers
-        if let userAgent, !headers.contains(named: HTTPHeaders.Name.userAgent) {
+        if let userAgent, !headers.contains(named: .userAgent) {
             // The core sends none if it is empty.
-            if !userAgent.isEmpty { headers.set(name: HTTPHeaders.Name.userAgent, value: userAgent) }
-            headers.fillGap(name: HTTPHeaders.Name.acceptLanguage, value: DefaultHeaders.acceptLanguage)
+            if !userAgent.isEmpty { headers.set(name: .userAgent, value: userAgent) }
+            headers.fillGap(name: .acceptLanguage, value: DefaultHeaders.acceptLanguage)
         } else {
             headers.fillGaps(from: DefaultHeaders.all)
         }

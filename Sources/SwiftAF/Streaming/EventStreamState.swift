@@ -33,14 +33,14 @@ struct EventStreamState {
     mutating func decide(_ response: HTTPResponse) -> Verdict {
         if response.status == 204 { return .end }
         switch Self.validation.validate(response, body: Data()) {
-        case .valid where response.headers.contains(named: HTTPHeaders.Name.contentType):
+        case .valid where response.headers.contains(named: .contentType):
             failures = 0
             isOpen = true
             return .read
         case .invalid(let error?):
             return isTransient(error) ? .lost(error) : .fail(error)
         case .valid, .invalid(nil):
-            let type = response.headers.first(named: HTTPHeaders.Name.contentType).map {
+            let type = response.headers.first(named: .contentType).map {
                 ASCII.printable($0, limit: 100)
             }
             return .fail(

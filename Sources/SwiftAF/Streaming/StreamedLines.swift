@@ -127,7 +127,7 @@ private final class LineReader {
 extension StreamedResponse {
     /// The charset of Content-Type; UTF-8 if there is none, or an unknown one.
     fileprivate var lineCharset: Charset {
-        guard let field = headers[HTTPHeaders.Name.contentType], let label = MediaType(field)?.charset else {
+        guard let field = headers[.contentType], let label = MediaType(field)?.charset else {
             return .utf8
         }
         return Charset(label: label) ?? .utf8

@@ -117,7 +117,7 @@ enum OptionTable {
         }.repeatable.hiding(.field),
         .bytes("-A", "--user-agent", placeholder: "TEXT", help: "the User-Agent header", for: .exchanges) {
             options, value in
-            let name = HTTPHeaders.Name.userAgent
+            let name = HTTPHeaders.Name.userAgent.text
             // As in curl, an empty value removes the header.
             options.items.append(value.bytes.isEmpty ? .removedHeader(name: name) : .header(name: name, value: value))
         },

@@ -7,7 +7,7 @@ extension RequestBuilder {
         let isOfURL = URLText(request.url).withoutUserInfo != request.url
         let isAsked = options.user != nil || options.authentication != nil
         guard isOfURL || isAsked || options.netrc != nil else { return nil }
-        if request.headers.contains(named: HTTPHeaders.Name.authorization) {
+        if request.headers.contains(named: .authorization) {
             // An explicit option takes precedence over the URL.
             guard isAsked else { return nil }
             throw Failure(

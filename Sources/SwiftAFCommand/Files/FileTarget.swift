@@ -147,7 +147,7 @@ struct FileTarget: Sendable {
             return response
         case .response(let otherwise, let folder):
             let destination = DownloadDestination.named { response in
-                let isNamed = response.headers.contains(named: HTTPHeaders.Name.contentDisposition)
+                let isNamed = response.headers.contains(named: .contentDisposition)
                 // An empty path fails with `invalidInput`; `problem(behind:)` explains it.
                 let name = isNamed ? response.suggestedFileName : (try? otherwise.get()) ?? ""
                 return name.isEmpty ? "" : Self.within(folder, RawText(name)).shown

@@ -49,7 +49,7 @@ enum Advice {
 
     /// Returns what is said about a 401 beside its status; nil if the server has refused the credentials.
     static func aboutUnauthorized(_ response: HTTPResponse, to request: HTTPRequest) -> String? {
-        guard request.credential != nil || request.headers.contains(named: HTTPHeaders.Name.authorization) else {
+        guard request.credential != nil || request.headers.contains(named: .authorization) else {
             return "--user NAME:PASSWORD or --bearer TOKEN sends credentials"
         }
         guard Origin(response.url) != Origin(request.url) else {

@@ -55,7 +55,7 @@ struct ResponsePrinter: Sendable {
     private func shown(_ body: Data, of request: HTTPRequest) -> Data? {
         guard isForReader else { return body }
         guard !body.contains(0) else { return nil }
-        let type = request.headers[HTTPHeaders.Name.contentType].flatMap { MediaType($0) }
+        let type = request.headers[.contentType].flatMap { MediaType($0) }
         if type?.isJSON == true, let json = try? JSONText(Array(body)) { return Data(style.pretty(json)) }
         return PrintedBody.printable(body)
     }

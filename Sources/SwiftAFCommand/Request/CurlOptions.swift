@@ -27,14 +27,13 @@ extension Options {
         let isDownload = (try? FileTarget.of(command, self))?.isDownload == true
         guard isDownload || !decompresses else { return ["--compressed"] }
         let isGiven =
-            request.headers.contains(named: name)
-            || request.headers.suppressedDefaults.contains { $0.lowercased() == name.lowercased() }
+            request.headers.contains(named: name) || request.headers.isSuppressed(name)
         return isGiven ? [] : ["--header", "\(name): identity"]
     }
 
     /// The type of a form that isn't multipart/form-data. curl adds its boundary to it.
     private func formOptions(_ request: HTTPRequest) -> [String] {
-        guard case .form = request.body.content, let field = request.headers[HTTPHeaders.Name.contentType],
+        guard case .form = request.body.content, let field = request.headers[.contentType],
             let type = MediaType(field), type.essence != "multipart/form-data"
         else { return [] }
         let parameters = type.parameters.filter { $0.name != "boundary" }

@@ -37,8 +37,8 @@ struct RequestBuilder {
         var request = HTTPRequest(method, CoreURL.append(query: try query(), to: command.url))
         request.headers = try headers()
         try addBody(to: &request, body)
-        request.headers.fillGap(name: HTTPHeaders.Name.accept, value: command.purpose == .picture ? "image/*" : "*/*")
-        request.headers.fillGap(name: HTTPHeaders.Name.userAgent, value: Versions.userAgent)
+        request.headers.fillGap(name: .accept, value: command.purpose == .picture ? "image/*" : "*/*")
+        request.headers.fillGap(name: .userAgent, value: Versions.userAgent)
         request.credential = try credential(for: request)
         request.timeouts = options.timeouts
         request.limits = options.limits
@@ -116,19 +116,19 @@ struct RequestBuilder {
         for item in command.items {
             try refuseInvalidName(of: item)
             switch item {
-            case .header(let name, let value): headers.append(HTTPHeaders.Field(name: name, value: value))
+            case .header(let name, let value): headers.add(HTTPHeaders.Field(name: name, value: value))
             case .headerFromFile(let name, let path):
                 let value = try inputTexts.value(path)
                 guard !value.contains(where: \.isNewline) else {
                     throw Failure(
                         .input, .invalidInput, "the value of '\(name)' in \(path.shown.printable) has a line break")
                 }
-                headers.append(HTTPHeaders.Field(name: name, value: RawText(value)))
+                headers.add(HTTPHeaders.Field(name: name, value: RawText(value)))
             case .removedHeader(let name): headers.suppressDefault(name)
             default: break
             }
         }
-        guard headers.fields.count(where: { $0.isNamed(HTTPHeaders.Name.host) }) < 2 else {
+        guard headers.fields.count(where: { $0.isNamed(.host) }) < 2 else {
             throw Failure(UsageError("Host is given twice, and a request has one"))
         }
         addCookies(to: &headers)
@@ -140,7 +140,7 @@ struct RequestBuilder {
             guard token.contains(where: { !$0.isWhitespace }) else {
                 throw Failure(UsageError("--bearer: the token is empty"))
             }
-            guard !headers.contains(named: HTTPHeaders.Name.authorization) else {
+            guard !headers.contains(named: .authorization) else {
                 throw Failure(UsageError("--bearer can't be combined with an Authorization header"))
             }
             headers.authorization = .bearer(token)
@@ -166,7 +166,7 @@ struct RequestBuilder {
     /// Adds the cookies of `-b`, to the first Cookie field if there is one.
     private func addCookies(to headers: inout HTTPHeaders) {
         guard !options.cookies.isEmpty else { return }
-        let name = HTTPHeaders.Name.cookie
+        let name = HTTPHeaders.Name.cookie.text
         let first = headers.fields.first { $0.isNamed(name) }.map { RawText($0.rawValue) }
         let all = [first].compactMap(\.self) + options.cookies
         headers.setFirst(HTTPHeaders.Field(name: name, value: GivenCookies.join(all)))
@@ -187,7 +187,7 @@ struct RequestBuilder {
             guard let given else { return }
             request.body = given
             if options.bodyFormat == .form {
-                request.headers.fillGaps(from: [HTTPHeaders.Name.contentType: MediaType.form.essence])
+                request.headers.fillGaps(from: ["Content-Type": MediaType.form.essence])
             }
         }
     }
@@ -215,7 +215,7 @@ struct RequestBuilder {
         for field in given {
             let isComplete = MediaType(field.value)?.parameter("boundary") != nil
             let value = isComplete ? field.value : "\(field.value); boundary=\(form.boundary)"
-            request.headers.append(HTTPHeaders.Field(name: field.name, value: value))
+            request.headers.add(HTTPHeaders.Field(name: field.name, value: value))
         }
     }
 
@@ -226,7 +226,7 @@ struct RequestBuilder {
             note("the fields are sent as JSON: -f is --fail, and --form sends them as a form")
         }
         let type = isForm ? MediaType.form : MediaType.json
-        request.headers.fillGaps(from: [HTTPHeaders.Name.contentType: type.essence])
+        request.headers.fillGaps(from: ["Content-Type": type.essence])
         do throws(UsageError) {
             request.body = isForm ? .text(try form(fields)) : .data(Data(try json(fields).bytes))
         } catch {

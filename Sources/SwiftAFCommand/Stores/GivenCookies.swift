@@ -12,7 +12,7 @@ struct GivenCookies: Sendable {
 
     /// - Returns: Nil without a Cookie field or a jar.
     init?(of request: HTTPRequest, beside jar: CookieStorage?) {
-        guard let jar, let field = request.headers.fields.first(where: { $0.isNamed(HTTPHeaders.Name.cookie) }) else {
+        guard let jar, let field = request.headers.fields.first(where: { $0.isNamed(.cookie) }) else {
             return nil
         }
         self.jar = jar
@@ -25,14 +25,14 @@ struct GivenCookies: Sendable {
     /// Does nothing without a Cookie field, which isn't sent to another origin: the library sends the jar's cookies
     /// then.
     func add(to request: inout HTTPRequest) {
-        guard request.headers.contains(named: HTTPHeaders.Name.cookie),
+        guard request.headers.contains(named: .cookie),
             let cookies = try? jar.cookies(for: request.url)
         else { return }
         let kept = cookies.filter { !names.contains($0.name) }.map { cookie in
             Array((cookie.name.isEmpty ? cookie.value : "\(cookie.name)=\(cookie.value)").utf8)
         }
         let joined = RawText([value] + kept, separator: Self.separator)
-        request.headers.setFirst(HTTPHeaders.Field(name: HTTPHeaders.Name.cookie, value: joined))
+        request.headers.setFirst(HTTPHeaders.Field(name: HTTPHeaders.Name.cookie.text, value: joined))
     }
 
     /// Returns the values of `-b` as one value.
@@ -58,8 +58,8 @@ extension HTTPHeaders {
     mutating func setFirst(_ field: Field) {
         let others = fields.filter { $0.isNamed(field.name) }.dropFirst()
         remove(named: field.name)
-        append(field)
-        for other in others { append(other) }
+        add(field)
+        for other in others { add(other) }
     }
 }
 

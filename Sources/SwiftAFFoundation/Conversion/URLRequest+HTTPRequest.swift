@@ -19,9 +19,9 @@ extension HTTPRequest {
         self.init(HTTPMethod(request.httpMethod ?? "GET"), request.url?.absoluteString ?? "")
         let fields = (request.allHTTPHeaderFields ?? [:]).sorted { $0.key < $1.key }
         headers = HTTPHeaders(fields.map { ($0.key, $0.value) })
-        let length = headers.first(named: HTTPHeaders.Name.contentLength).flatMap { Int64($0) }
-        headers.remove(named: HTTPHeaders.Name.contentLength)
-        headers.remove(named: HTTPHeaders.Name.transferEncoding)
+        let length = headers.first(named: .contentLength).flatMap { Int64($0) }
+        headers.remove(named: .contentLength)
+        headers.remove(named: .transferEncoding)
         if let data = request.httpBody {
             body = .data(data)
         } else if let stream = request.httpBodyStream {

@@ -43,7 +43,7 @@ public struct PropertyListRequestSerializer: RequestSerializer, Hashable, Codabl
         if let parameters {
             guard request.body.isNone else { throw HTTPRequest.secondBody(request.url) }
             request.body = .data(try encode(parameters, url: request.url))
-            request.headers.fillGaps(from: [HTTPHeaders.Name.contentType: PropertyListResponseSerializer.contentType])
+            request.headers.fillGaps(from: ["Content-Type": PropertyListResponseSerializer.contentType])
         }
         try request.encodeBody(with: base.bodyEncoder)
         return request

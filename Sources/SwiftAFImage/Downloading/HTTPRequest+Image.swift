@@ -10,6 +10,6 @@ extension HTTPRequest {
     /// are the same image.
     init<Source: RequestConvertible>(imageOf source: Source) {
         self = Source.request(of: source)
-        headers.fillGap(name: HTTPHeaders.Name.accept, value: "image/*")
+        headers.fillGap(name: .accept, value: "image/*")
     }
 }

@@ -14,6 +14,33 @@ import Testing
         #expect(headers.contains(named: "A"))
     }
 
+    @Test func callsTakeNames() {
+        let text = "X-Text"
+        var headers: HTTPHeaders = ["content-type": "a/b"]
+        #expect(headers[.contentType] == "a/b" && headers.first(named: .contentType) == "a/b")
+        headers[.contentType] = "text/plain"
+        headers.add(name: .accept, value: "1")
+        headers.add(name: .accept, value: "2")
+        headers.add(HTTPHeaders.Field(name: .eTag, value: "3"))
+        headers.set(name: .host, value: "4", isSecret: true)
+        headers.add(name: text, value: "5")
+        headers[text] = "6"
+        #expect(headers.values(named: .accept) == ["1", "2"] && headers.contains(named: .eTag))
+        #expect(headers.values(named: text) == ["6"] && headers.values(named: "x-text") == ["6"])
+        #expect(headers.fields.contains { $0.isNamed(.host) && $0.isSecret })
+        headers.remove(named: .accept)
+        headers.suppressDefault(.userAgent)
+        #expect(!headers.contains(named: "Accept") && headers.isSuppressed(.userAgent))
+        #expect(headers.map(\.name) == ["Content-Type", "ETag", "Host", "X-Text"])
+    }
+
+    @Test func namesAreEqualWhateverTheirCase() {
+        let name: HTTPHeaders.Name = "CONTENT-type"
+        #expect(name == .contentType && name != .contentLength && "\(name)" == "CONTENT-type")
+        #expect(Set([name, .contentType, HTTPHeaders.Name("Content-Type")]).count == 1)
+        #expect([HTTPHeaders.Name.eTag: 1]["etag"] == 1)
+    }
+
     @Test func setCookieIsNeverJoined() {
         let headers: HTTPHeaders = ["Set-Cookie": "a=1", "set-cookie": "b=2"]
         #expect(headers["SET-COOKIE"] == "a=1")

@@ -170,6 +170,22 @@ func configuresOneCall(_ manager: HTTPSessionManager, limit: Duration) async thr
 func sharesSettings(_ manager: HTTPSessionManager, token: String) {
     manager.headers.authorization = .bearer(token)
     manager.headers["X-Client"] = "consumer"
+    manager.headers[.contentType] = "text/plain"
+    let name = "X-Client"
+    manager.headers[name] = manager.headers.first(named: name) ?? manager.headers[HTTPHeaders.Name.userAgent]
+    manager.headers.add(name: .accept, value: "text/html")
+    manager.headers.add(name: "Accept", value: "text/plain")
+    manager.headers.add(name: name, value: token)
+    manager.headers.add(HTTPHeaders.Field(name: .eTag, value: "1"))
+    manager.headers.set(name: .referer, value: "http://h/")
+    manager.headers.remove(named: .accept)
+    manager.headers.remove(named: name)
+    manager.headers.suppressDefault(.userAgent)
+    print(manager.headers.values(named: .accept), manager.headers.values(named: "Accept"))
+    print(manager.headers.contains(named: .accept), manager.headers.contains(named: name))
+    print(manager.headers.fields.contains { $0.isNamed(.cookie) || $0.isNamed("Cookie") || $0.isNamed(name) })
+    let trace: HTTPHeaders.Name = "X-Trace"
+    manager.headers[trace] = nil
     let fields = ["X-Token": token]
     manager.headers.merge(HTTPHeaders(fields))
     manager.headers = HTTPHeaders(["X-Token": token, "X-Other": "a"])
