@@ -1,7 +1,9 @@
 public import FoundationEssentials
 
 /// The head of a response with the metrics of its exchange. The body is separate.
-public struct HTTPResponse: Sendable, Hashable {
+///
+/// Responses are equal if everything but their ``metrics`` is, whose times differ with every exchange.
+public struct HTTPResponse: Sendable {
     /// The status code, 200 for OK.
     public var status: Int
     /// The version of HTTP that was used.
@@ -61,6 +63,22 @@ public struct HTTPResponse: Sendable, Hashable {
 
     /// Whether the status is 200 to 299.
     public var isSuccessful: Bool { (200...299).contains(status) }
+}
+
+extension HTTPResponse: Hashable {
+    public static func == (left: HTTPResponse, right: HTTPResponse) -> Bool {
+        left.status == right.status && left.version == right.version && left.reason == right.reason
+            && left.headers == right.headers && left.trailers == right.trailers && left.url == right.url
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(status)
+        hasher.combine(version)
+        hasher.combine(reason)
+        hasher.combine(headers)
+        hasher.combine(trailers)
+        hasher.combine(url)
+    }
 }
 
 extension HTTPResponse: CustomStringConvertible {

@@ -17,6 +17,22 @@ import Testing
         #expect(response.description == "HTTP/1.1 200 OK (http://h/?…)")
     }
 
+    @Test func responsesWithDifferentMetricsAreEqual() {
+        let response = HTTPResponse(status: 200, headers: ["A": "1"], url: "http://h/")
+        var other = response
+        other.metrics = ResponseMetrics(hops: [HopMetrics(url: "http://h/", total: .milliseconds(2))])
+        #expect(response == other && Set([response, other]).count == 1)
+        let changes: [(inout HTTPResponse) -> Void] = [
+            { $0.status = 201 }, { $0.version = .http2 }, { $0.reason = "OK" }, { $0.headers["A"] = "2" },
+            { $0.trailers["A"] = "1" }, { $0.url = "http://h/a" },
+        ]
+        for change in changes {
+            var changed = response
+            change(&changed)
+            #expect(changed != response)
+        }
+    }
+
     @Test(arguments: ["", "-1", "+1", "1a", "99999999999999999999", "1, 1"])
     func badContentLength(text: String) {
         #expect(HTTPResponse(status: 200, headers: ["Content-Length": text], url: "").contentLength == nil)
