@@ -30,12 +30,12 @@ extension URL: URLConvertible {
     public static func urlText(of url: URL) -> String { url.absoluteString }
 }
 
-/// What is sent as it is, without parameters: an ``HTTPRequest``, or the URL of a GET request as a `String`, a
+/// What is sent as it is: an ``HTTPRequest``, or the URL of a GET request as a `String`, a
 /// `Substring` or a `URL`.
 ///
 /// ```swift
 /// try await manager.download(film.url, to: .folder("/tmp"))
-/// for try await line in try await manager.stream("log").lines { print(line) }
+/// for try await line in try await manager.stream("log").validated().lines { print(line) }
 /// ```
 public protocol RequestConvertible: Sendable {
     /// Returns the request.

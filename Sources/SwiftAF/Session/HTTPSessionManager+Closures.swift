@@ -36,7 +36,7 @@ extension HTTPSessionManager {
     ///
     /// ```swift
     /// manager.get("users", success: { task, json in print(json) }, failure: { task, error in print(error) })
-    /// manager.get("users/7", with: .value(User.self), success: { task, user in … }, failure: nil)
+    /// manager.get("users/7", with: .value(User.self), success: { task, user in … })
     /// manager.post("photos", body: .multipart { form in try form.append(jpeg, name: "image") }, …)
     /// ```
     ///
@@ -52,7 +52,7 @@ extension HTTPSessionManager {
     ///   - configure: Changes the request before its parameters are added. Called at once.
     ///   - progress: Called with snapshots of the progress.
     ///   - success: Called with the task and the value.
-    ///   - failure: Called with every error. If the body of a refused response could be parsed, the value is
+    ///   - failure: Called with every error; nil, the default, ignores errors. If the body of a refused response could be parsed, the value is
     ///     ``SessionError/parsedBody``.
     /// - Returns: The running task; nil if the request couldn't be built.
     @discardableResult
@@ -62,7 +62,7 @@ extension HTTPSessionManager {
         body: HTTPBody? = nil, headers: HTTPHeaders = [:],
         with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: @escaping Success<Serializer.Output>, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         start(
             draft(method, url.urlText, headers: headers, json: json, body: body, configure: configure),
@@ -76,7 +76,7 @@ extension HTTPSessionManager {
         _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: @escaping Success<Serializer.Output>, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         start(
             draft(.get, url.urlText, headers: headers, configure: configure), parameters: parameters,
@@ -88,7 +88,8 @@ extension HTTPSessionManager {
     @discardableResult
     public func head(
         _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
-        configure: ((inout HTTPRequest) -> Void)? = nil, success: @escaping Success<HTTPResponse>, failure: Failure?
+        configure: ((inout HTTPRequest) -> Void)? = nil, success: @escaping Success<HTTPResponse>,
+        failure: Failure? = nil
     ) -> DataTask? {
         start(
             draft(.head, url.urlText, headers: headers, configure: configure), parameters: parameters,
@@ -103,7 +104,7 @@ extension HTTPSessionManager {
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: @escaping Success<Serializer.Output>, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         start(
             draft(.post, url.urlText, headers: headers, json: json, body: body, configure: configure),
@@ -118,7 +119,7 @@ extension HTTPSessionManager {
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: @escaping Success<Serializer.Output>, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         start(
             draft(.put, url.urlText, headers: headers, json: json, body: body, configure: configure),
@@ -133,7 +134,7 @@ extension HTTPSessionManager {
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: @escaping Success<Serializer.Output>, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         start(
             draft(.patch, url.urlText, headers: headers, json: json, body: body, configure: configure),
@@ -148,7 +149,7 @@ extension HTTPSessionManager {
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: @escaping Success<Serializer.Output>, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         start(
             draft(.delete, url.urlText, headers: headers, json: json, body: body, configure: configure),
@@ -158,7 +159,7 @@ extension HTTPSessionManager {
     /// Builds and sends a request; if it can't be built, returns nil and passes the error to `failure`.
     private func start<Serializer: ResponseSerializer>(
         _ draft: HTTPRequest, parameters: Parameters?, serializer: Serializer, progress: ProgressHandler? = nil,
-        success: @escaping Success<Serializer.Output>, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         let snapshot = snapshot
         let request: HTTPRequest

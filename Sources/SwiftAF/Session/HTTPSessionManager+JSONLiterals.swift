@@ -281,7 +281,7 @@ extension HTTPSessionManager {
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: @escaping Success<Serializer.Output>, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         post(
             url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, with: serializer,
@@ -296,7 +296,7 @@ extension HTTPSessionManager {
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: @escaping Success<Serializer.Output>, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         put(
             url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, with: serializer,
@@ -311,7 +311,7 @@ extension HTTPSessionManager {
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: @escaping Success<Serializer.Output>, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         patch(
             url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, with: serializer,
@@ -326,7 +326,7 @@ extension HTTPSessionManager {
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: @escaping Success<Serializer.Output>, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         delete(
             url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, with: serializer,
@@ -341,7 +341,7 @@ extension HTTPSessionManager {
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: @escaping Success<Serializer.Output>, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         request(
             method, url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, with: serializer,

@@ -414,10 +414,24 @@ extension HTTPSessionManager {
     /// Sends a request and returns the response when its head has arrived, whatever its status:
     /// ``StreamedResponse/validated(by:)`` checks it. Read the body from ``StreamedResponse/bytes``; it is received no
     /// faster than you read.
-    public func stream<Source: RequestConvertible>(
-        _ request: Source, progress: ProgressHandler? = nil
+    ///
+    /// ```swift
+    /// let log = try await manager.stream("log", parameters: ["since": day], headers: ["Accept": "text/plain"])
+    /// for try await line in try await log.validated().lines { print(line) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - request: The URL of a GET request, or a request, which may have a body (``HTTPBody/json(_:encoder:)``).
+    ///   - parameters: Added by ``requestSerializer``, which isn't asked without parameters.
+    ///   - headers: Replace the fields of the request and of ``headers`` with the same names.
+    ///   - configure: Changes the request before its parameters are added. Called at once.
+    ///   - progress: Called on the session's network thread with the bytes sent and received.
+    nonisolated(nonsending) public func stream<Source: RequestConvertible>(
+        _ request: Source, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> StreamedResponse {
-        let (request, settings) = try preparedStream(Source.request(of: request), progress)
+        let (request, settings) = try preparedStream(
+            Source.request(of: request), parameters, headers, configure, progress)
         var response = try await StreamTransfer.open(request)
         response.settings = settings
         return response
@@ -441,9 +455,14 @@ extension HTTPSessionManager {
 
     @inline(never)
     private func preparedStream(
-        _ request: HTTPRequest, _ progress: ProgressHandler?
+        _ request: HTTPRequest, _ parameters: Parameters?, _ headers: HTTPHeaders,
+        _ configure: ((inout HTTPRequest) -> Void)?, _ progress: ProgressHandler?
     ) throws(SessionError) -> (CoreRequest, ResponseSettings) {
         let snapshot = snapshot
+        var request = request
+        request.headers.merge(headers)
+        configure?(&request)
+        if let parameters { request = try serialize(request, parameters, snapshot) }
         return (try prepare(request, snapshot, sink: .callback, progress: progress), snapshot.settings.responses)
     }
 

@@ -105,9 +105,10 @@ extension Response where Value == Data {
     /// Decodes the body like ``value(as:validation:decoder:)``, and returns the value together with the head and the
     /// metrics.
     public func decoded<Decoded: Decodable & Sendable>(
-        as type: Decoded.Type = Decoded.self
+        as type: Decoded.Type = Decoded.self, validation: ResponseValidation? = nil,
+        decoder: (any DataDecoder)? = nil
     ) throws(SessionError) -> Response<Decoded> {
-        with(value: try value(as: type))
+        with(value: try value(as: type, validation: validation, decoder: decoder))
     }
 
     /// Checks the response and parses its body as JSON; an empty body is ``JSONValue/null``. The same as

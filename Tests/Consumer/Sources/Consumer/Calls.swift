@@ -453,10 +453,20 @@ func runsOnTheNetworkThread(_ manager: HTTPSessionManager) async throws {
     print(user, names, try await task.value)
 }
 
+@MainActor
+func streamsFromMainActor(_ manager: HTTPSessionManager) async throws {
+    let limit = Duration.seconds(90)
+    let log = try await manager.stream("log", configure: { $0.timeouts.total = limit })
+    for try await line in try await log.validated().lines { print(line) }
+}
+
 func streamsFromLiterals(_ manager: HTTPSessionManager, name: String) async throws {
     let log = try await manager.stream("log")
     for try await chunk in log { print(chunk.count) }
-    for try await line in try await manager.stream("logs/\(name)").lines { print(line) }
+    for try await line in try await manager.stream("logs/\(name)").validated().lines { print(line) }
+    let page = try await manager.stream("log", parameters: ["page": 2], headers: ["Accept": "text/plain"])
+    let slow = try await manager.stream("logs/\(name)", configure: { $0.timeouts.total = .seconds(90) })
+    print(page.status, slow.status)
     let response = try await manager.response(for: "users/7")
     print(response.status, response.headers.values(named: "Link"))
 }
