@@ -212,9 +212,6 @@ extension UInt32 {
 extension Duration {
     /// The duration in milliseconds, rounded up, because 0 would mean no limit.
     var coreMilliseconds: UInt32 {
-        let (seconds, attoseconds) = components
-        guard seconds < Int64(UInt32.max / 1000) else { return .max }
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        return UInt32(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+        UInt32(clamping: wholeMillisecondsRoundedUp)
     }
 }

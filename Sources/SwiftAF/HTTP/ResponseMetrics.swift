@@ -57,7 +57,7 @@ extension ResponseMetrics: Hashable {
 extension ResponseMetrics: CustomStringConvertible {
     /// The number of hops, the total time and the sizes.
     public var description: String {
-        let milliseconds = total.map { "\(Int($0 / .milliseconds(1))) ms" } ?? "no time"
+        let milliseconds = total.map { "\($0.wholeMilliseconds) ms" } ?? "no time"
         return "\(hops.count) hop\(hops.count == 1 ? "" : "s"), \(milliseconds), \(bytesSent) bytes sent, "
             + "\(bytesReceived) received"
     }

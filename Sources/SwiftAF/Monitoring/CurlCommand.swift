@@ -166,9 +166,8 @@ private struct CurlCommand {
     private var isSecure: Bool { ASCII.lowercased(request.url.prefix { $0 != ":" }) == "https" }
 
     private func seconds(_ duration: Duration) -> String {
-        let (seconds, attoseconds) = duration.components
-        let milliseconds = String(attoseconds / 1_000_000_000_000_000)
-        return "\(seconds).\(String(repeating: "0", count: 3 - milliseconds.count))\(milliseconds)"
+        let (seconds, rest) = duration.wholeMilliseconds.quotientAndRemainder(dividingBy: 1000)
+        return "\(seconds).\(String(1000 + abs(rest)).dropFirst())"
     }
 
     // MARK: The body

@@ -81,7 +81,7 @@ public struct EventLogger: EventMonitor {
     public func requestRetried(_ request: MonitoredRequest, after outcome: AttemptOutcome, delay: Duration) {
         guard level >= .requests else { return }
         let cause = outcome.error.map { $0.code.rawValue } ?? outcome.status.map(String.init) ?? "?"
-        say(.requests, request, ["\(name(request)): \(cause), again in \(milliseconds(delay)) ms"])
+        say(.requests, request, ["\(name(request)): \(cause), again in \(delay.wholeMilliseconds) ms"])
     }
 
     public func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
@@ -90,7 +90,7 @@ public struct EventLogger: EventMonitor {
         guard self.level >= level else { return }
         let end = result.error.map { "\($0)" } ?? result.response.map { "\($0.status)" } ?? "no response"
         let size = "\(result.metrics.bytesReceived) bytes"
-        let time = result.metrics.total.map { ", \(milliseconds($0)) ms" } ?? ""
+        let time = result.metrics.total.map { ", \($0.wholeMilliseconds) ms" } ?? ""
         say(level, request, ["\(name(request)): \(end), \(size)\(time)"])
         if self.level >= .bodies, let body = result.body, !body.isEmpty { say(.bodies, request, [text(of: body)]) }
     }
@@ -114,10 +114,5 @@ public struct EventLogger: EventMonitor {
     private func text(of body: Data) -> String {
         guard let text = String(startOf: body, upTo: max(0, maximumBodySize)) else { return "\(body.count) bytes" }
         return text.utf8.count < body.count ? "\(text)… (\(body.count) bytes)" : text
-    }
-
-    private func milliseconds(_ duration: Duration) -> Int64 {
-        let (seconds, attoseconds) = duration.components
-        return seconds &* 1000 &+ attoseconds / 1_000_000_000_000_000
     }
 }

@@ -232,8 +232,7 @@ private struct Timings {
         /// The duration of the phase that ends at a time. Times are never before earlier ones.
         func phase(until moment: Duration?) -> Double? {
             guard let moment else { return nil }
-            let (seconds, attoseconds) = moment.components
-            let end = max(reached, Double(seconds) * 1000 + Double(attoseconds / 1_000_000_000_000) / 1000)
+            let end = max(reached, moment.fractionalMilliseconds)
             defer { reached = end }
             return end - reached
         }
