@@ -18,7 +18,7 @@ int main(int argc, char **argv) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     afc_credentials credentials = AFC_CREDENTIALS_INIT;
     afc_request request = AFC_REQUEST_INIT;
-    jar_options.path = argv[4]; /* Loaded now, and saved when the jar is released. */
+    jar_options.path = argv[4]; /* Loaded now, and saved at the release or at exit(). */
     credentials.user = argv[2];
     credentials.password = argv[3];
     request.url = argv[1];
