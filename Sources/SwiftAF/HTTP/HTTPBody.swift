@@ -115,7 +115,7 @@ public struct HTTPBody: Sendable {
     /// - Parameters:
     ///   - path: The path.
     ///   - contentType: The Content-Type, such as `video/x-matroska`, unless the request has one. Nil uses that of the
-    ///     extension, or `application/octet-stream`; ``HTTPHeaders/suppressDefault(_:)`` sends none.
+    ///     extension, or `application/octet-stream`; ``HTTPHeaders/suppressDefault(_:)-(String)`` sends none.
     public static func file(_ path: String, contentType: String? = nil) -> HTTPBody {
         HTTPBody(.file(path: path), contentType: contentType ?? MediaType.ofFile(named: path).essence)
     }

@@ -62,14 +62,14 @@ extension HTTPHeaders {
         set(name: name.text, value: value, isSecret: isSecret)
     }
 
-    /// Removes all fields of a name. The library's default is still added; see ``suppressDefault(_:)``.
+    /// Removes all fields of a name. The library's default is still added; see ``suppressDefault(_:)-(String)``.
     public mutating func remove(named name: Name) { remove(named: name.text) }
 
     /// Removes all fields of a name, and keeps the library and libcurl from adding a default, as in
     /// `headers.suppressDefault(.accept)`. Adding a field of that name later reverts this.
     public mutating func suppressDefault(_ name: Name) { suppressDefault(name.text) }
 
-    /// Whether ``suppressDefault(_:)`` was called for a name.
+    /// Whether ``suppressDefault(_:)-(String)`` was called for a name.
     public func isSuppressed(_ name: Name) -> Bool { isSuppressed(name.text) }
 
     package mutating func fillGap(name: Name, value: @autoclosure () -> String) {

@@ -163,7 +163,7 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
-    /// Removes all fields named `name`. The library's default is still added; see ``suppressDefault(_:)``.
+    /// Removes all fields named `name`. The library's default is still added; see ``suppressDefault(_:)-(String)``.
     public mutating func remove(named name: String) {
         guard contains(named: name) else { return }
         change { fields in fields.removeAll { $0.isNamed(name) } }
@@ -177,7 +177,7 @@ public struct HTTPHeaders: Sendable {
         suppressedDefaults.append(name)
     }
 
-    /// Whether ``suppressDefault(_:)`` was called for `name`.
+    /// Whether ``suppressDefault(_:)-(String)`` was called for `name`.
     public func isSuppressed(_ name: String) -> Bool {
         suppressedDefaults.contains { ASCII.equalIgnoringCase($0, name) }
     }

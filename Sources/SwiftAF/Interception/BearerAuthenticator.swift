@@ -16,7 +16,7 @@ import FoundationEssentials
 /// refreshes; then the 401 is the response.
 ///
 /// The token is sent to the given origins only, also after redirects, and never appears in descriptions. Requests with
-/// their own `Authorization` field, or with ``HTTPHeaders/suppressDefault(_:)`` for it, aren't changed.
+/// their own `Authorization` field, or with ``HTTPHeaders/suppressDefault(_:)-(String)`` for it, aren't changed.
 ///
 /// The refresh may use the same manager: requests made in its task or child tasks aren't changed either. Capture the
 /// manager weakly there: it keeps its interceptors.

@@ -33,7 +33,7 @@ public enum Parameters: Sendable {
     case data(Data)
     /// An array.
     case array([Parameters])
-    /// Unordered elements: written without brackets in a query, as an array by ``HTTPBody/json(_:encoder:)``, an error
+    /// Unordered elements: written without brackets in a query, as an array by `HTTPBody.json(_:encoder:)`, an error
     /// for a ``JSONRequestSerializer``.
     case set([Parameters])
     /// Members in order. If a key is repeated, JSON has its last value, and a query or a form has all of them.

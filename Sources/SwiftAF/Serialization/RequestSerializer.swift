@@ -8,7 +8,10 @@ public protocol RequestSerializer: Sendable {
     /// The same with the manager's encoder, for a serializer that writes JSON. This is what a manager calls. Default:
     /// the call without an encoder.
     ///
-    /// - Parameter encoder: The ``HTTPSessionManager/encoder``.
+    /// - Parameters:
+    ///   - request: The request, with all of its other headers.
+    ///   - parameters: The parameters; nil without any.
+    ///   - encoder: The ``HTTPSessionManager/encoder``.
     func serialize(
         _ request: HTTPRequest, parameters: Parameters?, encoder: any DataEncoder
     ) throws -> HTTPRequest

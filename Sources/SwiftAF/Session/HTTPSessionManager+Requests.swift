@@ -421,7 +421,7 @@ extension HTTPSessionManager {
     /// ```
     ///
     /// - Parameters:
-    ///   - request: The URL of a GET request, or a request, which may have a body (``HTTPBody/json(_:encoder:)``).
+    ///   - request: The URL of a GET request, or a request, which may have a body (`HTTPBody.json(_:encoder:)`).
     ///   - parameters: Added by ``requestSerializer``, which isn't asked without parameters.
     ///   - headers: Replace the fields of the request and of ``headers`` with the same names.
     ///   - configure: Changes the request before its parameters are added. Called at once.

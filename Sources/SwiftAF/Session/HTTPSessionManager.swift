@@ -190,7 +190,7 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.cachePolicy = newValue } }
     }
 
-    /// Writes the JSON bodies of requests, in whatever form a call has them: `json` arguments, ``HTTPBody/json(_:encoder:)``,
+    /// Writes the JSON bodies of requests, in whatever form a call has them: `json` arguments, `HTTPBody.json(_:encoder:)`,
     /// and parameters with a ``JSONRequestSerializer``. Dates, data, names of members and infinities are written as it
     /// says. Default: ``JSONCoder``. Read when a task is made.
     public var encoder: any DataEncoder {
