@@ -52,7 +52,7 @@ extension TestServer {
             headers.values(named: name)
         }
 
-        /// The value of the first header with a name; nil if there is none. Names are case-insensitive.
+        /// The value of the first header with a name; nil without one. Names are case-insensitive.
         public subscript(name: String) -> String? {
             headers[name]
         }
@@ -140,7 +140,7 @@ extension TestServer {
 }
 
 extension [TestServer.Header] {
-    /// The value of the first header with a name; nil if there is none. Names are case-insensitive.
+    /// The value of the first header with a name; nil without one. Names are case-insensitive.
     public subscript(name: String) -> String? {
         values(named: name).first
     }

@@ -65,7 +65,7 @@ void afc__driver_leave(struct afc__memory *before);
 void afc__driver_place(const afc__driver *driver, const afc__transfer *transfer,
                        afc__queue_key *key, afc__lane *lane);
 
-/** Returns whether the next hop's connection is told apart from others to its host by a place of its own. */
+/** Returns whether the next hop needs a place of its own among those to its host. */
 bool afc__driver_needs_place(const afc__driver *driver, const afc__transfer *transfer);
 
 /** Returns what the connection of an exchange implies for other hops to its host. */

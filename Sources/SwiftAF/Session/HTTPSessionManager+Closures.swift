@@ -52,8 +52,8 @@ extension HTTPSessionManager {
     ///   - configure: Changes the request before its parameters are added. Called at once.
     ///   - progress: Called with snapshots of the progress.
     ///   - success: Called with the task and the value.
-    ///   - failure: Called with every error; nil, the default, ignores errors. If the body of a refused response could be parsed, the value is
-    ///     ``SessionError/parsedBody``.
+    ///   - failure: Called with every error; nil, the default, ignores errors. If the body of a refused response could be
+    ///     parsed, the value is ``SessionError/parsedBody``.
     /// - Returns: The running task; nil if the request couldn't be built.
     @discardableResult
     public func request<Serializer: ResponseSerializer>(

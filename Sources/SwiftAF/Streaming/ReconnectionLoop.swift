@@ -59,7 +59,7 @@ struct ReconnectionLoop<Connector: ReconnectionConnector> {
         self.connector = connector
     }
 
-    /// Nil while there is none.
+    /// The open connection; nil without one.
     var connection: Connector.Connection? {
         if case .reading(let connection) = phase { connection } else { nil }
     }
