@@ -13,6 +13,8 @@ struct Batch {
         // With `-v`, header lines and progress bars would overwrite each other.
         guard console.canShowProgress, !options.isQuiet, !options.isVerbose else { return await transfer(nil) }
         let display = ProgressDisplay(sink: console.error)
+        console.notes.write = display.write
+        defer { console.notes.write = nil }
         return await display.accompany { await transfer(display) }
     }
 
@@ -47,6 +49,6 @@ extension RequestRun {
     /// The short name of the transfer in messages.
     fileprivate var name: String {
         let name = (try? FileName.of(url: request.url)) ?? URLText(request.url).withoutUserInfo
-        return String(name.printable.suffix(30))
+        return String(name.printable.suffix(columns: 30))
     }
 }

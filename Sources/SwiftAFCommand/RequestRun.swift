@@ -95,7 +95,7 @@ struct RequestRun {
     private func finish(_ outcome: inout Outcome, _ log: RunLog) async {
         let metrics = outcome.transfer?.metrics ?? log.metrics
         outcome.transfer?.metrics = metrics
-        if let metrics, options.printsTimings { console.writeError(Timings.lines(metrics)) }
+        if let metrics, options.printsTimings { console.writeNote(Timings.lines(metrics)) }
         do throws(WriteError) {
             if let headPrinter, let response = outcome.transfer?.response {
                 try await headPrinter.print(request: request, head: log.requestHead)
@@ -110,7 +110,7 @@ struct RequestRun {
     // MARK: The transfer
 
     private func transferWithProgress(_ log: RunLog) async -> Outcome {
-        if let watcher { return await transfer(log, console.writeError, progress: watcher) }
+        if let watcher { return await transfer(log, console.writeNote, progress: watcher) }
         guard console.canShowProgress, !options.isQuiet, !readsTerminal else {
             return await transfer(log, console.writeError, progress: nil)
         }

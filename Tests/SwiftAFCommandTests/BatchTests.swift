@@ -212,6 +212,29 @@ struct BatchProgramTests {
         #expect(one.draw(width: 20, now: start) == "\ra name that is as lo\u{1B}[K")
     }
 
+    /// A line that is too wide would be broken, and each drawing would leave a part of it on the screen.
+    @Test func wideNamesFitIntoTheirColumns() {
+        var some = lines(["\u{4E2D}\u{6587}\u{540D}\u{5B57}", "one"])
+        let shown = some.draw(width: 30, now: start).split(separator: "\n")
+        #expect(shown[0].hasPrefix("\r\u{4E2D}\u{6587}\u{540D}\u{5B57}  | 0 B"))
+        #expect(shown[1].hasPrefix("one       | 0 B"))
+        #expect(some.draw(width: 5, now: start).contains("\u{1B}[1A\u{4E2D}\u{6587}\u{1B}[K\none  \u{1B}[K"))
+    }
+
+    @Test(arguments: [
+        ("", 0), ("film", 4), ("\u{E9}", 1), ("e\u{301}", 1), ("\u{4E2D}\u{6587}", 4), ("\u{D55C}", 2), ("\u{FF21}", 2),
+        ("\u{1F600}", 2), ("\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}", 2), ("\u{2764}\u{FE0F}", 2), ("\u{2764}", 1),
+        ("\u{20000}", 2), ("a\u{200B}b", 2),
+    ])
+    func textHasColumns(text: String, columns: Int) {
+        #expect(text.columns == columns)
+        for room in 0...5 {
+            for part in [text.prefix(columns: room), text.suffix(columns: room)] {
+                #expect(String(part).columns <= room && (columns > room || part == text))
+            }
+        }
+    }
+
     @Test func aTerminalSeesThem() async throws {
         let server = try TestServer()
         for name in ["one", "two"] {

@@ -143,6 +143,24 @@ struct TerminalTests {
         #expect(folder.content(of: "one") == "123456789" && folder.content(of: "two") == "123456789")
     }
 
+    @Test func notesOfSeveralDownloadsStandAboveTheBars() async throws {
+        let folder = try TemporaryFolder()
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n12345"
+        server.route("/one", times: 1, [.stall(at: "failure"), .status(503)])
+        for name in ["/one", "/two"] { server.route(name, [.send(head), .stall(at: "bars"), .send("6789")]) }
+        let run = try TerminalRun(
+            "download", "--retry", "2", "--timings", "-P", folder.path, server.urlString("/one"),
+            server.urlString("/two"))
+        await run.read(until: "55% [")
+        server.open("failure")
+        await run.read(until: "; retry 1 of 2 in ")
+        server.open("bars")
+        #expect(await run.end() == 0)
+        #expect(run.screen.contains { $0.hasPrefix("swiftaf: the server responded with 503; retry 1 of 2 in ") })
+        #expect(run.screen.filter { $0.contains("total") }.allSatisfy { !$0.contains("%") })
+        #expect(folder.content(of: "one") == "123456789" && folder.content(of: "two") == "123456789")
+    }
+
     @Test func printedRequestsAreShownAsResponses() async throws {
         server.route("/post", .text("done"))
         let url = server.urlString("/post")

@@ -49,9 +49,12 @@ struct Console: Sendable {
 
     /// Writes a note to standard error, above the progress bars if there are some.
     func note(_ text: String) {
-        let line = "swiftaf: \(text)"
-        guard let write = notes.write else { return writeError(line) }
-        write([line])
+        writeNote(["swiftaf: \(text)"])
+    }
+
+    /// Writes lines to standard error, above the progress bars if there are some.
+    @Sendable func writeNote(_ lines: [String]) {
+        if let write = notes.write { write(lines) } else { writeError(lines) }
     }
 
     /// Writes several lines in one write, so that they stay together.

@@ -162,7 +162,7 @@ struct ProgressLines {
     }
 
     private var rows: [Int: Row] = [:]
-    /// The length of the longest name so far, so that the bars stay aligned.
+    /// The columns of the longest name so far, so that the bars stay aligned.
     private var longestName = 0
     /// The lines of ended transfers, to be written once above the bars.
     private var ended: [String] = []
@@ -171,7 +171,7 @@ struct ProgressLines {
 
     mutating func begin(_ index: Int, _ name: String, at start: ContinuousClock.Instant) {
         rows[index] = Row(name: name, start: start)
-        longestName = max(longestName, name.count)
+        longestName = max(longestName, name.columns)
     }
 
     mutating func note(_ event: ProgressEvent, of index: Int, at now: ContinuousClock.Instant) {
@@ -193,7 +193,7 @@ struct ProgressLines {
             let bar = ProgressBar(progress: row.progress, elapsed: now - row.start)
             guard longestName > 0 else { return bar.line(width: width) }
             let name = row.name.padded(to: longestName)
-            return String("\(name)  \(bar.line(width: max(0, width - longestName - 2)))".prefix(width))
+            return String("\(name)  \(bar.line(width: max(0, width - longestName - 2)))".prefix(columns: width))
         }
         return replace(by: bars, width)
     }
@@ -210,7 +210,7 @@ struct ProgressLines {
         guard drawn > 0 || !bars.isEmpty || !ended.isEmpty else { return "" }
         var text = "\r"
         if drawn > 1 { text += "\u{1B}[\(drawn - 1)A" }
-        for line in ended { text += "\(line.prefix(width))\u{1B}[K\n" }
+        for line in ended { text += "\(line.prefix(columns: width))\u{1B}[K\n" }
         text += bars.map { "\($0)\u{1B}[K" }.joined(separator: "\n")
         // Erase what is left if there were more lines before.
         if bars.isEmpty { text += "\u{1B}[K" }

@@ -2,14 +2,14 @@ import SwiftAF
 
 /// Formats text for people.
 extension String {
-    /// Appends spaces up to a width of `width` characters.
+    /// Appends spaces up to a width of `width` columns.
     func padded(to width: Int) -> String {
-        self + String(repeating: " ", count: max(0, width - count))
+        self + String(repeating: " ", count: max(0, width - columns))
     }
 
-    /// Prepends spaces up to a width of `width` characters.
+    /// Prepends spaces up to a width of `width` columns.
     func rightAligned(to width: Int) -> String {
-        String(repeating: " ", count: max(0, width - count)) + self
+        String(repeating: " ", count: max(0, width - columns)) + self
     }
 
     /// The text with unsafe characters escaped as `\u{1B}`, so that a server can't send control sequences to the
