@@ -8,9 +8,9 @@ extension TestServer {
     /// A condition that a test can wait for.
     public enum Condition: Hashable, Sendable {
         /// A total number of requests was received; with a pattern, as in ``requests(matching:)``, of those that match
-        /// it and are among ``requests``: see ``Options/recordLimit``. A request counts when its body was read, or when the client gave up
-        /// before that: see ``Request/isBodyComplete``. In scripts with ``Script/readHeadOnly`` it counts when its head
-        /// was read.
+        /// it and are among ``requests``: see ``Options/recordLimit``. A request counts when its body was read, or when
+        /// the client gave up before that: see ``Request/isBodyComplete``. In scripts with ``Script/readHeadOnly`` it
+        /// counts when its head was read.
         case requests(Int, matching: String? = nil)
         /// A total number of connections was accepted.
         case connections(Int)
