@@ -3,9 +3,11 @@ public import FoundationEssentials
 /// A response whose body is read while it arrives.
 ///
 /// ```swift
-/// let response = try await manager.stream("https://example.org/log")
+/// let response = try await manager.stream("https://example.org/log").validated()
 /// for try await chunk in response { … }
 /// ```
+///
+/// Without `validated()`, the body of an error such as 404 is read like any other.
 ///
 /// Data is received only as fast as ``bytes`` is read (back-pressure): up to 1.5 MiB of unread data waits in a buffer,
 /// more in the connection. Releasing the response and its iterators before the end cancels the transfer.
