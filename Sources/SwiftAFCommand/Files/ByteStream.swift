@@ -41,14 +41,14 @@ struct ByteStream: AsyncSequence, Sendable {
                 case .bytes(let bytes):
                     silence = nil
                     range = range.map { $0.lowerBound + off_t(bytes.count)..<$0.upperBound }
+                    // As if it had been read by read(2): the next program of a script begins behind it. Not at the end,
+                    // which may come after the response.
+                    if let range, range.isEmpty { lseek(descriptor, range.lowerBound, SEEK_SET) }
                     return bytes
                 case .end:
-                    guard let range else { return nil }
-                    guard range.isEmpty else {
+                    guard range?.isEmpty ?? true else {
                         throw SessionError(.file, message: "\(name) became shorter while it was sent")
                     }
-                    // As if it had been read by read(2): the next program of a script begins behind it.
-                    lseek(descriptor, range.lowerBound, SEEK_SET)
                     return nil
                 case .nothing:
                     guard let (end, note) = silence, end <= .now else { continue }
