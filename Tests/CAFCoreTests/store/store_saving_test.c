@@ -223,13 +223,16 @@ static void killed_save_leaves_the_old_file_and_no_other(void **state) {
     folder_remove(&folder);
 }
 
+/* Not /proc/self/exe, which is another program under valgrind. */
+static const char *program;
+
 /** Runs this program again, which leaves a store in a global variable and ends. */
 static void leave_store(size_t index, const char *path, const char *how) {
     char kind[2] = {(char)('0' + index), '\0'};
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        execl("/proc/self/exe", "store_saving_test", kind, path, how, (char *)NULL);
+        execl(program, program, kind, path, how, (char *)NULL);
         _exit(127);
     }
     child_check(child);
@@ -330,6 +333,7 @@ static void refuses_file_that_can_never_be_saved(void **state) {
 }
 
 int main(int count, char **arguments) {
+    program = arguments[0];
     if (count == 4) return leave(arguments + 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(earlier_save_does_not_undo_a_later_one),
