@@ -18,17 +18,6 @@ static bool receives_bulk(const afc__transfer *transfer) {
 }
 
 /**
- * If a decoded body can't be passed on, all that libcurl decodes from one read must be kept. So reads
- * are short until the head says that the body isn't encoded. But they are twice as long as libcurl's,
- * which takes a sixth of the processor time of the rows `file` and `events` of Benchmarks/run.
- * Without the usual limit of the decoding ratio, memory comes first.
- */
-static long decoded_read_size(const afc__transfer *transfer) {
-    bool is_limited = transfer->limits.decoding_ratio <= AFC__DECODING_RATIO;
-    return is_limited ? AFC__DECODED_READ : AFC__DECODED_READ / 4;
-}
-
-/**
  * Returns a large size for large bodies, a small one for small responses, to save memory. A low rate
  * limit is only smooth with small pieces; libcurl's minimum is 1 KiB.
  */
@@ -39,7 +28,13 @@ static long first_read_size(const afc__transfer *transfer) {
     }
     if (transfer->upgrades) return AFC__UPGRADED_BUFFER;
     if (!receives_bulk(transfer)) return AFC__SMALL_READ;
-    return transfer->coding == AFC__CODING_DECODED ? decoded_read_size(transfer) : AFC__BULK_BUFFER;
+    /*
+     * If a decoded body can't be passed on, all that libcurl decodes from one read must be kept. So
+     * reads are short until the head says that the body isn't encoded. But they are twice as long
+     * as libcurl's, which takes a sixth of the processor time of the rows `file` and `events` of
+     * Benchmarks/run.
+     */
+    return transfer->coding == AFC__CODING_DECODED ? AFC__DECODED_READ : AFC__BULK_BUFFER;
 }
 
 void afc__exchange_set_read_size(afc__exchange *exchange) {
@@ -52,7 +47,7 @@ void afc__exchange_set_read_size(afc__exchange *exchange) {
 void afc__exchange_grow_reads(afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     if (exchange->driver->quirks.has_fixed_read_buffers) return;
-    if (exchange->state.buffer_size != decoded_read_size(transfer)) return;
+    if (exchange->state.buffer_size != AFC__DECODED_READ) return;
     if (!afc__hop_in_body(transfer) || afc__hop_is_decoded(transfer)) return;
     CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_BUFFERSIZE, (long)AFC__BULK_BUFFER);
     if (code == CURLE_OK) exchange->state.buffer_size = AFC__BULK_BUFFER;

@@ -32,7 +32,7 @@ static afc_limits with_defaults(afc_limits limits) {
     if (limits.head_bytes == 0) limits.head_bytes = 256 * 1024;
     if (limits.head_count == 0) limits.head_count = 512;
     if (limits.informational == 0) limits.informational = 16;
-    if (limits.decoding_ratio == 0) limits.decoding_ratio = AFC__DECODING_RATIO;
+    if (limits.decoding_ratio == 0) limits.decoding_ratio = 250;
     if (limits.redirects == 0) limits.redirects = 20;
     return limits;
 }

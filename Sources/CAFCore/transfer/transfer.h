@@ -54,9 +54,6 @@ typedef enum afc__coding {
     AFC__CODING_KEPT /**< None is asked for, and none is decoded. */
 } afc__coding;
 
-/** The default of afc_limits.decoding_ratio. */
-#define AFC__DECODING_RATIO 250
-
 /** The longest read of a body that may have to wait after it was decoded, in bytes. */
 #define AFC__DECODED_READ (32 * 1024)
 

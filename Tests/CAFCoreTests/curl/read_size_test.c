@@ -93,23 +93,6 @@ static void reads_little_of_what_is_decoded(void **state) {
     assert_int_equal(largest_read(world, "/encoded", AFC_SINK_CALLBACK), 32 * KIB);
 }
 
-static void reads_least_of_what_may_be_a_bomb(void **state) {
-    world *world = *state;
-    bool grows = curl_version_info(CURLVERSION_NOW)->version_num >= 0x080700;
-    serve_plain(world, "/plain");
-    serve_encoded(world, "/encoded");
-    for (int is_encoded = 0; is_encoded <= 1; is_encoded++) {
-        call *call = call_new(world, is_encoded ? "/encoded" : "/plain");
-        call->request.sink.kind = AFC_SINK_CALLBACK;
-        call->request.limits.decoding_ratio = UINT32_MAX;
-        atomic_store(&largest, 0);
-        call_perform(call);
-        check_ended(call, AFC_OK);
-        call_free(call);
-        assert_int_equal(atomic_load(&largest), (grows && !is_encoded ? 256 : 8) * KIB);
-    }
-}
-
 static void reads_little_of_a_small_response(void **state) {
     world *world = *state;
     serve_plain(world, "/plain");
@@ -135,7 +118,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(reads_much_once_the_head_says_that_nothing_is_decoded),
         WORLD_TEST(reads_little_of_what_is_decoded),
-        WORLD_TEST(reads_least_of_what_may_be_a_bomb),
         WORLD_TEST(reads_little_of_a_small_response),
         WORLD_TEST(reads_small_pieces_under_a_rate_limit),
     };
