@@ -2,7 +2,7 @@ import Glibc
 import SwiftAF
 
 /// Handles SIGINT (Ctrl-C), SIGTERM and SIGHUP: the first one requests a stop, a second Ctrl-C ends the process at
-/// once.
+/// once. Notices SIGCONT, which a shell's `fg` sends.
 package final class Interrupts: Sendable {
     /// Calls a function with a context on another thread. Returns false if that isn't possible.
     package typealias ThreadCall = (@convention(c) (UnsafeMutableRawPointer?) -> Void, UnsafeMutableRawPointer?) -> Bool
@@ -30,6 +30,7 @@ package final class Interrupts: Sendable {
         var handled = sigset_t()
         sigemptyset(&handled)
         for signal in [SIGINT, SIGTERM, SIGHUP] where !Self.isIgnored(signal) { sigaddset(&handled, signal) }
+        sigaddset(&handled, SIGCONT)
         pthread_sigmask(SIG_BLOCK, &handled, nil)
         self.handled = handled
     }
@@ -54,6 +55,10 @@ package final class Interrupts: Sendable {
         while true {
             var signal: Int32 = 0
             guard sigwait(&handled, &signal) == 0 else { continue }
+            if signal == SIGCONT {
+                Screen.continued()
+                continue
+            }
             let isFirst = state.withLock { $0.first == nil }
             interrupt(signal)
             if isFirst { endPreparing(signal) }
@@ -70,7 +75,7 @@ package final class Interrupts: Sendable {
             var limit = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
             let next = sigtimedwait(&handled, nil, &limit)
             // It also returns early, with EINTR, when the process continues after Ctrl-Z.
-            if next > 0 { interrupt(next) }
+            if next == SIGCONT { Screen.continued() } else if next > 0 { interrupt(next) }
         }
         if Self.isPreparing.withLock({ $0 }) { Self.end(signal) }
     }

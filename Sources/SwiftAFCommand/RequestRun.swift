@@ -111,7 +111,7 @@ struct RequestRun {
 
     private func transferWithProgress(_ log: RunLog) async -> Outcome {
         if let watcher { return await transfer(log, console.writeNote, progress: watcher) }
-        guard console.canShowProgress, !options.isQuiet, !readsTerminal else {
+        guard console.canShowProgress, options.messages >= .progress, !readsTerminal else {
             return await transfer(log, console.writeError, progress: nil)
         }
         return await transferShowingProgress(log)
@@ -144,7 +144,8 @@ struct RequestRun {
         willPrint: @escaping @Sendable () async -> Void = {}, progress note: (@Sendable (ProgressEvent) -> Void)?
     ) async -> Outcome {
         let attempts = Attempts(
-            options, until: console.deadline, show: options.isQuiet ? nil : show,
+            options, until: console.deadline, about: watcher == nil ? nil : request.url,
+            show: options.messages >= .notes ? show : nil,
             willBegin: {
                 log.begin()
                 note?(.restarted)

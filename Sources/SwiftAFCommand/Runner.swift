@@ -55,9 +55,11 @@ struct Runner: Sendable {
             let invocation = try withSecrets(invocation)
             switch invocation.command {
             case .failure(let error): throw Failure(error)
-            case .success(.help(let topic)): return Outcome(.text(try Usage.text(of: topic)))
+            // What formats manual pages breaks lines itself.
+            case .success(.help("man")): return Outcome(.text(try Usage.text(of: "man")))
+            case .success(.help(let topic)): return Outcome(.text(fitted(try Usage.text(of: topic))))
             case .success(.commandHelp(let command)):
-                return Outcome(.text(Usage.text(ofCommand: command) ?? Usage.text))
+                return Outcome(.text(fitted(Usage.text(ofCommand: command) ?? Usage.text)))
             case .success(.completions(let shell)): return Outcome(.text(Completions.script(for: shell)))
             case .success(.version): return Outcome(.text(Versions.text))
             case .success(.demo): return await demo(invocation.options)
@@ -75,6 +77,11 @@ struct Runner: Sendable {
         } catch {
             return Outcome(failure: error)
         }
+    }
+
+    /// Returns the text as wide as the terminal; as it is for a pipe or a file.
+    private func fitted(_ text: String) -> String {
+        console.output.isTerminal ? text.wrapped(columns: console.output.columns) : text
     }
 
     private func withSecrets(_ invocation: Invocation) throws(Failure) -> Invocation {
@@ -125,7 +132,7 @@ struct Runner: Sendable {
     }
 
     private func note(_ text: String, _ options: Options) {
-        if !options.isSilent || options.showsErrors { console.note(text) }
+        if options.messages >= .notes { console.note(text) }
     }
 
     private func converse(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
@@ -295,8 +302,8 @@ struct Runner: Sendable {
             outcome.add(error)
         }
         // As curl does: a mistyped option is never silent.
-        guard !options.isSilent || options.showsErrors || outcome.failure?.code == "usage" else { return }
-        if !options.printsJSON, !options.isQuiet { announce(outcome) }
+        guard options.messages >= .errors || outcome.failure?.code == "usage" else { return }
+        if !options.printsJSON, options.messages >= .progress { announce(outcome) }
         for part in outcome.parts {
             for failure in [part.failure].compactMap(\.self) + part.moreFailures {
                 writeError(failure, of: part.transfer?.url)
@@ -330,7 +337,7 @@ struct Runner: Sendable {
 
     /// Says that the response to a request with a file wasn't saved because of its status.
     private func noteUnsaved(_ outcome: Outcome, _ options: Options) {
-        guard !options.printsJSON, !options.isQuiet, outcome.failure != nil, let transfer = outcome.transfer,
+        guard !options.printsJSON, outcome.failure != nil, let transfer = outcome.transfer,
             let status = transfer.response?.status, case .unsaved(let isDownload) = transfer.destination
         else { return }
         let option = "--accept-status \(status)"

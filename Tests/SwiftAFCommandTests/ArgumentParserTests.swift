@@ -59,7 +59,7 @@ import Testing
 
     @Test func shortSwitchesGoTogether() throws {
         let (_, options) = try request("get", "http://h/", "-qvo", "a")
-        #expect(options.isQuiet && options.isVerbose && options.outputPath == "a")
+        #expect(options.messages == .notes && options.isVerbose && options.outputPath == "a")
     }
 
     @Test func twoDashesEndTheOptions() throws {
@@ -103,7 +103,7 @@ import Testing
         expected.proxies = ProxyConfiguration(all: "p", bypass: "a,b")
         expected.outputPath = "f"
         (expected.printsJSON, expected.printsTimings) = (true, true)
-        (expected.isQuiet, expected.isVerbose) = (true, true)
+        (expected.quietingOptions, expected.isVerbose) = (.quiet, true)
         #expect(options == expected)
     }
 

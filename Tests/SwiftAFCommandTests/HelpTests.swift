@@ -47,6 +47,21 @@ import Testing
         #expect(await swiftaf("help", "cache", "list").text.contains("swiftaf cache list"))
     }
 
+    @Test func wordsFindTopicsAndOptions() throws {
+        let limits = try Usage.text(of: "limits")
+        #expect(limits.hasPrefix("Time limits\n") && limits.contains("\nSize limits\n"))
+        let headers = try Usage.text(of: "headers")
+        #expect(headers.contains("--header LINE") && headers.contains("--session NAME") && !headers.contains("--netrc"))
+    }
+
+    @Test(arguments: [20, 40, 60, 80, 100]) func helpFitsTheTerminal(columns: Int) {
+        let text = Usage.text.wrapped(columns: columns)
+        func words(_ text: String) -> [Substring] { text.split { $0.isWhitespace } }
+        #expect(words(text) == words(Usage.text))
+        guard columns >= 80 else { return }
+        for line in text.split(separator: "\n") { #expect(line.count <= columns, "\(line)") }
+    }
+
     /// Columns stay aligned: what is longer than the column has a line of its own.
     @Test func helpIsAligned() {
         let options = Usage.text.split(separator: "\n").filter { $0.hasPrefix("  -") }

@@ -143,6 +143,24 @@ struct TerminalTests {
         #expect(folder.content(of: "one") == "123456789" && folder.content(of: "two") == "123456789")
     }
 
+    /// What the shell wrote meanwhile stays: the bars are drawn below it.
+    @Test func barsBeginAnewAfterAStop() async throws {
+        let folder = try TemporaryFolder()
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n12345"
+        let names = ["/one", "/two", "/three"]
+        for name in names { server.route(name, [.send(head), .stall(at: "bars"), .send("6789")]) }
+        let run = try TerminalRun(["download", "-P", folder.path] + names.map { server.urlString($0) })
+        await run.read(until: "three   55% [")
+        await run.stop()
+        run.writeAsShell("\n[1]+  Stopped\n$ fg\nswiftaf download\n")
+        run.send(SIGCONT)
+        await run.read(until: "swiftaf download\r\n\rone")
+        server.open("bars")
+        #expect(await run.end() == 0)
+        for line in ["[1]+  Stopped", "$ fg", "swiftaf download"] { #expect(run.screen.contains(line)) }
+        #expect(run.screen.suffix(3).allSatisfy { $0.hasPrefix("swiftaf: wrote ") })
+    }
+
     @Test func notesOfSeveralDownloadsStandAboveTheBars() async throws {
         let folder = try TemporaryFolder()
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n12345"
@@ -156,7 +174,8 @@ struct TerminalTests {
         await run.read(until: "; retry 1 of 2 in ")
         server.open("bars")
         #expect(await run.end() == 0)
-        #expect(run.screen.contains { $0.hasPrefix("swiftaf: the server responded with 503; retry 1 of 2 in ") })
+        let place = "swiftaf: \(server.urlString("/one")): "
+        #expect(run.screen.contains { $0.hasPrefix("\(place)the server responded with 503; retry 1 of 2") })
         #expect(run.screen.filter { $0.contains("total") }.allSatisfy { !$0.contains("%") })
         #expect(folder.content(of: "one") == "123456789" && folder.content(of: "two") == "123456789")
     }

@@ -516,13 +516,14 @@ enum OptionTable {
         },
         .flag("-N", "--no-buffer", help: "print at once (default)", for: .request) { _ in },
         .flag("--timings", help: "print the phases of each hop to standard error") { $0.printsTimings = true },
-        .flag("-q", "--quiet", help: "no progress bar", for: .exchanges) { $0.isQuiet = true },
-        .flag("-s", "--silent", help: "no progress bar and no error message", for: .exchanges) {
-            $0.isQuiet = true
-            $0.isSilent = true
+        .flag("-q", "--quiet", help: "no progress bar, only notes and errors", for: .exchanges) {
+            $0.quietingOptions.insert(.quiet)
+        },
+        .flag("-s", "--silent", help: "no progress bar, note or error message", for: .exchanges) {
+            $0.quietingOptions.insert(.silent)
         },
         .flag("-S", "--show-error", help: "print error messages in spite of -s", for: .exchanges) {
-            $0.showsErrors = true
+            $0.quietingOptions.insert(.showError)
         },
         .flag("-v", "--verbose", help: "print what was sent and received, with credentials hidden", for: .exchanges) {
             $0.isVerbose = true

@@ -104,9 +104,8 @@ struct Options: Sendable, Equatable {
     var parts: PrintedParts?
     /// Whether the request is printed as a curl command instead of being sent.
     var printsCurlCommand = false
-    /// Whether `-s` is given, and whether `-S` is, which prints error messages in spite of it; in any order.
-    var isSilent = false
-    var showsErrors = false
+    /// The options that make a run quieter, in any order. What they mean together, ``messages`` says.
+    var quietingOptions: QuietingOptions = []
     /// The folder for downloads; nil for the current one.
     var folder: RawText?
     /// Whether a file is downloaded only if the server's is newer, and gets the server's time.
@@ -119,7 +118,6 @@ struct Options: Sendable, Equatable {
     var outputPath: RawText?
     var printsJSON = false
     var printsTimings = false
-    var isQuiet = false
     var isVerbose = false
 
     /// The information to print instead of sending a request.
@@ -131,6 +129,33 @@ struct Options: Sendable, Equatable {
         case form
         /// multipart/form-data, with files as parts
         case multipart
+    }
+
+    /// Those of `-q`, `-s` and `-S` that are given.
+    struct QuietingOptions: OptionSet, Sendable {
+        static let quiet = QuietingOptions(rawValue: 1)
+        static let silent = QuietingOptions(rawValue: 2)
+        static let showError = QuietingOptions(rawValue: 4)
+
+        let rawValue: Int
+    }
+
+    /// What a run says on standard error besides what other options ask for. Each level includes those before it.
+    enum Messages: Comparable, Sendable {
+        /// Nothing: `-s`. Only a mistyped option is reported.
+        case none
+        /// Why it failed: `-s -S`.
+        case errors
+        /// What may surprise, such as retries: `-q`.
+        case notes
+        /// Progress bars, and where downloads were written.
+        case progress
+    }
+
+    /// What the run says on standard error.
+    var messages: Messages {
+        if quietingOptions.contains(.silent) { return quietingOptions.contains(.showError) ? .errors : .none }
+        return quietingOptions.contains(.quiet) ? .notes : .progress
     }
 
     enum Information: Sendable {

@@ -46,9 +46,10 @@ enum Usage {
             return [text(of: first, kind, without: title?.title), title?.text].compactMap(\.self)
                 .joined(separator: "\n")
         }
-        let found = sections.filter { $0.title.lowercased().hasPrefix(word) }
+        let found = sections.filter { section in section.title.lowercased().hasWord(startingWith: word) }
         if !found.isEmpty { return found.map(\.text).joined(separator: "\n") }
         if let entry = OptionTable.entry(named: "--" + word) { return line(entry) + "\n" }
+        if let mentions = mentions(of: word) { return mentions }
         let titles = sections.map { $0.title.lowercased() }
         let known = titles + CommandName.all
         throw Failure(
@@ -57,6 +58,19 @@ enum Usage {
                 no help about '\(URLText(topic).withoutUserInfo.printable)'\(Suggestion.text(for: word, among: known)); \
                 topics: \((titles + ["options", "man"]).joined(separator: ", ")), a command or an option
                 """))
+    }
+
+    /// Returns the options whose names or help mention a word; nil if there are none.
+    private static func mentions(of word: String) -> String? {
+        let stem = word.hasSuffix("s") ? String(word.dropLast()) : word
+        guard stem.count > 2 else { return nil }
+        let groups = OptionTable.groups.compactMap { group -> String? in
+            let entries = group.entries.filter { entry in
+                (entry.names + [entry.help]).contains { $0.lowercased().hasWord(startingWith: stem) }
+            }
+            return entries.isEmpty ? nil : section(group.title, entries)
+        }
+        return groups.isEmpty ? nil : groups.joined(separator: "\n")
     }
 
     /// The words that `help` takes, of titles with several the first one.
@@ -145,14 +159,15 @@ enum Usage {
 
     private static let exits = """
         Exit status
-          0 success   1 usage or input   2 status   3 network   4 timeout   5 TLS or trust
-          6 size limit   7 credentials   8 local file   9 unreadable response   129, 130, 143 signal
-          70 a failure of this program or machine
+          0 success   1 usage or input   2 status   3 network   4 timeout
+          5 TLS or trust   6 size limit   7 credentials   8 local file
+          9 unreadable response   70 a failure of this program or machine
+          129, 130, 143 signal
         With --json, error.code is
           1 usage, invalidInput   2 status
           3 dns, connect, connectionLost, truncated, protocol, redirect, closed
-          4 timeout   5 tls, untrusted   6 tooLarge   7 authentication   8 file   9 serialization
-          70 unknown and others   129, 130, 143 cancelled
+          4 timeout   5 tls, untrusted   6 tooLarge   7 authentication   8 file
+          9 serialization   70 unknown and others   129, 130, 143 cancelled
         and error.reason
           of timeout: connect, idle, total
           of untrusted: expired, notYetValid, wrongHost, selfSigned, unknownIssuer, pin, revoked, weak, other
@@ -164,12 +179,49 @@ enum Usage {
     }
 
     /// The width of the column of spellings. What is longer has a line of its own.
-    private static let column = 28
+    fileprivate static let column = 28
 
     private static func line(_ entry: OptionEntry) -> String {
         let spelling = entry.spelling
         guard spelling.count > column else { return "  \(spelling.padded(to: column)) \(entry.help)" }
         return "  \(spelling)\n  \("".padded(to: column)) \(entry.help)"
+    }
+}
+
+extension String {
+    /// Whether one of the words, or the end of the text from one on, starts with `prefix`.
+    fileprivate func hasWord(startingWith prefix: String) -> Bool {
+        indices.contains { index in
+            let isStart = index == startIndex || !self[self.index(before: index)].isLetter
+            return isStart && self[index...].hasPrefix(prefix)
+        }
+    }
+
+    /// The text for a terminal: lines that are too long go on below where their last column begins.
+    func wrapped(columns: Int) -> String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            line.count <= columns ? String(line) : String(line).wrappedLine(columns)
+        }.joined(separator: "\n")
+    }
+
+    private func wrappedLine(_ columns: Int) -> String {
+        // What follows the last gap is the help. Without one, the line is a list.
+        let margin = prefix { $0 == " " }.count
+        let gap = dropFirst(margin).ranges(of: "  ").last?.upperBound
+        let start = hasPrefix("  -") ? Usage.column + 3 : gap.map { distance(from: startIndex, to: $0) } ?? margin
+        let indentation = start < Usage.column ? start + 2 : start
+        guard indentation + 20 <= columns else { return self }
+        var lines = [String(prefix(start))]
+        for word in dropFirst(start).split(separator: " ") {
+            let line = lines[lines.count - 1]
+            let isFirst = line.count <= (lines.count == 1 ? start : indentation)
+            if !isFirst, line.count + 1 + word.count > columns {
+                lines.append(String(repeating: " ", count: indentation) + word)
+            } else {
+                lines[lines.count - 1] += (isFirst ? "" : " ") + word
+            }
+        }
+        return lines.joined(separator: "\n")
     }
 }
 

@@ -102,6 +102,8 @@ protocol ByteSink: Sendable {
     var isTerminal: Bool { get }
     /// The width of the terminal in columns.
     var columns: Int { get }
+    /// Whether the terminal is this program's to draw on: it isn't for a job in the background.
+    var isInForeground: Bool { get }
     /// The descriptor that the bytes go to, if nothing comes in between.
     var descriptor: Int32? { get }
     /// Writes all bytes.
@@ -111,6 +113,8 @@ protocol ByteSink: Sendable {
 }
 
 extension ByteSink {
+    var isInForeground: Bool { true }
+
     var descriptor: Int32? { nil }
 
     func write(_ bytes: Data, until deadline: ContinuousClock.Instant?) throws(WriteError) {

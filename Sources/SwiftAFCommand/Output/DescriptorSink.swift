@@ -44,6 +44,12 @@ final class DescriptorSink: ByteSink {
 
     var isTerminal: Bool { isatty(number) == 1 }
 
+    /// A terminal that isn't the controlling one has no job control, and its group is unknown.
+    var isInForeground: Bool {
+        let group = tcgetpgrp(number)
+        return group < 0 || group == getpgrp()
+    }
+
     var columns: Int {
         var size = winsize()
         guard ioctl(number, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }

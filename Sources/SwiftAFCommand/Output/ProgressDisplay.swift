@@ -78,12 +78,26 @@ final class ProgressDisplay: Sendable {
     /// and a line break there would leave part of the bar on the screen. A terminal may be narrower than that.
     private var width: Int { max(0, sink.columns - 3) }
 
+    /// Prepares for drawing: what was drawn before the program was stopped (Ctrl-Z) isn't at the cursor any more.
+    ///
+    /// - Returns: Whether to draw.
+    private func beginDrawing() -> Bool {
+        let isInForeground = sink.isInForeground
+        if Screen.takeContinuation() || !isInForeground {
+            lines.withLock { $0.forgetDrawn() }
+            Screen.drawnLines.withLock { $0 = 0 }
+        }
+        return isInForeground
+    }
+
     private func erase() {
+        guard beginDrawing() else { return }
         send(lines.withLock { $0.clear(width: width) })
         Screen.drawnLines.withLock { $0 = 0 }
     }
 
     private func draw() {
+        guard beginDrawing() else { return }
         let (text, drawn) = lines.withLock { ($0.draw(width: width, now: .now), $0.drawn) }
         Screen.drawnLines.withLock { $0 = drawn }
         send(text)
@@ -108,6 +122,25 @@ final class ProgressDisplay: Sendable {
 enum Screen {
     /// The number of lines with bars on standard error.
     static let drawnLines = Locked(0)
+    /// Whether the process was continued after Ctrl-Z since bars were drawn: the shell has written since, too.
+    private static let wasContinued = Locked(false)
+
+    /// Called when the process continues after a stop.
+    static func continued() {
+        wasContinued.withLock { $0 = true }
+    }
+
+    /// Returns whether the process was continued since the last call.
+    static func takeContinuation() -> Bool {
+        // The thread that waits for signals may not have run yet; the signal then stays pending.
+        var pending = sigset_t()
+        let isPending = sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1
+        return wasContinued.withLock { flag in
+            defer { flag = false }
+            return flag || isPending
+        }
+    }
+
     /// The settings of the terminal while a secret is typed; nil if they weren't changed.
     static let settings = Locked<termios?>(nil)
 
@@ -204,6 +237,11 @@ struct ProgressLines {
         // Something else may be written to this line then, which mustn't be erased.
         defer { drawn = 0 }
         return replace(by: [], width)
+    }
+
+    /// Draws the bars anew next time, without erasing those on the screen.
+    mutating func forgetDrawn() {
+        drawn = 0
     }
 
     private mutating func replace(by bars: [String], _ width: Int) -> String {

@@ -136,8 +136,8 @@ extension Options {
         let showsHead = parts?.contains(.responseHead) ?? (command.showsHead && request.method != .head)
         if showsHead { words.append("--include") }
         if isVerbose { words.append("--verbose") }
-        if isSilent { words.append("--silent") }
-        if showsErrors { words.append("--show-error") }
+        if quietingOptions.contains(.silent) { words.append("--silent") }
+        if quietingOptions.contains(.showError) { words.append("--show-error") }
         if hidesErrorBodies { words.append("--fail") }
         if resumes { words += ["--continue-at", "-"] }
         if let outputPath {

@@ -11,17 +11,21 @@ final class Attempts: RequestInterceptor {
     private let limit: Duration?
     /// Whether the log of the wire says why and for how long an attempt waits.
     private let isVerbose: Bool
+    /// What the notes are about, if there are several transfers: the URL.
+    private let subject: String?
     private let willBegin: @Sendable () -> Void
     private let willWait: @Sendable () -> Void
     private let show: (@Sendable ([String]) -> Void)?
 
     /// - Parameters:
     ///   - deadline: The end of `--timeout`; nil if it begins now.
+    ///   - subject: The URL, for the notes; nil if there is only one transfer.
     ///   - show: Writes why and for how long the next attempt waits; nil to be silent.
     ///   - willBegin: Called at the start of each attempt.
     ///   - willWait: Called after an attempt that failed, before the wait for the next one.
     init(
-        _ options: Options, until deadline: ContinuousClock.Instant?, show: (@Sendable ([String]) -> Void)?,
+        _ options: Options, until deadline: ContinuousClock.Instant?, about subject: String?,
+        show: (@Sendable ([String]) -> Void)?,
         willBegin: @escaping @Sendable () -> Void,
         willWait: @escaping @Sendable () -> Void
     ) {
@@ -30,6 +34,7 @@ final class Attempts: RequestInterceptor {
         self.limit = limit
         self.deadline = deadline ?? limit.map { .now + $0 }
         isVerbose = options.isVerbose
+        self.subject = subject
         self.show = show
         self.willBegin = willBegin
         self.willWait = willWait
@@ -82,7 +87,7 @@ final class Attempts: RequestInterceptor {
         outcome.attempt.deadline = nil
         if !request.body.isReplayable { repeatable.body = .none }
         guard case .retry(let delay) = await policy.retry(repeatable, after: outcome) else { return }
-        if let reason = refusal(of: request, delay) { show?(["swiftaf: not repeated: \(reason)"]) }
+        if let reason = refusal(of: request, delay) { note("not repeated: \(reason)") }
     }
 
     private func refusal(of request: HTTPRequest, _ delay: Duration) -> String? {
@@ -120,7 +125,12 @@ final class Attempts: RequestInterceptor {
         // Nothing else ends such a wait.
         let isLong = delay >= .seconds(60) && limit == nil
         let option = isLong ? "; --timeout S limits the wait" : ""
-        show?(["swiftaf: \(cause.printable); \(number) in \(Format.wait(delay))\(option)"])
+        note("\(cause.printable); \(number) in \(Format.wait(delay))\(option)")
+    }
+
+    private func note(_ text: String) {
+        let place = subject.map { "\(URLText($0).withoutUserInfo.printable): " } ?? ""
+        show?(["swiftaf: \(place)\(text)"])
     }
 }
 

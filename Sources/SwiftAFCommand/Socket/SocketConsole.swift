@@ -172,7 +172,7 @@ private final class Conversation: Sendable {
             "headers": .array(
                 socket.response.headers.fields.map { .array([.string($0.name), .string($0.value)]) }),
         ])
-        guard console.error.isTerminal, !options.isQuiet else { return }
+        guard console.error.isTerminal, options.messages >= .progress else { return }
         console.writeError("swiftaf: connected; each line is a message, the end of input (Ctrl-D) closes")
     }
 

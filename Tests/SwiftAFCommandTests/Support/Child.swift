@@ -32,6 +32,14 @@ final class Child: Sendable {
         kill(identifier, signal)
     }
 
+    /// Returns when the process has stopped.
+    func waitForStop() async {
+        await onOwnThread {
+            var status: Int32 = 0
+            while waitpid(self.identifier, &status, WUNTRACED) < 0, errno == EINTR {}
+        }
+    }
+
     /// The exit status; nil if a signal ended it.
     func wait() async -> Int32? {
         let status = await onOwnThread {

@@ -8,6 +8,7 @@ import SwiftAF
 final class TerminalRun: Sendable {
     private let process: Child
     private let terminal: Int32
+    private let name: String
     private let bytes = Locked(Data())
 
     convenience init(_ arguments: String..., environment: [String: String] = [:], columns: UInt16 = 80) throws {
@@ -24,7 +25,7 @@ final class TerminalRun: Sendable {
         guard terminal >= 0, ioctl(terminal, lock, &isLocked) == 0,
             ioctl(terminal, getNumber, &number) == 0
         else { throw CocoaError(.fileReadUnknown) }
-        let name = "/dev/pts/\(number)"
+        name = "/dev/pts/\(number)"
         var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
         _ = ioctl(terminal, UInt(TIOCSWINSZ), &size)
         var actions = posix_spawn_file_actions_t()
@@ -55,6 +56,19 @@ final class TerminalRun: Sendable {
 
     func send(_ signal: Int32) {
         process.send(signal)
+    }
+
+    /// Stops the program as Ctrl-Z does, and returns when it has stopped.
+    func stop() async {
+        process.send(SIGSTOP)
+        await process.waitForStop()
+    }
+
+    /// Writes to the terminal as another process does, such as a shell.
+    func writeAsShell(_ text: String) {
+        let other = open(name, O_WRONLY | O_NOCTTY | O_CLOEXEC)
+        _ = text.withCString { Glibc.write(other, $0, strlen($0)) }
+        close(other)
     }
 
     func resize(columns: UInt16) {
