@@ -8,15 +8,15 @@ static const char *source_of(const afc_result *result) {
     size_t count;
     const afc_hop *hops = afc_result_get_hops(result, &count);
     switch (hops[count - 1].cache) {
-    case AFC_HTTP_CACHE_UNUSED:
+    case AFC_CACHE_USE_UNUSED:
         return "server";
-    case AFC_HTTP_CACHE_HIT:
+    case AFC_CACHE_USE_HIT:
         return "cache";
-    case AFC_HTTP_CACHE_STALE:
+    case AFC_CACHE_USE_STALE:
         return "cache, stale";
-    case AFC_HTTP_CACHE_VALIDATED:
+    case AFC_CACHE_USE_VALIDATED:
         return "cache, confirmed by the server";
-    case AFC_HTTP_CACHE_MISSING:
+    case AFC_CACHE_USE_MISSING:
         return "nowhere";
     default:
         return "elsewhere"; /* Later versions may know other ways. */

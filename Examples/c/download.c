@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
     request.url = argv[1];
     request.sink.kind = AFC_SINK_FILE;
     request.sink.path = argv[2];
-    request.sink.flags = AFC_SINK_KEEP_PARTIAL | AFC_SINK_RESUME;
+    request.sink.flags = AFC_FILE_KEEP_PARTIAL | AFC_FILE_RESUME;
     afc_task_events events = AFC_TASK_EVENTS_INIT;
     events.context = &code;
     events.on_progress = on_progress;

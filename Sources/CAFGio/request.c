@@ -420,7 +420,7 @@ bool afgio__request_spec_read(afgio__request_spec *spec, AfgioRequest *request,
     if (spec->path != NULL) {
         core->sink.kind = AFC_SINK_FILE;
         core->sink.path = spec->path;
-        if (request->resume) core->sink.flags = AFC_SINK_KEEP_PARTIAL | AFC_SINK_RESUME;
+        if (request->resume) core->sink.flags = AFC_FILE_KEEP_PARTIAL | AFC_FILE_RESUME;
     }
     return true;
 }

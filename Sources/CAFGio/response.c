@@ -37,8 +37,7 @@ G_DEFINE_ENUM_TYPE(AfgioResumption, afgio_resumption,
                    G_DEFINE_ENUM_VALUE(AFGIO_RESUMPTION_RESTARTED, "restarted"),
                    G_DEFINE_ENUM_VALUE(AFGIO_RESUMPTION_COMPLETE, "complete"))
 
-_Static_assert((int)AFGIO_CACHE_USE_MISSING == AFC_HTTP_CACHE_MISSING,
-               "uses are those of the core");
+_Static_assert((int)AFGIO_CACHE_USE_MISSING == AFC_CACHE_USE_MISSING, "uses are those of the core");
 _Static_assert((int)AFGIO_RESUMPTION_COMPLETE == AFC_RESUMPTION_COMPLETE,
                "resumptions are those of the core");
 

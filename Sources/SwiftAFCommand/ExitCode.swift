@@ -95,7 +95,7 @@ struct Failure: Error, Sendable, Equatable {
         switch reason {
         case .untrustedRoot?: SessionError.Reason.unknownIssuer.rawValue
         case .nameConstraint?, .purpose?, .pathLength?, .notAnAuthority?, .badSignature?, .unknownRevocation?,
-            .malformed?, .hook?:
+            .malformed?, .handler?:
             SessionError.Reason.other.rawValue
         case .noPong?, .noCloseFrame?: SessionError.Reason.idle.rawValue
         case .notOpen?: SessionError.Reason.total.rawValue

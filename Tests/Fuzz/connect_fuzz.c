@@ -11,8 +11,8 @@ static afc_status on_head(void *context, afc_response *response) {
     abort(); /* There is no server behind this proxy. */
 }
 
-static afc_challenge_answer on_challenge(void *context, const afc_challenge *challenge,
-                                         afc_credentials *credentials) {
+static afc_challenge_decision on_challenge(void *context, const afc_challenge *challenge,
+                                           afc_credentials *credentials) {
     (void)context;
     require(challenge->is_proxy && challenge->head->status == 407);
     credentials->user = "asked";

@@ -101,8 +101,8 @@ static void on_progress(void *context, const afc_progress *progress) {
     require(run->dones == 0 && progress->sent >= 0 && progress->received >= 0);
 }
 
-static afc_challenge_answer on_challenge(void *context, const afc_challenge *challenge,
-                                         afc_credentials *credentials) {
+static afc_challenge_decision on_challenge(void *context, const afc_challenge *challenge,
+                                           afc_credentials *credentials) {
     run *run = context;
     require(run->heads == 0 && (challenge->scheme & ~challenge->offered) == 0);
     unsigned choice = take_octet(&run->input);
@@ -110,7 +110,7 @@ static afc_challenge_answer on_challenge(void *context, const afc_challenge *cha
     credentials->user = choice % 2 == 0 ? "asked" : NULL;
     credentials->password = "secret";
     credentials->token = choice % 3 == 0 ? "token" : NULL;
-    return (afc_challenge_answer)(choice % 5);
+    return (afc_challenge_decision)(choice % 5);
 }
 
 static void on_done(void *context, afc_result *result) {
@@ -219,7 +219,7 @@ static void answer_challenge(run *run) {
     afc_credentials credentials = AFC_CREDENTIALS_INIT;
     credentials.user = "later";
     credentials.password = "secret";
-    afc_challenge_answer answer = (afc_challenge_answer)(choice % 4);
+    afc_challenge_decision answer = (afc_challenge_decision)(choice % 4);
     uint32_t number = atomic_load(&run->transfer.awaited);
     if (choice >= 128) number++;
     if (answer == AFC_CHALLENGE_USE &&

@@ -239,7 +239,7 @@ static void set_request(job *job, afc_request *request) {
     if (job->destination == TO_FILE) {
         request->sink.kind = AFC_SINK_FILE;
         request->sink.path = job->path;
-        if (roll(&job->random, 2) == 0) request->sink.flags = AFC_SINK_KEEP_PARTIAL;
+        if (roll(&job->random, 2) == 0) request->sink.flags = AFC_FILE_KEEP_PARTIAL;
     }
 }
 

@@ -42,7 +42,7 @@ static afc_status on_body(void *context, afc_slice chunk) {
 static void check_hit(const afc_result *result) {
     size_t count;
     const afc_hop *hops = afc_result_get_hops(result, &count);
-    if (count == 0 || hops[count - 1].cache != AFC_HTTP_CACHE_HIT) {
+    if (count == 0 || hops[count - 1].cache != AFC_CACHE_USE_HIT) {
         bench_fail("cache", "a request was not answered from the cache");
     }
 }

@@ -133,7 +133,7 @@ static void get(afc_session *session, const char *kind, size_t number, size_t si
     request.limits.body = LARGE;
     check(afc_perform(&result, session, &request, &failure), url, &failure);
     const afc_hop *hops = afc_result_get_hops(result, &count);
-    bool is_hit = count == 1 && hops[0].cache == AFC_HTTP_CACHE_HIT;
+    bool is_hit = count == 1 && hops[0].cache == AFC_CACHE_USE_HIT;
     if (is_hit != (rate == 0) || afc_result_get_body_size(result) != size) {
         fail(url, is_hit ? "answered by the cache" : "not answered by the cache");
     }

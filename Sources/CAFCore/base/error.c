@@ -71,8 +71,8 @@ const char *afc_trust_reason_name(afc_trust_reason reason) {
         return "unknownRevocation";
     case AFC_TRUST_MALFORMED:
         return "malformed";
-    case AFC_TRUST_HOOK:
-        return "hook";
+    case AFC_TRUST_HANDLER:
+        return "handler";
     }
     return "other";
 }

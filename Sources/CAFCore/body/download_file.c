@@ -64,7 +64,7 @@ afc_status afc__file_init(afc__file *file, const char *path, unsigned flags, boo
     file->flags = flags;
     file->is_resumable = is_resumable;
     int error = 0;
-    file->path = (flags & AFC_SINK_FOLLOW_LINKS) != 0 ? afc__follow_links(path, &error)
+    file->path = (flags & AFC_FILE_FOLLOW_LINKS) != 0 ? afc__follow_links(path, &error)
                                                       : afc__copy_text((afc_slice){path, size});
     if (error != 0) return failed_at(path, error, failure);
     if (file->path == NULL) return afc__fail_memory(failure);
@@ -263,13 +263,13 @@ static int make_folders(const char *path) {
  */
 static int check_destination(afc__file *file) {
     struct stat facts;
-    if ((file->flags & AFC_SINK_MAKE_FOLDERS) != 0) {
+    if ((file->flags & AFC_FILE_MAKE_FOLDERS) != 0) {
         int error = make_folders(file->path);
         if (error != 0) return error;
     }
     if (lstat(file->path, &facts) != 0) return 0;
     if (S_ISDIR(facts.st_mode)) return EISDIR;
-    if ((file->flags & AFC_SINK_NO_REPLACE) != 0) return EEXIST;
+    if ((file->flags & AFC_FILE_NO_REPLACE) != 0) return EEXIST;
     if (stat(file->path, &facts) != 0 || S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode)) return 0;
     file->is_device = S_ISCHR(facts.st_mode);
     return file->is_device ? 0 : ENOTSUP;
@@ -337,7 +337,7 @@ afc_status afc__file_resume(afc__file *file, afc_failure *failure) {
 
 /** Saves the token with the number of bytes that the file ended with; 0: the download is under way. */
 static afc_status save_token(afc__file *file, int64_t received, mode_t *mode, int *error) {
-    bool syncs = (file->flags & AFC_SINK_SYNC) != 0;
+    bool syncs = (file->flags & AFC_FILE_SYNC) != 0;
     file->token.received = received;
     afc_status status = afc__token_save(file->token_path, &file->token, syncs, mode, error);
     file->token.received = file->size;
@@ -425,7 +425,7 @@ static void set_owner(const afc__file *file, uid_t owner, gid_t group) {
 static int set_permissions(const afc__file *file) {
     struct stat facts;
     mode_t mode = file->mode;
-    bool replaces = (file->flags & AFC_SINK_KEEP_MODE) != 0 && lstat(file->path, &facts) == 0 &&
+    bool replaces = (file->flags & AFC_FILE_KEEP_MODE) != 0 && lstat(file->path, &facts) == 0 &&
                     S_ISREG(facts.st_mode);
     if (replaces) {
         mode = facts.st_mode & 0777;
@@ -437,11 +437,11 @@ static int set_permissions(const afc__file *file) {
 
 /** Gives the file its name. EBUSY: it can't be replaced. */
 static int give_name(const afc__file *file) {
-    bool syncs = (file->flags & AFC_SINK_SYNC) != 0;
+    bool syncs = (file->flags & AFC_FILE_SYNC) != 0;
     int error = set_permissions(file);
     if (error != 0) return error;
     if (syncs && fsync(file->descriptor) != 0) return errno;
-    bool replaces = (file->flags & AFC_SINK_NO_REPLACE) == 0;
+    bool replaces = (file->flags & AFC_FILE_NO_REPLACE) == 0;
     return afc__temporary_rename(file->descriptor, file->partial_path, file->path, replaces);
 }
 
@@ -453,7 +453,7 @@ bool afc__file_is_overwriting(const afc__file *file) {
 static int overwrite(afc__file *file, bool *goes_on) {
     int error = afc__overwrite_piece(file->overwritten, file->descriptor, file->size, goes_on);
     if (error != 0 || *goes_on) return error;
-    error = afc__overwrite_end(&file->overwritten, (file->flags & AFC_SINK_SYNC) != 0);
+    error = afc__overwrite_end(&file->overwritten, (file->flags & AFC_FILE_SYNC) != 0);
     if (error == 0 && file->partial_path != NULL) unlink(file->partial_path);
     return error;
 }
@@ -462,8 +462,8 @@ static int put_in_place(afc__file *file, bool may_overwrite, bool *goes_on) {
     if (afc__file_is_overwriting(file)) return overwrite(file, goes_on);
     int error = give_name(file);
     /* Only for a path that stands for whatever it leads to. */
-    bool stands_for_target = (file->flags & AFC_SINK_FOLLOW_LINKS) != 0;
-    bool replaces = (file->flags & AFC_SINK_NO_REPLACE) == 0;
+    bool stands_for_target = (file->flags & AFC_FILE_FOLLOW_LINKS) != 0;
+    bool replaces = (file->flags & AFC_FILE_NO_REPLACE) == 0;
     if (error != EBUSY || !may_overwrite || !replaces || !stands_for_target) return error;
     error = afc__overwrite_begin(&file->overwritten, file->path, file->size);
     return error == 0 ? overwrite(file, goes_on) : error;
@@ -498,7 +498,7 @@ afc_status afc__file_finish(afc__file *file, bool may_overwrite, bool *goes_on,
         return afc__file_failed(file, error, failure);
     }
     if (file->is_resumable) unlink(file->token_path);
-    if ((file->flags & AFC_SINK_SYNC) != 0) error = sync_folder(file->path);
+    if ((file->flags & AFC_FILE_SYNC) != 0) error = sync_folder(file->path);
     close_file(file);
     afc__resume_clear(&file->token);
     return error == 0 ? AFC_OK : afc__file_failed(file, error, failure);

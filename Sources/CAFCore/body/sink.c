@@ -11,8 +11,8 @@
 /* The limit of memory reserved because of Content-Length; more is allocated as bytes arrive. */
 #define MAX_RESERVE (256u * 1024u * 1024u)
 #define EVERY_FLAG                                                                                 \
-    (AFC_SINK_KEEP_PARTIAL | AFC_SINK_RESUME | AFC_SINK_SYNC | AFC_SINK_NO_REPLACE |               \
-     AFC_SINK_MAKE_FOLDERS | AFC_SINK_FOLLOW_LINKS | AFC_SINK_KEEP_MODE)
+    (AFC_FILE_KEEP_PARTIAL | AFC_FILE_RESUME | AFC_FILE_SYNC | AFC_FILE_NO_REPLACE |               \
+     AFC_FILE_MAKE_FOLDERS | AFC_FILE_FOLLOW_LINKS | AFC_FILE_KEEP_MODE)
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
@@ -38,16 +38,16 @@ static afc_status set_flags(afc__sink *sink, unsigned flags, afc_failure *failur
         return afc__fail(failure, AFC_EINVAL, "unknown flags for the sink: %#x", flags);
     }
     /* Otherwise a second failure would lose what the first one has left. */
-    if ((flags & AFC_SINK_RESUME) != 0) flags |= AFC_SINK_KEEP_PARTIAL;
+    if ((flags & AFC_FILE_RESUME) != 0) flags |= AFC_FILE_KEEP_PARTIAL;
     sink->flags = flags;
     return AFC_OK;
 }
 
 static afc_status read_token(afc__sink *sink, const afc_sink *options, afc_failure *failure) {
     if (options->resume_token == NULL) return AFC_OK;
-    if ((options->flags & AFC_SINK_RESUME) == 0 || options->path == NULL) {
+    if ((options->flags & AFC_FILE_RESUME) == 0 || options->path == NULL) {
         return afc__fail(failure, AFC_EINVAL,
-                         "a resume token requires AFC_SINK_RESUME and a file path");
+                         "a resume token requires AFC_FILE_RESUME and a file path");
     }
     sink->given = afc__zalloc(sizeof *sink->given);
     if (sink->given == NULL) return afc__fail_memory(failure);
@@ -113,7 +113,7 @@ afc_status afc__sink_set_path(afc__sink *sink, const char *path, unsigned flags,
 }
 
 afc_status afc__sink_spare_partial(afc__sink *sink, afc_slice url, afc_failure *failure) {
-    bool may_replace = !afc__sink_is_resumable(sink) || (sink->flags & AFC_SINK_NO_REPLACE) == 0;
+    bool may_replace = !afc__sink_is_resumable(sink) || (sink->flags & AFC_FILE_NO_REPLACE) == 0;
     return may_replace ? AFC_OK : afc__file_spare_others(&sink->file, url, failure);
 }
 
@@ -158,7 +158,7 @@ static afc_status too_big(const afc__sink *sink, uint64_t size, size_kind kind,
 /* ---- Opening ------------------------------------------------------------------------------- */
 
 afc_status afc__sink_find_partial(afc__sink *sink, afc_slice url, afc_failure *failure) {
-    bool continues = afc__sink_is_resumable(sink) && (sink->flags & AFC_SINK_RESUME) != 0;
+    bool continues = afc__sink_is_resumable(sink) && (sink->flags & AFC_FILE_RESUME) != 0;
     if (!continues || sink->file.path == NULL) return AFC_OK;
     return afc__file_find(&sink->file, url, sink->given, failure);
 }

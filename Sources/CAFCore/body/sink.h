@@ -75,7 +75,7 @@ typedef struct afc__sink_start {
 
 /** Returns whether the file can be resumed later: the request allows it, and the flags ask for it. */
 static inline bool afc__sink_is_resumable(const afc__sink *sink) {
-    return sink->may_resume && (sink->flags & AFC_SINK_KEEP_PARTIAL) != 0;
+    return sink->may_resume && (sink->flags & AFC_FILE_KEEP_PARTIAL) != 0;
 }
 
 /** Zeroes a sink, except for the members where another value means "none". */
@@ -101,7 +101,7 @@ afc_status afc__sink_set_path(afc__sink *sink, const char *path, unsigned flags,
                               afc_failure *failure);
 
 /**
- * With AFC_SINK_NO_REPLACE, for a name that the response may have chosen: fails if PATH.part exists, unless it is
+ * With AFC_FILE_NO_REPLACE, for a name that the response may have chosen: fails if PATH.part exists, unless it is
  * of an earlier task for `url`. AFC_EFILE, AFC_ENOMEM.
  */
 afc_status afc__sink_spare_partial(afc__sink *sink, afc_slice url, afc_failure *failure);

@@ -215,7 +215,7 @@ static void abandon(afc__sink *sink, afc_status status) {
     if (sink->kind != AFC_SINK_FILE || sink->file.descriptor < 0) return;
     sink->file.token.received = sink->file.size;
     if (!sink->file.is_touched) return;
-    bool keeps = (sink->flags & AFC_SINK_KEEP_PARTIAL) != 0 && status != AFC_ETOOBIG &&
+    bool keeps = (sink->flags & AFC_FILE_KEEP_PARTIAL) != 0 && status != AFC_ETOOBIG &&
                  !sink->is_invalid;
     if (!keeps) {
         /* The result counts what was received, too. */
@@ -278,7 +278,7 @@ static bool is_with_writer(const afc__sink_work *work) {
 static bool may_take_long(const afc__sink *sink, uint64_t expected) {
     bool must_hash_existing = afc__hasher_is_active(&sink->hasher) && sink->offset > 0;
     return expected > IN_PLACE || must_hash_existing || sink->file.is_device ||
-           (sink->flags & AFC_SINK_SYNC) != 0;
+           (sink->flags & AFC_FILE_SYNC) != 0;
 }
 
 afc_status afc__sink_attach_writer(afc__sink *sink, uint64_t expected, afc_failure *failure) {

@@ -134,8 +134,8 @@ static void on_wake(void *context) {
     given->on_wake(given->context);
 }
 
-static afc_challenge_answer on_challenge(void *context, const afc_challenge *challenge,
-                                         afc_credentials *credentials) {
+static afc_challenge_decision on_challenge(void *context, const afc_challenge *challenge,
+                                           afc_credentials *credentials) {
     const afc_task_events *given = &((afc__delivery *)context)->given;
     return given->on_challenge(given->context, challenge, credentials);
 }

@@ -4,7 +4,7 @@
 #include "session/lifetime.h"
 #include "transfer/auth.h"
 
-static afc_status make_reply(afc__reply **out, uint32_t number, afc_challenge_answer answer,
+static afc_status make_reply(afc__reply **out, uint32_t number, afc_challenge_decision answer,
                              const afc_credentials *credentials) {
     *out = NULL;
     bool has_credentials = credentials != NULL || answer != AFC_CHALLENGE_USE;
@@ -25,7 +25,7 @@ static afc_status make_reply(afc__reply **out, uint32_t number, afc_challenge_an
     return status;
 }
 
-afc_status afc_task_answer_challenge(afc_task *task, uint32_t number, afc_challenge_answer answer,
+afc_status afc_task_answer_challenge(afc_task *task, uint32_t number, afc_challenge_decision answer,
                                      const afc_credentials *credentials) {
     afc__reply *reply;
     afc_status status = make_reply(&reply, number, answer, credentials);

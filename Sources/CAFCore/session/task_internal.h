@@ -24,7 +24,7 @@ enum {
 /** An answer to a challenge, on its way to the loop. */
 typedef struct afc__reply {
     uint32_t number;
-    afc_challenge_answer answer;
+    afc_challenge_decision answer;
     afc__identity *identity;
 } afc__reply;
 

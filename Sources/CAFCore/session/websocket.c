@@ -401,8 +401,8 @@ static void on_informational(void *context, const afc_head *head) {
     socket->events.on_informational(socket->events.context, head);
 }
 
-static afc_challenge_answer on_challenge(void *context, const afc_challenge *challenge,
-                                         afc_credentials *credentials) {
+static afc_challenge_decision on_challenge(void *context, const afc_challenge *challenge,
+                                           afc_credentials *credentials) {
     afc_websocket *socket = context;
     return socket->events.on_challenge(socket->events.context, challenge, credentials);
 }

@@ -98,7 +98,7 @@ afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind, af
 }
 
 afc_status afc_websocket_answer_challenge(afc_websocket *socket, uint32_t number,
-                                          afc_challenge_answer answer,
+                                          afc_challenge_decision answer,
                                           const afc_credentials *credentials) {
     return afc_task_answer_challenge(socket->task, number, answer, credentials);
 }

@@ -31,7 +31,7 @@ struct afc__tls {
     bool write_key_log;
     afc__tls_identity *identities;
     size_t identity_count;
-    afc_certificate_hook hook; /* Asked before them. */
+    afc_certificate_handler handler; /* Asked before them. */
     afc__tls_sessions sessions;
     uint64_t turn; /* Of afc__tls_begin_turn(). Loop thread only. */
 };
@@ -48,7 +48,7 @@ struct afc__tls_peer {
     bool spoke_last;         /* Before that libcurl wrote something since it read something. */
     unsigned writes;         /* Since it read something. */
     afc__turn_budget budget; /* Of its reads. */
-    afc_status choice;       /* AFC_OK, unless the hook wanted no handshake. */
+    afc_status choice;       /* AFC_OK, unless the handler wanted no handshake. */
     char choice_text[80];    /* Why, unless it is AFC_OK. */
     int last_alert;          /* The alert by which it ended the connection; 0: none. */
     const SSL *ssl;          /* Once the handshake is done; lives as long as the connection. */
@@ -149,7 +149,7 @@ static afc_status read_options(afc__tls *tls, const afc_tls_options *options,
     afc_status status = read_versions(tls, options, failure);
     if (status != AFC_OK) return status;
     tls->write_key_log = options->write_key_log;
-    tls->hook = options->certificate_hook;
+    tls->handler = options->certificate_handler;
     if (options->ciphers != NULL) tls->ciphers = afc__copy_text(afc_slice_of(options->ciphers));
     if (options->cipher_suites != NULL) {
         tls->cipher_suites = afc__copy_text(afc_slice_of(options->cipher_suites));
@@ -303,7 +303,8 @@ static void take_choice(afc__tls_peer *peer, afc_status choice) {
                  "the callback chose no client certificate");
     } else {
         snprintf(peer->choice_text, sizeof peer->choice_text,
-                 "certificate_hook.choose returned %d: expected AFC_OK or an error", (int)choice);
+                 "certificate_handler.choose returned %d: expected AFC_OK or an error",
+                 (int)choice);
     }
 }
 
@@ -311,9 +312,9 @@ static void take_choice(afc__tls_peer *peer, afc_status choice) {
 static int show_identity(SSL *ssl, void *argument) {
     afc__tls_peer *peer = argument;
     const afc__tls *tls = peer->tls;
-    if (tls->hook.choose != NULL) {
+    if (tls->handler.choose != NULL) {
         afc_certificate_request request = {ssl, host_of(peer, ssl), false};
-        take_choice(peer, tls->hook.choose(tls->hook.context, &request));
+        take_choice(peer, tls->handler.choose(tls->handler.context, &request));
         if (peer->choice != AFC_OK || request.is_decided) return peer->choice == AFC_OK;
     }
     afc__trust_host host;
@@ -449,7 +450,7 @@ afc__tls_peer *afc__tls_prepare(afc__tls *tls, void *ssl_context, const char *ho
         SSL_CTX_set_tlsext_status_cb(context, check_staple);
         SSL_CTX_set_tlsext_status_arg(context, peer);
     }
-    if (tls->identity_count > 0 || tls->hook.choose != NULL) {
+    if (tls->identity_count > 0 || tls->handler.choose != NULL) {
         SSL_CTX_set_cert_cb(context, show_identity, peer);
     }
     /* libcurl writes key logs to SSLKEYLOGFILE by default. */

@@ -383,7 +383,7 @@ static afc__auth_action use_answer(afc__transfer *transfer, auth_target *target,
 
 /** Applies what the caller has decided. Takes `identity`. */
 static afc__auth_action apply_decision(afc__transfer *transfer, auth_target *target,
-                                       afc_challenge_answer answer, afc__identity *identity) {
+                                       afc_challenge_decision answer, afc__identity *identity) {
     if (answer == AFC_CHALLENGE_USE) return use_answer(transfer, target, identity);
     afc__identity_free(identity);
     if (answer == AFC_CHALLENGE_DEFAULT) {
@@ -415,7 +415,7 @@ static afc__auth_action ask(afc__transfer *transfer, auth_target *target,
                             const afc__identity *proposed, const afc__challenge_choice *choice) {
     afc_credentials credentials = AFC_CREDENTIALS_INIT;
     if (proposed != NULL) credentials = proposed->credentials;
-    afc_challenge_answer answer = AFC_CHALLENGE_FAIL;
+    afc_challenge_decision answer = AFC_CHALLENGE_FAIL;
     afc__identity *identity = NULL;
     challenge_info info;
     if (describe(transfer, target, proposed, choice, &info)) {
@@ -666,7 +666,7 @@ bool afc__auth_awaits(const afc__transfer *transfer, uint32_t number) {
     return transfer->hop.phase == AFC__PHASE_AWAITING_ANSWER && transfer->auth->number == number;
 }
 
-afc__auth_action afc__auth_on_answer(afc__transfer *transfer, afc_challenge_answer answer,
+afc__auth_action afc__auth_on_answer(afc__transfer *transfer, afc_challenge_decision answer,
                                      afc__identity *identity, afc__buffer *body,
                                      int64_t *received) {
     afc__auth *auth = transfer->auth;

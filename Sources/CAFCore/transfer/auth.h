@@ -90,7 +90,7 @@ bool afc__auth_awaits(const afc__transfer *transfer, uint32_t number);
  * Applies the answer to the challenge that waits. Takes `identity`, which may be NULL; `*body` is yours, the part
  * that was kept of it, and `*received` what it took on the wire.
  */
-afc__auth_action afc__auth_on_answer(afc__transfer *transfer, afc_challenge_answer answer,
+afc__auth_action afc__auth_on_answer(afc__transfer *transfer, afc_challenge_decision answer,
                                      afc__identity *identity, afc__buffer *body, int64_t *received);
 
 #endif

@@ -488,8 +488,8 @@ afc__flow afc__transfer_on_body(afc__transfer *transfer, afc_slice bytes, int64_
     return afc__transfer_pass_body(transfer, bytes, received);
 }
 
-bool afc__transfer_on_answer(afc__transfer *transfer, uint32_t number, afc_challenge_answer answer,
-                             afc__identity *identity) {
+bool afc__transfer_on_answer(afc__transfer *transfer, uint32_t number,
+                             afc_challenge_decision answer, afc__identity *identity) {
     afc__buffer body;
     int64_t received;
     if (!afc__auth_awaits(transfer, number)) {

@@ -149,7 +149,7 @@ typedef struct afc__transfer {
 
 /**
  * Checks and copies `request`; takes what its body borrows, also when it fails. Does not take
- * `events->context`. AFC_EINVAL, AFC_UNSUPPORTED, AFC_ENOMEM.
+ * `events->context`. AFC_EINVAL, AFC_EUNSUPPORTED, AFC_ENOMEM.
  */
 afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *request,
                               const afc_task_events *events, afc__transfer_counters *counters,
@@ -353,8 +353,8 @@ afc__next afc__transfer_end_hop(afc__transfer *transfer, const afc__outcome *out
  * Applies the answer to a challenge. Takes `identity`, which may be NULL. false: none of that number waits for an
  * answer. After AFC__NEXT_ASK call afc__transfer_resume_hop() then.
  */
-bool afc__transfer_on_answer(afc__transfer *transfer, uint32_t number, afc_challenge_answer answer,
-                             afc__identity *identity);
+bool afc__transfer_on_answer(afc__transfer *transfer, uint32_t number,
+                             afc_challenge_decision answer, afc__identity *identity);
 afc__next afc__transfer_resume_hop(afc__transfer *transfer);
 
 /** Completes the result and calls on_done, the last callback. */

@@ -304,28 +304,29 @@ void afc__verification_refuse(afc__verification *verification, afc_trust_reason 
 
 bool afc__trust_run_callback(const afc_trust_policy *policy, afc__verification *verification) {
     afc__verdict *verdict = &verification->verdict;
-    if (policy->hook.decide == NULL) return true;
+    if (policy->handler.decide == NULL) return true;
     afc_trust_report *report = afc__verification_report(verification);
     if (report == NULL) {
         afc__verification_refuse(verification, AFC_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM,
                                  "out of memory");
         return false;
     }
-    afc_trust_decision decision = policy->hook.decide(policy->hook.context, report);
+    afc_trust_decision decision = policy->handler.decide(policy->handler.context, report);
     afc_trust_report_free(report);
     if (decision == AFC_TRUST_DECISION_REFUSE && verdict->is_accepted) {
-        afc__verification_refuse(verification, AFC_TRUST_HOOK, X509_V_ERR_APPLICATION_VERIFICATION,
-                                 "refused by the policy's hook");
+        afc__verification_refuse(verification, AFC_TRUST_HANDLER,
+                                 X509_V_ERR_APPLICATION_VERIFICATION,
+                                 "refused by the policy's handler");
     } else if (decision == AFC_TRUST_DECISION_ACCEPT) {
         verdict->is_accepted = true;
         verdict->error = X509_V_OK;
     } else if (decision != AFC_TRUST_DECISION_KEEP && verdict->is_accepted) {
-        /* Safer than to accept what the hook may have wanted to refuse. */
+        /* Safer than to accept what the handler may have wanted to refuse. */
         char text[sizeof verdict->text];
-        snprintf(text, sizeof text, "the policy's hook returned %d: expected AFC_TRUST_DECISION_…",
-                 (int)decision);
-        afc__verification_refuse(verification, AFC_TRUST_HOOK, X509_V_ERR_APPLICATION_VERIFICATION,
-                                 text);
+        snprintf(text, sizeof text,
+                 "the policy's handler returned %d: expected AFC_TRUST_DECISION_…", (int)decision);
+        afc__verification_refuse(verification, AFC_TRUST_HANDLER,
+                                 X509_V_ERR_APPLICATION_VERIFICATION, text);
     }
     return true;
 }

@@ -36,13 +36,13 @@ struct afc__verification {
 };
 
 /**
- * Evaluates a chain, without the hook. NULL: out of memory, which must be treated as a refusal. The caller owns
+ * Evaluates a chain, without the handler. NULL: out of memory, which must be treated as a refusal. The caller owns
  * the reference.
  */
 afc__verification *afc__trust_evaluate(const afc_trust_policy *policy,
                                        const afc__trust_case *trust_case);
 
-/** Calls the hook, if there is one, before the verification is shared. false: out of memory. */
+/** Calls the handler, if there is one, before the verification is shared. false: out of memory. */
 bool afc__trust_run_callback(const afc_trust_policy *policy, afc__verification *verification);
 
 /** Changes the verdict to a refusal, before the verification is shared. */

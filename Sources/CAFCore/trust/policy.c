@@ -229,15 +229,15 @@ afc_status afc_trust_policy_new(afc_trust_policy **out, const afc_trust_options 
     afc_failure ignored;
     if (failure == NULL) failure = &ignored;
     *out = NULL;
-    options = afc__sized_read(&storage, &defaults, options, AFC__SIZED(afc_trust_options, hook),
+    options = afc__sized_read(&storage, &defaults, options, AFC__SIZED(afc_trust_options, handler),
                               "AFC_TRUST_OPTIONS_INIT", failure);
     if (options == NULL) return failure->status;
-    /* Options that set what this version doesn't have fail below, where the context of their hook is released. */
+    /* Options that set what this version doesn't have fail below, where the context of their handler is released. */
     afc_status status = failure->status;
     afc_trust_policy *policy = status == AFC_OK ? afc__zalloc(sizeof *policy) : NULL;
     if (policy != NULL) {
         atomic_init(&policy->references, 1);
-        policy->hook = options->hook;
+        policy->handler = options->handler;
         status = afc__fork_gate_check(failure);
         afc__fork_gate_enter(NULL);
         afc__openssl_begin();
@@ -245,7 +245,7 @@ afc_status afc_trust_policy_new(afc_trust_policy **out, const afc_trust_options 
         afc__fork_gate_leave(NULL);
     } else {
         if (status == AFC_OK) status = afc__fail_memory(failure);
-        if (options->hook.release != NULL) options->hook.release(options->hook.context);
+        if (options->handler.release != NULL) options->handler.release(options->handler.context);
     }
     if (status == AFC_OK)
         *out = policy;
@@ -267,7 +267,7 @@ void afc_trust_policy_release(afc_trust_policy *policy) {
     sk_X509_pop_free(policy->intermediates, X509_free);
     X509_STORE_free(policy->store);
     afc__fork_gate_leave(NULL);
-    if (policy->hook.release != NULL) policy->hook.release(policy->hook.context);
+    if (policy->handler.release != NULL) policy->handler.release(policy->handler.context);
     afc_free(policy);
 }
 

@@ -41,7 +41,7 @@ struct afc_trust_policy {
     afc_ocsp_mode ocsp;
     int security_level; /**< 0: the default. */
     int64_t time_s;
-    afc_trust_hook hook;
+    afc_trust_handler handler;
     afc__trust_rule *rules; /**< The first one is the default rule. */
     size_t rule_count;
 };

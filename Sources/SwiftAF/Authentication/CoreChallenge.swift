@@ -9,7 +9,7 @@ struct ChallengeReply: Sendable {
     /// Passes the decision to the core, which may no longer wait for it.
     ///
     /// - Parameter answer: The core's function for the task or WebSocket.
-    func send(_ answer: (UInt32, afc_challenge_answer, UnsafePointer<afc_credentials>?) -> afc_status) {
+    func send(_ answer: (UInt32, afc_challenge_decision, UnsafePointer<afc_credentials>?) -> afc_status) {
         switch decision {
         case .performDefaultHandling: _ = answer(number, AFC_CHALLENGE_DEFAULT, nil)
         case .cancel: _ = answer(number, AFC_CHALLENGE_CANCEL, nil)

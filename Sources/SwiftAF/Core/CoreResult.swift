@@ -205,10 +205,10 @@ extension HTTPHeaders {
 extension HTTPVersion {
     fileprivate init?(_ version: afc_http_version) {
         switch version {
-        case AFC_HTTP_1_0: self = .http1_0
-        case AFC_HTTP_1_1: self = .http1_1
-        case AFC_HTTP_2: self = .http2
-        case AFC_HTTP_3: self = .http3
+        case .AFC_HTTP_1_0: self = .http1_0
+        case .AFC_HTTP_1_1: self = .http1_1
+        case .AFC_HTTP_2: self = .http2
+        case .AFC_HTTP_3: self = .http3
         default: return nil
         }
     }

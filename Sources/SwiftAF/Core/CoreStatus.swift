@@ -69,7 +69,7 @@ extension SessionError.Reason {
         case .AFC_TRUST_BAD_SIGNATURE: self = .badSignature
         case .AFC_TRUST_UNKNOWN_REVOCATION: self = .unknownRevocation
         case .AFC_TRUST_MALFORMED: self = .malformed
-        case .AFC_TRUST_HOOK: self = .hook
+        case .AFC_TRUST_HANDLER: self = .handler
         @unknown default: self = .other
         }
     }

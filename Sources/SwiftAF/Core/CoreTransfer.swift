@@ -120,7 +120,7 @@ class CoreTransfer: @unchecked Sendable {
     }
 
     /// Answers asynchronously, because a handler may take time and the loop must not block.
-    private func answer(_ challenge: afc_challenge) -> afc_challenge_answer {
+    private func answer(_ challenge: afc_challenge) -> afc_challenge_decision {
         guard var asked = AuthenticationChallenge(challenge) else { return AFC_CHALLENGE_DEFAULT }
         let (last, used) = answers.withLock { ($0.stored, $0.used) }
         let space = asked.protectionSpace

@@ -32,13 +32,13 @@ struct CoreFile: Equatable, Sendable {
 extension DownloadOptions {
     var coreFlags: UInt32 {
         var flags: UInt32 = 0
-        if contains(.keepsExistingFile) { flags |= UInt32(AFC_SINK_NO_REPLACE) }
-        if contains(.createsFolders) { flags |= UInt32(AFC_SINK_MAKE_FOLDERS) }
-        if contains(.keepsPartialFile) { flags |= UInt32(AFC_SINK_KEEP_PARTIAL) }
-        if contains(.resumes) { flags |= UInt32(AFC_SINK_RESUME) }
-        if contains(.syncsToDisk) { flags |= UInt32(AFC_SINK_SYNC) }
-        if contains(.followsLinks) { flags |= UInt32(AFC_SINK_FOLLOW_LINKS) }
-        if contains(.keepsPermissions) { flags |= UInt32(AFC_SINK_KEEP_MODE) }
+        if contains(.keepsExistingFile) { flags |= UInt32(AFC_FILE_NO_REPLACE) }
+        if contains(.createsFolders) { flags |= UInt32(AFC_FILE_MAKE_FOLDERS) }
+        if contains(.keepsPartialFile) { flags |= UInt32(AFC_FILE_KEEP_PARTIAL) }
+        if contains(.resumes) { flags |= UInt32(AFC_FILE_RESUME) }
+        if contains(.syncsToDisk) { flags |= UInt32(AFC_FILE_SYNC) }
+        if contains(.followsLinks) { flags |= UInt32(AFC_FILE_FOLLOW_LINKS) }
+        if contains(.keepsPermissions) { flags |= UInt32(AFC_FILE_KEEP_MODE) }
         return flags
     }
 }
@@ -74,9 +74,9 @@ extension DownloadResponse.Resumption {
     fileprivate init(_ resumption: afc_resumption) {
         self =
             switch resumption {
-            case AFC_RESUMPTION_RESUMED: .resumed
-            case AFC_RESUMPTION_RESTARTED: .restarted
-            case AFC_RESUMPTION_COMPLETE: .alreadyComplete
+            case .AFC_RESUMPTION_RESUMED: .resumed
+            case .AFC_RESUMPTION_RESTARTED: .restarted
+            case .AFC_RESUMPTION_COMPLETE: .alreadyComplete
             default: .none
             }
     }

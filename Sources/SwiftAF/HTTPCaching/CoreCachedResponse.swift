@@ -77,10 +77,10 @@ extension afc_http_version {
     fileprivate init(_ version: HTTPVersion) {
         self =
             switch version {
-            case .http1_0: AFC_HTTP_1_0
-            case .http2: AFC_HTTP_2
-            case .http3: AFC_HTTP_3
-            default: AFC_HTTP_1_1
+            case .http1_0: .AFC_HTTP_1_0
+            case .http2: .AFC_HTTP_2
+            case .http3: .AFC_HTTP_3
+            default: .AFC_HTTP_1_1
             }
     }
 }

@@ -99,10 +99,10 @@ extension CacheStatus {
     init(_ use: afc_http_cache_use) {
         self =
             switch use {
-            case AFC_HTTP_CACHE_HIT: .hit
-            case AFC_HTTP_CACHE_STALE: .stale
-            case AFC_HTTP_CACHE_VALIDATED: .revalidated
-            case AFC_HTTP_CACHE_MISSING: .missing
+            case .AFC_CACHE_USE_HIT: .hit
+            case .AFC_CACHE_USE_STALE: .stale
+            case .AFC_CACHE_USE_VALIDATED: .revalidated
+            case .AFC_CACHE_USE_MISSING: .missing
             default: .server
             }
     }

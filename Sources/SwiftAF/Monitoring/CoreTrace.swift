@@ -5,11 +5,11 @@ extension WireTrace {
         let bytes = Array(UnsafeRawBufferPointer(start: trace.bytes.bytes, count: trace.bytes.size))
         let event: Event
         switch trace.kind {
-        case AFC_TRACE_CONNECTION:
+        case .AFC_TRACE_CONNECTION:
             guard let connection = trace.connection else { return nil }
             event = .connection(Connection(connection.pointee))
-        case AFC_TRACE_REQUEST: event = .requestHead(bytes)
-        case AFC_TRACE_RESPONSE: event = .responseLine(bytes)
+        case .AFC_TRACE_REQUEST: event = .requestHead(bytes)
+        case .AFC_TRACE_RESPONSE: event = .responseLine(bytes)
         default: return nil
         }
         self.init(event, hop: trace.hop, isTunnel: trace.is_tunnel)

@@ -308,8 +308,8 @@ extension SessionError {
         public static let unknownRevocation = Reason(rawValue: "unknownRevocation")
         /// A certificate is malformed.
         public static let malformed = Reason(rawValue: "malformed")
-        /// A hook of the policy refused the chain.
-        public static let hook = Reason(rawValue: "hook")
+        /// The handler of the policy refused the chain.
+        public static let handler = Reason(rawValue: "handler")
         /// Another fault of the chain.
         public static let other = Reason(rawValue: "other")
 

@@ -14,7 +14,7 @@ extension CoreArena {
         for certificate in tls.clientCertificates { certificates.append(try core(certificate)) }
         options.client_certificates = copy(certificates)
         options.client_certificate_count = certificates.count
-        if let handler = tls.clientCertificateHandler { options.certificate_hook = handler.hook }
+        if let handler = tls.clientCertificateHandler { options.certificate_handler = handler.coreHandler }
         return options
     }
 
@@ -37,8 +37,8 @@ extension CoreArena {
 
 extension ClientCertificateHandler {
     /// Unretained: the session's owner keeps the handler alive.
-    fileprivate var hook: afc_certificate_hook {
-        afc_certificate_hook(
+    fileprivate var coreHandler: afc_certificate_handler {
+        afc_certificate_handler(
             context: Unmanaged.passUnretained(self).toOpaque(),
             choose: { context, request in
                 guard let context, let request else { return .AFC_EINTERNAL }

@@ -80,7 +80,7 @@ extension CoreArena {
         }
         options.rules = copy(rules)
         options.rule_count = rules.count
-        if let handler = policy.handler { options.hook = handler.hook }
+        if let handler = policy.handler { options.handler = handler.coreHandler }
         return options
     }
 
@@ -115,8 +115,8 @@ extension CoreArena {
 
 extension TrustHandler {
     /// Retains the object; the policy releases it.
-    fileprivate var hook: afc_trust_hook {
-        afc_trust_hook(
+    fileprivate var coreHandler: afc_trust_handler {
+        afc_trust_handler(
             context: Unmanaged.passRetained(self).toOpaque(),
             decide: { context, report in
                 guard let context, let report else { return AFC_TRUST_DECISION_KEEP }

@@ -102,7 +102,7 @@ public final class TrustHandler: Sendable, Hashable {
         case keep
         /// Accept the server.
         case accept
-        /// Refuse the server, with the reason `hook`.
+        /// Refuse the server, with the reason `handler`.
         case refuse
     }
 

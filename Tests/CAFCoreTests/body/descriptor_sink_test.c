@@ -312,7 +312,7 @@ static void refuses_what_can_not_be_written(void **state) {
     const struct {
         int descriptor;
         unsigned flags;
-    } cases[] = {{ends[0], 0}, {-1, 0}, {ends[1], AFC_SINK_SYNC}};
+    } cases[] = {{ends[0], 0}, {-1, 0}, {ends[1], AFC_FILE_SYNC}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         call *call = write_to(world, "/", cases[i].descriptor);
         call->request.sink.flags = cases[i].flags;
@@ -476,7 +476,7 @@ static void on_head_can_choose_a_descriptor(void **state) {
         call->request.sink.kind = kinds[i / COUNT_OF(paths)];
         if (call->request.sink.kind == AFC_SINK_FILE) {
             call->request.sink.path = path_in(&folder, "file");
-            call->request.sink.flags = AFC_SINK_KEEP_PARTIAL;
+            call->request.sink.flags = AFC_FILE_KEEP_PARTIAL;
         }
         call->at_head = choose_descriptor;
         call_perform(call);

@@ -142,7 +142,7 @@ static void names_the_digest_alone_if_two_have_no_room(void **state) {
 
 static void verifies_expected_digest_with_any_flags(void **state) {
     scene *scene = *state;
-    const unsigned flags[] = {0, AFC_SINK_KEEP_PARTIAL, BOTH};
+    const unsigned flags[] = {0, AFC_FILE_KEEP_PARTIAL, BOTH};
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         check_done(scene, expect(scene, flags[i], false), AFC_RESUMPTION_NONE);
         call *call = expect(scene, flags[i], true);

@@ -156,7 +156,7 @@ static void check_obstacle(scene *scene, call *call, int error, const char *kind
 
 static void leaves_special_files_alone(void **state) {
     scene *scene = *state;
-    static const unsigned flags[] = {BOTH, AFC_SINK_KEEP_PARTIAL};
+    static const unsigned flags[] = {BOTH, AFC_FILE_KEEP_PARTIAL};
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         assert_int_equal(symlink("/etc/passwd", scene->part), 0);
         check_obstacle(scene, download(scene, flags[i]), ELOOP, "a symbolic link");
@@ -202,9 +202,9 @@ static void refuses_options_that_contradict(void **state) {
     call *call = prepare(scene, "/file", BOTH);
     call->request.sink.resume_token = "afcore-resume 1\nrubbish\n";
     check_invalid(call, "damaged");
-    call = prepare(scene, "/file", AFC_SINK_KEEP_PARTIAL);
+    call = prepare(scene, "/file", AFC_FILE_KEEP_PARTIAL);
     call->request.sink.resume_token = "x";
-    check_invalid(call, "AFC_SINK_RESUME");
+    check_invalid(call, "AFC_FILE_RESUME");
     call = prepare(scene, "/file", 1u << 9);
     check_invalid(call, "flags");
     call = prepare(scene, "/file", 0);
@@ -243,7 +243,7 @@ static void two_downloads_to_one_path_do_not_mix(void **state) {
     call_start(first);
     wait_for_bytes(scene);
     check_refused(scene, download(scene, BOTH), EBUSY, 2);
-    check_refused(scene, download(scene, AFC_SINK_KEEP_PARTIAL), EBUSY, 2);
+    check_refused(scene, download(scene, AFC_FILE_KEEP_PARTIAL), EBUSY, 2);
     afc_task_cancel(first->task);
     call_wait(first);
     check_ended(first, AFC_ECANCELED);
@@ -259,10 +259,10 @@ static void refuses_to_replace_existing_file_if_asked(void **state) {
     static const unsigned flags[] = {0, BOTH};
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         write_file(scene->path, S("old"));
-        check_refused(scene, download(scene, flags[i] | AFC_SINK_NO_REPLACE), EEXIST, 1);
+        check_refused(scene, download(scene, flags[i] | AFC_FILE_NO_REPLACE), EEXIST, 1);
         check_file(scene->path, S("old"));
         assert_int_equal(unlink(scene->path), 0);
-        check_done(scene, download(scene, flags[i] | AFC_SINK_NO_REPLACE | AFC_SINK_SYNC),
+        check_done(scene, download(scene, flags[i] | AFC_FILE_NO_REPLACE | AFC_FILE_SYNC),
                    AFC_RESUMPTION_NONE);
     }
 }
@@ -290,7 +290,7 @@ static void keeps_file_that_appears_during_the_download(void **state) {
     scene *scene = *state;
     scene->origin.stops_after = BROKEN_AT;
     scene->origin.waits = true;
-    call *call = prepare(scene, "/file", BOTH | AFC_SINK_NO_REPLACE);
+    call *call = prepare(scene, "/file", BOTH | AFC_FILE_NO_REPLACE);
     call_start(call);
     wait_for_bytes(scene);
     write_file(scene->path, S("somebody was faster"));
@@ -298,7 +298,7 @@ static void keeps_file_that_appears_during_the_download(void **state) {
     call_wait(call);
     call_free(call);
     scene->origin.stops_after = WHOLE;
-    check_refused(scene, download(scene, BOTH | AFC_SINK_NO_REPLACE), EEXIST, 3);
+    check_refused(scene, download(scene, BOTH | AFC_FILE_NO_REPLACE), EEXIST, 3);
     check_file(scene->path, S("somebody was faster"));
     assert_int_equal(unlink(scene->path), 0);
     check_done(scene, download(scene, BOTH), AFC_RESUMPTION_RESUMED);
@@ -316,7 +316,7 @@ static void creates_missing_folders_if_asked(void **state) {
         check_ended(call, AFC_EFILE);
         assert_int_equal(call->failure.system_error, ENOENT);
         call_free(call);
-        call = prepare(scene, "/file", flags[i] | AFC_SINK_MAKE_FOLDERS);
+        call = prepare(scene, "/file", flags[i] | AFC_FILE_MAKE_FOLDERS);
         call->request.sink.path = path;
         call_perform(call);
         check_ended(call, AFC_OK);

@@ -38,7 +38,7 @@ static int download(const char *url, const char *path) {
     request.url = url;
     request.sink.kind = AFC_SINK_FILE;
     request.sink.path = path;
-    request.sink.flags = AFC_SINK_KEEP_PARTIAL | AFC_SINK_RESUME;
+    request.sink.flags = AFC_FILE_KEEP_PARTIAL | AFC_FILE_RESUME;
     if (afc_task_begin(NULL, session, &request, NULL, NULL) != AFC_OK) return 3;
     for (;;) pause();
 }
@@ -103,7 +103,7 @@ static void check_pair(const char *part, const char *note, const afc_slice versi
 static call *finish_download(world *world, const char *path) {
     call *call = call_new(world, "/file");
     call->request.sink = (afc_sink){
-        .kind = AFC_SINK_FILE, .path = path, .flags = AFC_SINK_KEEP_PARTIAL | AFC_SINK_RESUME};
+        .kind = AFC_SINK_FILE, .path = path, .flags = AFC_FILE_KEEP_PARTIAL | AFC_FILE_RESUME};
     call_perform(call);
     check_ended(call, AFC_OK);
     return call;

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FOLLOW = AFC_SINK_FOLLOW_LINKS, KEEP = AFC_SINK_KEEP_MODE };
+enum { FOLLOW = AFC_FILE_FOLLOW_LINKS, KEEP = AFC_FILE_KEEP_MODE };
 
 static mode_t mode_of(const char *path) {
     struct stat facts;

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LARGE = 600000, BROKEN_AT = 250000, BOTH = AFC_SINK_KEEP_PARTIAL | AFC_SINK_RESUME };
+enum { LARGE = 600000, BROKEN_AT = 250000, BOTH = AFC_FILE_KEEP_PARTIAL | AFC_FILE_RESUME };
 
 #define OLD_TAG "\"one\""
 #define NEW_TAG "\"two\""
@@ -207,7 +207,7 @@ static void keeps_no_part_without_strong_validator(void **state) {
 
 static void keeps_no_part_unless_asked(void **state) {
     scene *scene = *state;
-    static const unsigned flags[] = {0, AFC_SINK_SYNC};
+    static const unsigned flags[] = {0, AFC_FILE_SYNC};
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         scene->origin.stops_after = BROKEN_AT;
         call *call = download(scene, flags[i]);
@@ -218,7 +218,7 @@ static void keeps_no_part_unless_asked(void **state) {
     }
     /* Nor does one who doesn't ask for it go on. */
     break_off(scene);
-    call *call = download(scene, AFC_SINK_KEEP_PARTIAL);
+    call *call = download(scene, AFC_FILE_KEEP_PARTIAL);
     assert_string_equal(origin_range(&scene->origin), "");
     check_done(scene, call, old_of(scene), AFC_RESUMPTION_NONE);
 }
@@ -488,9 +488,9 @@ static void status_404_removes_the_part_and_other_errors_keep_it(void **state) {
 
 static void lost_connection_keeps_the_part(void **state) {
     scene *scene = *state;
-    static const unsigned flags[] = {BOTH, AFC_SINK_RESUME};
+    static const unsigned flags[] = {BOTH, AFC_FILE_RESUME};
     scene->origin.stops_after = BROKEN_AT;
-    call *first = download(scene, AFC_SINK_RESUME);
+    call *first = download(scene, AFC_FILE_RESUME);
     check_ended(first, AFC_ETRUNCATED);
     call_free(first);
     scene->origin.stops_after = WHOLE;

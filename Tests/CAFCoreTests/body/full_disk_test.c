@@ -79,8 +79,8 @@ static const row rows[] = {
     {BOTH, LARGE, true},
     {BOTH, SMALL, false},
     {BOTH, SMALL, true},
-    {AFC_SINK_SYNC, SMALL, true},
-    {AFC_SINK_SYNC | AFC_SINK_KEEP_PARTIAL, LARGE, true},
+    {AFC_FILE_SYNC, SMALL, true},
+    {AFC_FILE_SYNC | AFC_FILE_KEEP_PARTIAL, LARGE, true},
 };
 
 /** `is_told`: room for what is announced is asked for before the first byte, so nothing is begun. */
@@ -88,7 +88,7 @@ static void check_rows(scene *scene, int error, bool is_told) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         scene->origin.content.size = rows[i].size;
         scene->origin.chunks = rows[i].chunks;
-        bool is_kept = (rows[i].flags & AFC_SINK_KEEP_PARTIAL) != 0 && (rows[i].chunks || !is_told);
+        bool is_kept = (rows[i].flags & AFC_FILE_KEEP_PARTIAL) != 0 && (rows[i].chunks || !is_told);
         check_failed(scene, download(scene, rows[i].flags), error, is_kept);
         unlink(scene->part);
         unlink(scene->note);
@@ -145,7 +145,7 @@ static void unmount_file(scene *scene) {
 }
 
 static void mount_points_are_written_over(void **state) {
-    static const unsigned flags[] = {0, BOTH, AFC_SINK_SYNC, AFC_SINK_SYNC | BOTH};
+    static const unsigned flags[] = {0, BOTH, AFC_FILE_SYNC, AFC_FILE_SYNC | BOTH};
     static const size_t former[] = {0, 10, 2 * LARGE};
     scene *scene = *state;
     if (!may_mount) {
@@ -154,7 +154,7 @@ static void mount_points_are_written_over(void **state) {
     }
     char *content = calloc(1, 2 * LARGE);
     for (size_t i = 0; i < COUNT_OF(flags) * COUNT_OF(former); i++) {
-        unsigned flag = flags[i / COUNT_OF(former)] | AFC_SINK_FOLLOW_LINKS;
+        unsigned flag = flags[i / COUNT_OF(former)] | AFC_FILE_FOLLOW_LINKS;
         scene->origin.content.size = i % 2 == 0 ? SMALL : LARGE;
         mount_file(scene, scene->folder.path, (afc_slice){content, former[i % COUNT_OF(former)]});
         call *call = download(scene, flag);
@@ -179,7 +179,7 @@ static void mount_point_without_room_keeps_its_content(void **state) {
     }
     afc_slice former = afc_slice_of("former");
     mount_file(scene, disk, former);
-    call *call = download(scene, AFC_SINK_FOLLOW_LINKS);
+    call *call = download(scene, AFC_FILE_FOLLOW_LINKS);
     check_ended(call, AFC_EFILE);
     assert_int_equal(call->failure.system_error, ENOSPC);
     call_free(call);

@@ -404,8 +404,8 @@ static void connection_is_reused_after_kept_end(void **state) {
 
 /* ---- Beside other work --------------------------------------------------------------------- */
 
-static afc_challenge_answer later(void *context, const afc_challenge *challenge,
-                                  afc_credentials *out) {
+static afc_challenge_decision later(void *context, const afc_challenge *challenge,
+                                    afc_credentials *out) {
     (void)out;
     call *call = context;
     atomic_store((atomic_uint *)call->payload, challenge->number);

@@ -62,8 +62,8 @@ static void never_sends_server_credentials_to_proxy(void **state) {
     }
 }
 
-static afc_challenge_answer at_challenge(void *context, const afc_challenge *challenge,
-                                         afc_credentials *credentials) {
+static afc_challenge_decision at_challenge(void *context, const afc_challenge *challenge,
+                                           afc_credentials *credentials) {
     call *call = context;
     char *seen = call->payload;
     snprintf(seen, 64, "%s %s %s:%u", challenge->is_proxy ? "proxy" : "server", challenge->realm,
@@ -72,8 +72,8 @@ static afc_challenge_answer at_challenge(void *context, const afc_challenge *cha
     return challenge->failures == 0 ? AFC_CHALLENGE_USE : AFC_CHALLENGE_DEFAULT;
 }
 
-static afc_challenge_answer at_challenge_later(void *context, const afc_challenge *challenge,
-                                               afc_credentials *credentials) {
+static afc_challenge_decision at_challenge_later(void *context, const afc_challenge *challenge,
+                                                 afc_credentials *credentials) {
     call *call = context;
     if (at_challenge(context, challenge, credentials) != AFC_CHALLENGE_USE) {
         return AFC_CHALLENGE_DEFAULT;

@@ -287,7 +287,7 @@ static void never_sends_client_certificate_to_proxy(void **state) {
     options.tls.client_certificates = &certificate;
     options.tls.client_certificate_count = 1;
     atomic_uint questions = 0;
-    options.tls.certificate_hook = (afc_certificate_hook){&questions, count_question};
+    options.tls.certificate_handler = (afc_certificate_handler){&questions, count_question};
     options.proxies = (afc_proxies){
         AFC_PROXIES_GIVEN, NULL, NULL, relay_url(route.relay, "https", NULL), NULL, {0}};
     world_close_session(world);

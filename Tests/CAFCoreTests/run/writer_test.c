@@ -319,12 +319,12 @@ static void digest_is_checked_after_a_long_hash(void **state) {
 
 static void synced_file_is_complete(void **state) {
     scene *scene = *state;
-    for (unsigned flags = AFC_SINK_SYNC; flags <= (AFC_SINK_SYNC | BOTH); flags += BOTH) {
+    for (unsigned flags = AFC_FILE_SYNC; flags <= (AFC_FILE_SYNC | BOTH); flags += BOTH) {
         call *call = download(scene, flags);
         check_done(scene, call, AFC_RESUMPTION_NONE);
     }
     scene->origin.content.size = 1000;
-    call *call = download(scene, AFC_SINK_SYNC);
+    call *call = download(scene, AFC_FILE_SYNC);
     check_ended(call, AFC_OK);
     call_free(call);
     check_file(scene->path, (afc_slice){scene->content, 1000});

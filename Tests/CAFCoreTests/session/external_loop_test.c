@@ -175,7 +175,7 @@ static void writes_a_large_file_with_the_writer(void **state) {
     call *call = call_new(world, "/");
     call->request.sink.kind = AFC_SINK_FILE;
     call->request.sink.path = path_in(&folder, "file");
-    call->request.sink.flags = AFC_SINK_SYNC;
+    call->request.sink.flags = AFC_FILE_SYNC;
     call_start(call);
     drive(call);
     check_ended(call, AFC_OK);

@@ -49,7 +49,7 @@ static void set_download(call *call, folder *folder) {
 
 static afc_status name_file(call *call, afc_response *response) {
     response->path = call->payload;
-    response->flags = AFC_SINK_KEEP_PARTIAL;
+    response->flags = AFC_FILE_KEEP_PARTIAL;
     return AFC_OK;
 }
 
@@ -90,12 +90,12 @@ static void set_tunnel(call *call, folder *folder) {
 }
 
 /** Answered already while it is asked. Without memory the answer is another one, or none. */
-static afc_challenge_answer answer_later(void *context, const afc_challenge *challenge,
-                                         afc_credentials *credentials) {
+static afc_challenge_decision answer_later(void *context, const afc_challenge *challenge,
+                                           afc_credentials *credentials) {
     call *call = context;
     (void)credentials;
-    afc_challenge_answer answer = challenge->failures > 0 ? AFC_CHALLENGE_DEFAULT
-                                                          : AFC_CHALLENGE_USE;
+    afc_challenge_decision answer = challenge->failures > 0 ? AFC_CHALLENGE_DEFAULT
+                                                            : AFC_CHALLENGE_USE;
     afc_status status = afc_task_answer_challenge(call->task, challenge->number, answer, &me);
     return status == AFC_OK ? AFC_CHALLENGE_LATER : AFC_CHALLENGE_DEFAULT;
 }

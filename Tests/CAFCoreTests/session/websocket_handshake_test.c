@@ -11,7 +11,7 @@ typedef struct seen {
     char log[1024];
     char trace[4096];
     afc_redirect_decision redirect;
-    afc_challenge_answer challenge;
+    afc_challenge_decision challenge;
     uint32_t number; /* Of the challenge. */
     sem_t is_asked;
 } seen;
@@ -38,8 +38,8 @@ static void on_informational(void *context, const afc_head *head) {
 
 static const char *const user = "user", *const password = "pass";
 
-static afc_challenge_answer on_challenge(void *context, const afc_challenge *challenge,
-                                         afc_credentials *credentials) {
+static afc_challenge_decision on_challenge(void *context, const afc_challenge *challenge,
+                                           afc_credentials *credentials) {
     seen *seen = seen_of(context);
     note(seen, "challenge", challenge->head->status);
     credentials->user = user;

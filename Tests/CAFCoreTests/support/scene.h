@@ -8,7 +8,7 @@
 
 #include <openssl/evp.h>
 
-enum { LARGE = 1500000, BROKEN_AT = 1200000, BOTH = AFC_SINK_KEEP_PARTIAL | AFC_SINK_RESUME };
+enum { LARGE = 1500000, BROKEN_AT = 1200000, BOTH = AFC_FILE_KEEP_PARTIAL | AFC_FILE_RESUME };
 
 #define TAG "\"one\""
 

@@ -52,7 +52,7 @@ static void check_connection(world *world, size_t index, const char *version, co
 
 /* ---- Versions and ciphers (S31) ------------------------------------------------------------ */
 
-static void s31_refuses_versions_outside_the_range(void **state) {
+static void refuses_versions_outside_the_range(void **state) {
     (void)state;
     static const struct {
         afc_tls_protocol min, max;
@@ -117,7 +117,7 @@ static void refuses_options_that_openssl_refuses(void **state) {
 }
 
 /** S33: the environment alone gets no keys. */
-static void s33_logs_keys_only_if_asked(void **state) {
+static void logs_keys_only_if_asked(void **state) {
     (void)state;
     const char *path = getenv("SSLKEYLOGFILE");
     assert_non_null(path);
@@ -235,7 +235,7 @@ static void session_with_evicted_verification_is_not_resumed(void **state) {
 }
 
 /** S32: a session is resumed only after a handshake in which the answer was good. */
-static void s32_handshake_without_ocsp_response_is_never_resumed(void **state) {
+static void handshake_without_ocsp_response_is_never_resumed(void **state) {
     (void)state;
     static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
     for (size_t v = 0; v < COUNT_OF(versions); v++) {
@@ -537,7 +537,7 @@ static void host_can_have_its_own_client_certificate(void **state) {
     for (size_t i = 0; i < COUNT_OF(certs); i++) afts_cert_free(certs[i]);
 }
 
-static void s33_refuses_invalid_certificate_or_key_at_once(void **state) {
+static void refuses_invalid_certificate_or_key_at_once(void **state) {
     (void)state;
     afts_cert *cert = afts_cert_new(&of_client, authority);
     afts_cert *weak = afts_cert_new(
@@ -687,7 +687,7 @@ static void callback_chooses_the_client_certificate(void **state) {
     const afc_client_certificate source = {.certificate = afc_slice_of(afts_cert_pem(fixed)),
                                            .key = afc_slice_of(afts_cert_key_pem(fixed))};
     chooser chooser = {.shown = NULL};
-    afc_tls_options client = {.certificate_hook = {&chooser, choose}};
+    afc_tls_options client = {.certificate_handler = {&chooser, choose}};
     check_shown(&client, "localhost", "");
     assert_int_equal(chooser.asked, 2);
     /* They would cost 30 ms for each connection. */
@@ -718,10 +718,11 @@ static void failing_callback_ends_the_handshake(void **state) {
     static const struct {
         afc_status returned, status;
         const char *text;
-    } rows[] = {{AFC_ECANCELED, AFC_ECANCELED, "chose no client certificate"},
-                {AFC_EAUTH, AFC_EAUTH, "chose no client certificate"},
-                {(afc_status)1, AFC_EINVAL, "certificate_hook.choose returned 1: expected AFC_OK"}};
-    const afc_tls_options client = {.certificate_hook = {&chooser, choose}};
+    } rows[] = {
+        {AFC_ECANCELED, AFC_ECANCELED, "chose no client certificate"},
+        {AFC_EAUTH, AFC_EAUTH, "chose no client certificate"},
+        {(afc_status)1, AFC_EINVAL, "certificate_handler.choose returned 1: expected AFC_OK"}};
+    const afc_tls_options client = {.certificate_handler = {&chooser, choose}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         chooser.status = rows[i].returned;
         afts_tls server = {.client_ca_pem = afts_cert_pem(authority)};
@@ -775,8 +776,8 @@ int main(void) {
     /* Before libcurl is initialised, which is when it looks. */
     if (file < 0 || setenv("SSLKEYLOGFILE", log, 1) != 0) return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(s33_logs_keys_only_if_asked),
-        cmocka_unit_test(s31_refuses_versions_outside_the_range),
+        cmocka_unit_test(logs_keys_only_if_asked),
+        cmocka_unit_test(refuses_versions_outside_the_range),
         cmocka_unit_test(uses_the_ciphers_of_the_session),
         cmocka_unit_test(refuses_options_that_openssl_refuses),
         cmocka_unit_test(checks_stapled_ocsp_if_asked),
@@ -786,10 +787,10 @@ int main(void) {
         cmocka_unit_test(resumes_session_whose_ocsp_response_was_checked),
         cmocka_unit_test(session_accepted_without_ocsp_is_not_resumed_where_it_is_required),
         cmocka_unit_test(session_with_evicted_verification_is_not_resumed),
-        cmocka_unit_test(s32_handshake_without_ocsp_response_is_never_resumed),
+        cmocka_unit_test(handshake_without_ocsp_response_is_never_resumed),
         cmocka_unit_test(accepts_client_certificate_in_each_format),
         cmocka_unit_test(host_can_have_its_own_client_certificate),
-        cmocka_unit_test(s33_refuses_invalid_certificate_or_key_at_once),
+        cmocka_unit_test(refuses_invalid_certificate_or_key_at_once),
         cmocka_unit_test(refused_client_certificate_fails_with_tls),
         cmocka_unit_test(callback_chooses_the_client_certificate),
         cmocka_unit_test(failing_callback_ends_the_handshake),

@@ -32,8 +32,8 @@ static void on_answered(void *context, const afc_challenge *challenge) {
     note(call->payload, line);
 }
 
-static afc_challenge_answer on_challenge(void *context, const afc_challenge *challenge,
-                                         afc_credentials *credentials) {
+static afc_challenge_decision on_challenge(void *context, const afc_challenge *challenge,
+                                           afc_credentials *credentials) {
     call *call = context;
     told *told = call->payload;
     note(told, challenge->proposed != NULL ? "asked, with a proposal" : "asked");
@@ -205,15 +205,15 @@ static void refuses_colon_where_only_basic_is_allowed(void **state) {
     check_contains(failure.text, "the URL's user name contains a colon");
 }
 
-static afc_challenge_answer use_colon(void *context, const afc_challenge *challenge,
-                                      afc_credentials *credentials) {
+static afc_challenge_decision use_colon(void *context, const afc_challenge *challenge,
+                                        afc_credentials *credentials) {
     (void)context, (void)challenge;
     *credentials = with_colon;
     return AFC_CHALLENGE_USE;
 }
 
-static afc_challenge_answer use_default(void *context, const afc_challenge *challenge,
-                                        afc_credentials *credentials) {
+static afc_challenge_decision use_default(void *context, const afc_challenge *challenge,
+                                          afc_credentials *credentials) {
     (void)context, (void)challenge, (void)credentials;
     return AFC_CHALLENGE_DEFAULT;
 }
@@ -221,7 +221,7 @@ static afc_challenge_answer use_default(void *context, const afc_challenge *chal
 static void says_that_basic_can_not_send_a_colon(void **state) {
     world *world = *state;
     static const struct {
-        afc_challenge_answer (*on_challenge)(void *, const afc_challenge *, afc_credentials *);
+        afc_challenge_decision (*on_challenge)(void *, const afc_challenge *, afc_credentials *);
         bool has_credentials;
     } rows[] = {{NULL, true}, {use_default, true}, {use_colon, false}, {use_colon, true}};
     guard guard = {.challenges = {"Basic realm=x"}, .user = "m:e", .password = "secret"};

@@ -59,8 +59,8 @@ typedef struct asked {
     uint32_t number;
 } asked;
 
-static afc_challenge_answer at_challenge(void *context, const afc_challenge *challenge,
-                                         afc_credentials *credentials) {
+static afc_challenge_decision at_challenge(void *context, const afc_challenge *challenge,
+                                           afc_credentials *credentials) {
     call *call = context;
     asked *asked = call->payload;
     (void)credentials;
@@ -89,7 +89,7 @@ static call *call_asking(world *world, asked *asked) {
 static void task_that_awaits_credentials_stops_no_other(void **state) {
     (void)state;
     static const struct {
-        afc_challenge_answer answer;
+        afc_challenge_decision answer;
         bool is_wordless;
         int status;
         const char *body;

@@ -243,7 +243,7 @@ static void digest_covers_method_and_target_of_each_hop(void **state) {
 /* ---- Being asked --------------------------------------------------------------------------- */
 
 typedef struct asked {
-    afc_challenge_answer answers[12];
+    afc_challenge_decision answers[12];
     afc_credentials credentials;
     atomic_uint count;
     unsigned failures;
@@ -264,8 +264,8 @@ static void *answer_later(void *context) {
     return NULL;
 }
 
-static afc_challenge_answer at_challenge(void *context, const afc_challenge *challenge,
-                                         afc_credentials *credentials) {
+static afc_challenge_decision at_challenge(void *context, const afc_challenge *challenge,
+                                           afc_credentials *credentials) {
     call *call = context;
     asked *asked = call->payload;
     unsigned index = atomic_load(&asked->count);
@@ -332,7 +332,7 @@ static void callback_may_cancel_or_fail(void **state) {
     guard guard = {.challenges = {"Basic realm=x"}};
     guard_path(world, "/", &guard);
     static const struct {
-        afc_challenge_answer answer;
+        afc_challenge_decision answer;
         afc_credentials credentials;
         afc_status expected;
     } rows[] = {
@@ -387,7 +387,7 @@ static void task_that_waits_for_its_answer_leaves_the_connection_to_others(void 
     guard guard = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
     guard_path(world, "/in", &guard);
     serve(world, "/token", answer(200, NULL, "token"));
-    static const afc_challenge_answer answers[] = {AFC_CHALLENGE_USE, AFC_CHALLENGE_DEFAULT};
+    static const afc_challenge_decision answers[] = {AFC_CHALLENGE_USE, AFC_CHALLENGE_DEFAULT};
     for (size_t i = 0; i < COUNT_OF(answers); i++) {
         asked asked = {.answers = {AFC_CHALLENGE_LATER}};
         call *call = call_asking(world, "/in", &asked);
@@ -411,7 +411,7 @@ static void ignores_late_response_of_ended_task(void **state) {
     serve(world, "/empty", answer(401, "WWW-Authenticate: Basic realm=x", ""));
     static const struct {
         const char *path;
-        afc_challenge_answer answer;
+        afc_challenge_decision answer;
         afc_status expected;
         const char *body;
     } rows[] = {

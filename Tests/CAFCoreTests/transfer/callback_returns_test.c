@@ -72,10 +72,10 @@ static void names_the_number_of_on_redirect(void **state) {
     check_refused(call, "on_redirect returned 302: expected AFC_REDIRECT_…");
 }
 
-static afc_challenge_answer return_nonsense(void *context, const afc_challenge *challenge,
-                                            afc_credentials *credentials) {
+static afc_challenge_decision return_nonsense(void *context, const afc_challenge *challenge,
+                                              afc_credentials *credentials) {
     (void)context, (void)challenge, (void)credentials;
-    return (afc_challenge_answer)9;
+    return (afc_challenge_decision)9;
 }
 
 static void names_the_number_of_on_challenge(void **state) {

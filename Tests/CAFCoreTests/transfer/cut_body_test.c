@@ -135,8 +135,8 @@ static afc_status refuse_head(call *call, afc_response *response) {
     return AFC_ECANCELED;
 }
 
-static afc_challenge_answer refuse_challenge(void *context, const afc_challenge *challenge,
-                                             afc_credentials *credentials) {
+static afc_challenge_decision refuse_challenge(void *context, const afc_challenge *challenge,
+                                               afc_credentials *credentials) {
     (void)context;
     (void)challenge;
     (void)credentials;

@@ -91,7 +91,7 @@ static void store_large(disk_site *site) {
 
 static void check_hit(call *call) {
     check_ended(call, AFC_OK);
-    assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
+    assert_int_equal(use_of(call), AFC_CACHE_USE_HIT);
 }
 
 /** The store is opened anew, so that all is read from the file. */
@@ -313,11 +313,11 @@ static void encoded_body_is_used_in_the_form_that_was_stored(void **state) {
         afts_respond(script, 200, fields[i], gzip, sizeof gzip - 1);
         serve(site->world, "/", script);
         afc_http_cache_remove_all(site->cache);
-        check_encoded(site, false, AFC_HTTP_CACHE_UNUSED);
-        check_encoded(site, false, AFC_HTTP_CACHE_HIT);
-        check_encoded(site, true, AFC_HTTP_CACHE_UNUSED);
-        check_encoded(site, true, AFC_HTTP_CACHE_HIT);
-        check_encoded(site, false, AFC_HTTP_CACHE_UNUSED);
+        check_encoded(site, false, AFC_CACHE_USE_UNUSED);
+        check_encoded(site, false, AFC_CACHE_USE_HIT);
+        check_encoded(site, true, AFC_CACHE_USE_UNUSED);
+        check_encoded(site, true, AFC_CACHE_USE_HIT);
+        check_encoded(site, false, AFC_CACHE_USE_UNUSED);
     }
 }
 
@@ -361,19 +361,19 @@ static void check_answer(disk_site *site, afc_http_cache_use use) {
 static void update_with_too_many_fields_fails_no_request(void **state) {
     disk_site *site = *state;
     serve_fields(site, 200, STALE TAG, "Old", 10, 4000);
-    check_answer(site, AFC_HTTP_CACHE_UNUSED);
+    check_answer(site, AFC_CACHE_USE_UNUSED);
     serve_fields(site, 304, FRESH TAG, "New", 10, 4000);
-    check_answer(site, AFC_HTTP_CACHE_VALIDATED);
+    check_answer(site, AFC_CACHE_USE_VALIDATED);
     serve(site->world, "/", answer(200, FRESH, "body"));
-    check_answer(site, AFC_HTTP_CACHE_UNUSED);
+    check_answer(site, AFC_CACHE_USE_UNUSED);
 }
 
 static void fields_of_the_cache_count_for_no_limit(void **state) {
     disk_site *site = *state;
     /* With Content-Length and Cache-Control as many as may be received. */
     serve_fields(site, 200, FRESH, "Field", 510, 10);
-    check_answer(site, AFC_HTTP_CACHE_UNUSED);
-    check_answer(site, AFC_HTTP_CACHE_HIT);
+    check_answer(site, AFC_CACHE_USE_UNUSED);
+    check_answer(site, AFC_CACHE_USE_HIT);
 }
 
 static void long_reason_phrase_fails_no_request(void **state) {
@@ -391,8 +391,8 @@ static void long_reason_phrase_fails_no_request(void **state) {
     used += (size_t)snprintf(text + used, ROOM - used, "\r\n\r\nbody");
     serve_bytes(site->world, "/", (afc_slice){text, used});
     free(text);
-    check_answer(site, AFC_HTTP_CACHE_UNUSED);
-    check_answer(site, AFC_HTTP_CACHE_HIT);
+    check_answer(site, AFC_CACHE_USE_UNUSED);
+    check_answer(site, AFC_CACHE_USE_HIT);
 }
 
 int main(void) {

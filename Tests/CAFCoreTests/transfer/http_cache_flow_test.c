@@ -38,10 +38,10 @@ static void response_from_before_a_jump_of_the_clock_is_validated(void **state) 
         int64_t since;
         afc_http_cache_use use;
     } rows[] = {
-        {"/steady", 0, AFC_HTTP_CACHE_HIT},
-        {"/forward", 100000, AFC_HTTP_CACHE_VALIDATED},
-        {"/back", -100, AFC_HTTP_CACHE_VALIDATED},
-        {"/far-back", -1000000000, AFC_HTTP_CACHE_VALIDATED},
+        {"/steady", 0, AFC_CACHE_USE_HIT},
+        {"/forward", 100000, AFC_CACHE_USE_VALIDATED},
+        {"/back", -100, AFC_CACHE_USE_VALIDATED},
+        {"/far-back", -1000000000, AFC_CACHE_USE_VALIDATED},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         afc_header fields[] = {{S_INIT("Cache-Control"), S_INIT("max-age=3600"), 0},
@@ -56,7 +56,7 @@ static void response_from_before_a_jump_of_the_clock_is_validated(void **state) 
         check_status(afc_http_cache_store(site->cache, &request, &response, NULL), AFC_OK);
         serve(site->world, rows[i].path, answer(304, FRESH TAG, ""));
         assert_int_equal(fetch(site, rows[i].path, "stored"), rows[i].use);
-        assert_int_equal(fetch(site, rows[i].path, "stored"), AFC_HTTP_CACHE_HIT);
+        assert_int_equal(fetch(site, rows[i].path, "stored"), AFC_CACHE_USE_HIT);
     }
     assert_int_equal(seen(site), COUNT_OF(rows) - 1);
 }
@@ -69,13 +69,13 @@ static void stale_response_is_validated_in_background(void **state) {
     serve(world, "/",
           answer(200, "Cache-Control: max-age=60, stale-while-revalidate=600\r\nAge: 100" TAG,
                  "old"));
-    assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_USE_UNUSED);
     serve(world, "/", answer(304, FRESH TAG, ""));
-    assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_STALE);
+    assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_USE_STALE);
     assert_true(afts_wait_requests(world->server, 2, PATIENCE_MS));
     assert_string_equal(seen_header(world, 1, "If-None-Match"), "\"one\"");
     /* The validation may still be running in the background. */
-    while (fetch(site, "/", "old") != AFC_HTTP_CACHE_HIT) {}
+    while (fetch(site, "/", "old") != AFC_CACHE_USE_HIT) {}
     assert_int_equal(seen(site), 2);
 }
 
@@ -83,12 +83,12 @@ static void changed_response_replaces_stale_one_in_background(void **state) {
     cached_site *site = *state;
     serve(site->world, "/",
           answer(200, "Cache-Control: max-age=60, stale-while-revalidate=600\r\nAge: 100", "old"));
-    assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_USE_UNUSED);
     serve(site->world, "/", answer(200, FRESH, "new"));
-    assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_STALE);
+    assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_USE_STALE);
     for (bool is_new = false; !is_new;) {
         call *call = call_fetch(site->world, "/");
-        is_new = use_of(call) == AFC_HTTP_CACHE_HIT;
+        is_new = use_of(call) == AFC_CACHE_USE_HIT;
         if (is_new) check_slice(call->body, "new");
         call_free(call);
     }
@@ -99,7 +99,7 @@ static void changed_response_replaces_stale_one_in_background(void **state) {
 static void store_stale(cached_site *site) {
     serve(site->world, "/",
           answer(200, "Cache-Control: max-age=60, stale-while-revalidate=600\r\nAge: 100", "old"));
-    assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_USE_UNUSED);
 }
 
 /** A body that doesn't end by itself, far longer than what the cache stores. */
@@ -121,7 +121,7 @@ static void background_validation_ends_with_what_is_stored(void **state) {
         afc_http_cache_remove_all(site->cache);
         store_stale(site);
         serve_endless(site, fields[i]);
-        assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_STALE);
+        assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_USE_STALE);
         assert_true(afts_wait_requests(site->world->server, 2 * (i + 1), PATIENCE_MS));
         assert_true(afts_wait_closed(site->world->server, i + 1, PATIENCE_MS));
     }
@@ -138,11 +138,11 @@ static void stale_response_replaces_lost_connection_if_allowed(void **state) {
     serve(world, "/allowed",
           answer(200, "Cache-Control: max-age=60, stale-if-error=600\r\nAge: 100", "old"));
     serve(world, "/forbidden", answer(200, "Cache-Control: max-age=60\r\nAge: 100" TAG, "old"));
-    assert_int_equal(fetch(site, "/allowed", "old"), AFC_HTTP_CACHE_UNUSED);
-    assert_int_equal(fetch(site, "/forbidden", "old"), AFC_HTTP_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/allowed", "old"), AFC_CACHE_USE_UNUSED);
+    assert_int_equal(fetch(site, "/forbidden", "old"), AFC_CACHE_USE_UNUSED);
     serve_text(world, "/allowed", "");
     serve_text(world, "/forbidden", "");
-    assert_int_equal(fetch(site, "/allowed", "old"), AFC_HTTP_CACHE_STALE);
+    assert_int_equal(fetch(site, "/allowed", "old"), AFC_CACHE_USE_STALE);
     check_fetch(world, "/forbidden", AFC_ELOST);
 }
 
@@ -162,11 +162,11 @@ static void stale_response_replaces_invalid_head_if_allowed(void **state) {
         const char *other = text_of(site->world, "/forbidden%zu", i);
         serve(site->world, path, answer(200, ON_ERROR, "old"));
         serve(site->world, other, answer(200, "Cache-Control: max-age=60\r\nAge: 100" TAG, "old"));
-        assert_int_equal(fetch(site, path, "old"), AFC_HTTP_CACHE_UNUSED);
-        assert_int_equal(fetch(site, other, "old"), AFC_HTTP_CACHE_UNUSED);
+        assert_int_equal(fetch(site, path, "old"), AFC_CACHE_USE_UNUSED);
+        assert_int_equal(fetch(site, other, "old"), AFC_CACHE_USE_UNUSED);
         serve_text(site->world, path, heads[i]);
         serve_text(site->world, other, heads[i]);
-        assert_int_equal(fetch(site, path, "old"), AFC_HTTP_CACHE_STALE);
+        assert_int_equal(fetch(site, path, "old"), AFC_CACHE_USE_STALE);
         check_fetch(site->world, other, AFC_EPROTOCOL);
     }
 }
@@ -180,7 +180,7 @@ static void stale_response_replaces_late_head_except_at_the_total_limit(void **s
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const char *path = text_of(site->world, "/%zu", i);
         serve(site->world, path, answer(200, ON_ERROR, "old"));
-        assert_int_equal(fetch(site, path, "old"), AFC_HTTP_CACHE_UNUSED);
+        assert_int_equal(fetch(site, path, "old"), AFC_CACHE_USE_UNUSED);
         afts_script *script = afts_script_new();
         afts_stall(script, "late");
         serve(site->world, path, script);
@@ -190,7 +190,7 @@ static void stale_response_replaces_late_head_except_at_the_total_limit(void **s
         check_ended(call, rows[i].status);
         if (rows[i].status == AFC_OK) {
             check_slice(call->body, "old");
-            assert_int_equal(use_of(call), AFC_HTTP_CACHE_STALE);
+            assert_int_equal(use_of(call), AFC_CACHE_USE_STALE);
         }
         call_free(call);
     }
@@ -211,18 +211,18 @@ static void not_modified_with_another_tag_confirms_nothing(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         afc_http_cache_remove_all(site->cache);
         serve(site->world, "/", answer(200, "Cache-Control: max-age=0" TAG, "old"));
-        assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_UNUSED);
+        assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_USE_UNUSED);
         size_t before = seen(site);
         serve(site->world, "/", answer(200, FRESH, "new"));
         serve_once(site->world, "/", answer(304, rows[i].tag, ""));
         if (rows[i].confirms) {
-            assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_VALIDATED);
+            assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_USE_VALIDATED);
             assert_int_equal(seen(site) - before, 1);
         } else {
-            assert_int_equal(fetch(site, "/", "new"), AFC_HTTP_CACHE_UNUSED);
+            assert_int_equal(fetch(site, "/", "new"), AFC_CACHE_USE_UNUSED);
             assert_int_equal(seen(site) - before, 2);
             assert_string_equal(seen_header(site->world, before + 1, "If-None-Match"), "");
-            assert_int_equal(fetch(site, "/", "new"), AFC_HTTP_CACHE_HIT);
+            assert_int_equal(fetch(site, "/", "new"), AFC_CACHE_USE_HIT);
         }
     }
 }
@@ -233,12 +233,12 @@ static void not_modified_with_a_tag_that_is_not_stored_confirms_nothing(void **s
     static const char dated[] = "Cache-Control: max-age=0\r\n"
                                 "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT";
     serve(site->world, "/", answer(200, dated, "old"));
-    assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_USE_UNUSED);
     serve(site->world, "/", answer(200, FRESH TAG, "new"));
     serve_once(site->world, "/", answer(304, FRESH TAG, ""));
-    assert_int_equal(fetch(site, "/", "new"), AFC_HTTP_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/", "new"), AFC_CACHE_USE_UNUSED);
     assert_string_equal(seen_header(site->world, 2, "If-Modified-Since"), "");
-    assert_int_equal(fetch(site, "/", "new"), AFC_HTTP_CACHE_HIT);
+    assert_int_equal(fetch(site, "/", "new"), AFC_CACHE_USE_HIT);
     assert_int_equal(seen(site), 3);
 }
 
@@ -272,7 +272,7 @@ static void equal_requests_collapse_into_one(void **state) {
         call_wait(calls[i]);
         check_ended(calls[i], AFC_OK);
         check_slice(calls[i]->body, "body");
-        assert_int_equal(use_of(calls[i]), i == 0 ? AFC_HTTP_CACHE_UNUSED : AFC_HTTP_CACHE_HIT);
+        assert_int_equal(use_of(calls[i]), i == 0 ? AFC_CACHE_USE_UNUSED : AFC_CACHE_USE_HIT);
         call_free(calls[i]);
     }
     assert_int_equal(seen(site), 1);
@@ -329,15 +329,15 @@ static void validation_collapses_if_its_result_is_what_others_want(void **state)
         afc_http_cache_use first_use, second_use;
     } rows[] = {
         {"/valid", 304, "", AFC_HTTP_CACHE_REVALIDATE, AFC_HTTP_CACHE_REVALIDATE,
-         AFC_HTTP_CACHE_VALIDATED, AFC_HTTP_CACHE_HIT},
+         AFC_CACHE_USE_VALIDATED, AFC_CACHE_USE_HIT},
         {"/changed", 200, "new", AFC_HTTP_CACHE_REVALIDATE, AFC_HTTP_CACHE_REVALIDATE,
-         AFC_HTTP_CACHE_UNUSED, AFC_HTTP_CACHE_HIT},
+         AFC_CACHE_USE_UNUSED, AFC_CACHE_USE_HIT},
         {"/reloaded", 200, "new", AFC_HTTP_CACHE_RELOAD, AFC_HTTP_CACHE_RELOAD,
-         AFC_HTTP_CACHE_UNUSED, AFC_HTTP_CACHE_HIT},
+         AFC_CACHE_USE_UNUSED, AFC_CACHE_USE_HIT},
         {"/error", 500, "down", AFC_HTTP_CACHE_REVALIDATE, AFC_HTTP_CACHE_REVALIDATE,
-         AFC_HTTP_CACHE_UNUSED, AFC_HTTP_CACHE_UNUSED},
+         AFC_CACHE_USE_UNUSED, AFC_CACHE_USE_UNUSED},
         {"/whole", 304, "", AFC_HTTP_CACHE_REVALIDATE, AFC_HTTP_CACHE_RELOAD,
-         AFC_HTTP_CACHE_VALIDATED, AFC_HTTP_CACHE_UNUSED},
+         AFC_CACHE_USE_VALIDATED, AFC_CACHE_USE_UNUSED},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         print_message("%s\n", rows[i].path);
@@ -351,7 +351,7 @@ static void validation_collapses_if_its_result_is_what_others_want(void **state)
         call *second = begin_asking(site, rows[i].path, rows[i].second, NULL);
         open_gate(site);
         const char *body = rows[i].status == 304 ? "old" : rows[i].body;
-        bool is_collapsed = rows[i].second_use == AFC_HTTP_CACHE_HIT;
+        bool is_collapsed = rows[i].second_use == AFC_CACHE_USE_HIT;
         check_and_free(first, body, rows[i].first_use);
         check_and_free(second, is_collapsed ? body : "own", rows[i].second_use);
         assert_int_equal(seen(site) - before, is_collapsed ? 2 : 3);
@@ -364,15 +364,15 @@ static void validation_of_another_variant_validates_nothing(void **state) {
     serve(site->world, "/", answer(200, varying, "old"));
     for (size_t i = 0; i < 2; i++) {
         call *call = begin_asking(site, "/", AFC_HTTP_CACHE_PROTOCOL, i == 0 ? &english : &german);
-        check_and_free(call, "old", AFC_HTTP_CACHE_UNUSED);
+        check_and_free(call, "old", AFC_CACHE_USE_UNUSED);
     }
     serve(site->world, "/", answer(200, FRESH "\r\nVary: X-Kind", "neu"));
     serve_late(site, "/", 304, varying, "");
     call *first = begin_asking(site, "/", AFC_HTTP_CACHE_REVALIDATE, &english);
     call *second = begin_asking(site, "/", AFC_HTTP_CACHE_REVALIDATE, &german);
     open_gate(site);
-    check_and_free(first, "old", AFC_HTTP_CACHE_VALIDATED);
-    check_and_free(second, "neu", AFC_HTTP_CACHE_UNUSED);
+    check_and_free(first, "old", AFC_CACHE_USE_VALIDATED);
+    check_and_free(second, "neu", AFC_CACHE_USE_UNUSED);
 }
 
 static void collapsed_requests_ask_themselves_if_nothing_was_stored(void **state) {
@@ -385,7 +385,7 @@ static void collapsed_requests_ask_themselves_if_nothing_was_stored(void **state
     for (size_t i = 0; i < COUNT_OF(calls); i++) {
         call_wait(calls[i]);
         check_ended(calls[i], AFC_OK);
-        assert_int_equal(use_of(calls[i]), AFC_HTTP_CACHE_UNUSED);
+        assert_int_equal(use_of(calls[i]), AFC_CACHE_USE_UNUSED);
         call_free(calls[i]);
     }
     assert_int_equal(seen(site), COUNT_OF(calls));
@@ -507,7 +507,7 @@ static void hook_does_not_change_what_describes_the_body(void **state) {
     call = call_fetch(site->world, "/");
     check_ended(call, AFC_OK);
     check_slice(call->body, "body");
-    assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
+    assert_int_equal(use_of(call), AFC_CACHE_USE_HIT);
     check_slice(field_of(call, "Cache-Control"), "max-age=60");
     check_slice(field_of(call, "Content-Length"), "4");
     assert_int_equal(field_of(call, "Content-Encoding").size, 0);
@@ -523,9 +523,9 @@ static void hook_refuses_and_edits_what_is_stored(void **state) {
         afc_http_cache_use use;
         const char *not_stored;
     } cases[] = {
-        {"/refused", refuse, AFC_HTTP_CACHE_UNUSED, "on_cache refused it"},
-        {"/edited", edit, AFC_HTTP_CACHE_HIT, ""},
-        {"/split", split, AFC_HTTP_CACHE_UNUSED, "on_cache returned an invalid field"},
+        {"/refused", refuse, AFC_CACHE_USE_UNUSED, "on_cache refused it"},
+        {"/edited", edit, AFC_CACHE_USE_HIT, ""},
+        {"/split", split, AFC_CACHE_USE_UNUSED, "on_cache returned an invalid field"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         serve(site->world, cases[i].path, answer(200, FRESH "\r\nX-Received: 1", "body"));
@@ -538,7 +538,7 @@ static void hook_refuses_and_edits_what_is_stored(void **state) {
         call_free(call);
         call = call_fetch(site->world, cases[i].path);
         assert_int_equal(use_of(call), cases[i].use);
-        if (cases[i].use == AFC_HTTP_CACHE_HIT) {
+        if (cases[i].use == AFC_CACHE_USE_HIT) {
             check_slice(field_of(call, "X-Stored"), "1");
             assert_int_equal(field_of(call, "X-Received").size, 0);
             check_slice(field_of(call, "Cache-Control"), "max-age=60");

@@ -92,14 +92,14 @@ static const row rows[] = {
     {.name = "fresh",
      .response = FRESH,
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "nothing said", .body = "new"},
     {.name = "stale", .response = STALE, .body = "new"},
     {.name = "expires",
      .response = "Date: @0@\r\nExpires: @1000@",
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "expired", .response = "Date: @0@\r\nExpires: @-1000@", .body = "new"},
     {.name = "expires invalid",
@@ -108,19 +108,19 @@ static const row rows[] = {
     {.name = "expires in another case",
      .response = "Date: @0@\r\nExpires: THU, 18 AUG 2050 02:01:18 gmt",
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "heuristic",
      .response = "Date: @0@\r\nLast-Modified: @-100000@",
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "no-store", .response = FRESH ", no-store", .body = "new"},
     {.name = "no-cache", .response = FRESH ", no-cache", .body = "new"},
     {.name = "private",
      .response = FRESH ", private",
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "quoted directive",
      .response = "Cache-Control: x=\"max-age=3600\", max-age=0",
@@ -131,13 +131,13 @@ static const row rows[] = {
      .later_status = 304,
      .later = FRESH TAG,
      .body = "old",
-     .use = AFC_HTTP_CACHE_VALIDATED,
+     .use = AFC_CACHE_USE_VALIDATED,
      .condition = "If-None-Match: \"one\""},
     {.name = "validated by date",
      .response = STALE "\r\nLast-Modified: Wed, 01 Jan 2020 00:00:00 GMT",
      .later_status = 304,
      .body = "old",
-     .use = AFC_HTTP_CACHE_VALIDATED,
+     .use = AFC_CACHE_USE_VALIDATED,
      .condition = "If-Modified-Since: Wed, 01 Jan 2020 00:00:00 GMT"},
     {.name = "changed",
      .response = STALE TAG,
@@ -148,20 +148,20 @@ static const row rows[] = {
      .response = FRESH ", no-cache" TAG,
      .later_status = 304,
      .body = "old",
-     .use = AFC_HTTP_CACHE_VALIDATED,
+     .use = AFC_CACHE_USE_VALIDATED,
      .condition = "If-None-Match: \"one\""},
     {.name = "own condition answered",
      .response = FRESH TAG,
      .second = "If-None-Match: \"one\"",
      .expected = 304,
      .body = "",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "own condition that differs",
      .response = FRESH TAG,
      .second = "If-None-Match: \"two\"",
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "own condition passed",
      .response = STALE TAG,
@@ -176,7 +176,7 @@ static const row rows[] = {
      .second = "Cache-Control: no-cache",
      .later_status = 304,
      .body = "old",
-     .use = AFC_HTTP_CACHE_VALIDATED},
+     .use = AFC_CACHE_USE_VALIDATED},
     {.name = "request max-age",
      .response = FRESH "\r\nAge: 100",
      .second = "Cache-Control: max-age=50",
@@ -189,7 +189,7 @@ static const row rows[] = {
      .response = STALE,
      .second = "Cache-Control: max-stale=100",
      .body = "old",
-     .use = AFC_HTTP_CACHE_STALE,
+     .use = AFC_CACHE_USE_STALE,
      .is_silent = true},
     {.name = "max-stale and must-revalidate",
      .response = "Cache-Control: max-age=60, "
@@ -205,14 +205,14 @@ static const row rows[] = {
      .response = FRESH,
      .second = "Cache-Control: only-if-cached",
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "only-if-cached, missing",
      .response = "Cache-Control: no-store",
      .second = "Cache-Control: only-if-cached",
      .expected = 504,
      .body = "",
-     .use = AFC_HTTP_CACHE_MISSING,
+     .use = AFC_CACHE_USE_MISSING,
      .is_silent = true},
     /* Policies. */
     {.name = "reload", .response = FRESH, .policy = AFC_HTTP_CACHE_RELOAD, .body = "new"},
@@ -221,40 +221,40 @@ static const row rows[] = {
      .response = STALE,
      .policy = AFC_HTTP_CACHE_ELSE_LOAD,
      .body = "old",
-     .use = AFC_HTTP_CACHE_STALE,
+     .use = AFC_CACHE_USE_STALE,
      .is_silent = true},
     {.name = "else load, missing", .policy = AFC_HTTP_CACHE_ELSE_LOAD, .body = "new"},
     {.name = "only",
      .response = STALE,
      .policy = AFC_HTTP_CACHE_ONLY,
      .body = "old",
-     .use = AFC_HTTP_CACHE_STALE,
+     .use = AFC_CACHE_USE_STALE,
      .is_silent = true},
     {.name = "only, missing",
      .policy = AFC_HTTP_CACHE_ONLY,
      .expected = 504,
      .body = "",
-     .use = AFC_HTTP_CACHE_MISSING,
+     .use = AFC_CACHE_USE_MISSING,
      .is_silent = true},
     {.name = "revalidate",
      .response = FRESH TAG,
      .policy = AFC_HTTP_CACHE_REVALIDATE,
      .later_status = 304,
      .body = "old",
-     .use = AFC_HTTP_CACHE_VALIDATED,
+     .use = AFC_CACHE_USE_VALIDATED,
      .condition = "If-None-Match: \"one\""},
     {.name = "revalidate, immutable",
      .response = FRESH ", immutable" TAG,
      .policy = AFC_HTTP_CACHE_REVALIDATE,
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     /* Errors, RFC 5861 4. */
     {.name = "stale-if-error",
      .response = "Cache-Control: max-age=60, stale-if-error=600\r\nAge: 100",
      .later_status = 503,
      .body = "old",
-     .use = AFC_HTTP_CACHE_STALE},
+     .use = AFC_CACHE_USE_STALE},
     {.name = "error", .response = STALE, .later_status = 503, .expected = 503, .body = "new"},
     {.name = "stale-if-error, too old",
      .response = "Cache-Control: max-age=60, stale-if-error=10\r\nAge: 100",
@@ -267,7 +267,7 @@ static const row rows[] = {
      .response = FRESH "\r\nVary: foo",
      .second = "Foo: 1",
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "vary, other",
      .request = "Foo: 1",
@@ -284,12 +284,12 @@ static const row rows[] = {
      .response = FRESH "\r\nVary: Foo",
      .second = "Foo: 1\r\nFoo:  2 ",
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "vary on a default",
      .response = FRESH "\r\nVary: Accept-Encoding, User-Agent",
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "vary on cookies",
      .request = "Cookie: a=1",
@@ -302,7 +302,7 @@ static const row rows[] = {
      .response = FRESH "\r\nVary: Accept-Language\r\nContent-Language: de",
      .second = "Accept-Language: fr;q=0.5, de;q=1.0",
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "another language",
      .request = "Accept-Language: en, de",
@@ -321,13 +321,13 @@ static const row rows[] = {
      .response = FRESH,
      .second = "Authorization: Bearer a",
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "public",
      .request = "Authorization: Bearer a",
      .response = FRESH ", public",
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "public and private",
      .request = "Authorization: Bearer a",
@@ -350,14 +350,14 @@ static const row rows[] = {
      .second = "Range: bytes=1-",
      .expected = 206,
      .body = "ld",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "last bytes of a whole",
      .response = FRESH,
      .second = "Range: bytes=-1",
      .expected = 206,
      .body = "d",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "several ranges", .response = FRESH, .second = "Range: bytes=0-0,2-2", .body = "new"},
     {.name = "part of a part",
@@ -367,7 +367,7 @@ static const row rows[] = {
      .second = "Range: bytes=5-5",
      .expected = 206,
      .body = "l",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     /* Its content ends before its range does, RFC 9111 3.3. */
     {.name = "part of a short part",
@@ -377,7 +377,7 @@ static const row rows[] = {
      .second = "Range: bytes=5-6",
      .expected = 206,
      .body = "ld",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "more than a short part",
      .request = "Range: bytes=4-9",
@@ -400,14 +400,14 @@ static const row rows[] = {
      .response = FRESH TAG,
      .second = "Range: bytes=1-\r\nIf-Range: \"two\"",
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     /* HEAD. */
     {.name = "head of a stored get",
      .response = FRESH,
      .method = "HEAD",
      .body = "",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     /* Statuses. */
     {.name = "not found",
@@ -415,21 +415,21 @@ static const row rows[] = {
      .response = FRESH,
      .expected = 404,
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "error with a lifetime",
      .status = 500,
      .response = FRESH,
      .expected = 500,
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
     {.name = "unknown status with a lifetime",
      .status = 299,
      .response = FRESH,
      .expected = 299,
      .body = "old",
-     .use = AFC_HTTP_CACHE_HIT,
+     .use = AFC_CACHE_USE_HIT,
      .is_silent = true},
 };
 
@@ -453,7 +453,7 @@ static void check_row(cached_site *site, const row *row, const char *path) {
         const char *name = text_of(world, "%.*s", (int)(colon - row->condition), row->condition);
         assert_string_equal(seen_header(world, before, name), colon + 2);
     }
-    bool is_answer = row->use != AFC_HTTP_CACHE_UNUSED && row->use != AFC_HTTP_CACHE_MISSING;
+    bool is_answer = row->use != AFC_CACHE_USE_UNUSED && row->use != AFC_CACHE_USE_MISSING;
     if (is_answer) {
         assert_true(field_of(call, "Age").size > 0);
         assert_true(field_of(call, "Cache-Status").size > 0);
@@ -476,7 +476,7 @@ static void second_request_gets_what_its_row_says(void **state) {
 /** Is a response of `path` still stored? */
 static bool is_stored(cached_site *site, const char *path) {
     call *call = start(site, path, NULL, NULL, AFC_HTTP_CACHE_ONLY);
-    bool is_hit = last_hop(call)->cache == AFC_HTTP_CACHE_HIT;
+    bool is_hit = last_hop(call)->cache == AFC_CACHE_USE_HIT;
     call_free(call);
     return is_hit;
 }
@@ -524,7 +524,7 @@ static void stores_post_response_that_is_content_of_its_url(void **state) {
     call_free(start(site, "/it", "POST", NULL, AFC_HTTP_CACHE_PROTOCOL));
     call *call = start(site, "/it", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL);
     check_slice(call->body, "posted");
-    assert_int_equal(last_hop(call)->cache, AFC_HTTP_CACHE_HIT);
+    assert_int_equal(last_hop(call)->cache, AFC_CACHE_USE_HIT);
     call_free(call);
 }
 
@@ -578,7 +578,7 @@ static void fields_are_kept_dropped_and_updated(void **state) {
         check_ended(call, AFC_OK);
         check_slice(call->body, "old");
         assert_int_equal(last_hop(call)->cache,
-                         i == 0 ? AFC_HTTP_CACHE_VALIDATED : AFC_HTTP_CACHE_HIT);
+                         i == 0 ? AFC_CACHE_USE_VALIDATED : AFC_CACHE_USE_HIT);
         check_slice(field_of(call, "Kept"), "1");
         check_slice(field_of(call, "Updated"), "2");
         check_slice(field_of(call, "Set-Cookie"), "a=b");
@@ -601,9 +601,9 @@ static void validation_is_reported_as_two_hops(void **state) {
     call *call = start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL);
     assert_int_equal(call->hop_count, 2);
     assert_int_equal(call->hops[0].status, 304);
-    assert_int_equal(call->hops[0].cache, AFC_HTTP_CACHE_UNUSED);
+    assert_int_equal(call->hops[0].cache, AFC_CACHE_USE_UNUSED);
     assert_int_equal(call->hops[1].status, 200);
-    assert_int_equal(call->hops[1].cache, AFC_HTTP_CACHE_VALIDATED);
+    assert_int_equal(call->hops[1].cache, AFC_CACHE_USE_VALIDATED);
     assert_string_equal(call->log, "hpdx");
     call_free(call);
 }
@@ -627,8 +627,8 @@ static void redirect_is_answered_from_cache_hop_by_hop(void **state) {
         check_ended(call, AFC_OK);
         check_slice(call->body, "target");
         assert_int_equal(call->hop_count, 2);
-        assert_int_equal(call->hops[0].cache, i == 0 ? AFC_HTTP_CACHE_UNUSED : AFC_HTTP_CACHE_HIT);
-        assert_int_equal(call->hops[1].cache, i == 0 ? AFC_HTTP_CACHE_UNUSED : AFC_HTTP_CACHE_HIT);
+        assert_int_equal(call->hops[0].cache, i == 0 ? AFC_CACHE_USE_UNUSED : AFC_CACHE_USE_HIT);
+        assert_int_equal(call->hops[1].cache, i == 0 ? AFC_CACHE_USE_UNUSED : AFC_CACHE_USE_HIT);
         assert_string_equal(call->log, "rhpdx");
         call_free(call);
     }
@@ -674,7 +674,7 @@ static void reader_takes_cached_body_at_its_own_pace(void **state) {
     call_perform_with_refusals(call);
     check_ended(call, AFC_OK);
     check_long(call->body);
-    assert_int_equal(last_hop(call)->cache, AFC_HTTP_CACHE_HIT);
+    assert_int_equal(last_hop(call)->cache, AFC_CACHE_USE_HIT);
     call_free(call);
 }
 
@@ -741,7 +741,7 @@ static void partitions_share_no_responses(void **state) {
         const char *partition;
         afc_http_cache_use use;
     } cases[] = {
-        {NULL, AFC_HTTP_CACHE_HIT}, {"", AFC_HTTP_CACHE_HIT}, {"user", AFC_HTTP_CACHE_UNUSED}};
+        {NULL, AFC_CACHE_USE_HIT}, {"", AFC_CACHE_USE_HIT}, {"user", AFC_CACHE_USE_UNUSED}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         options.cache_partition = cases[i].partition;
         world *other = world_new(NULL, &options);

@@ -43,12 +43,12 @@ static void rest_is_asked_for_and_the_whole_stored(void **state) {
         check_slice(field_of(call, "Cache-Status"), "afcore; fwd=partial; fwd-status=206");
         assert_int_equal(field_of(call, "Content-Range").size, 0);
         assert_int_equal(call->hop_count, 1);
-        assert_int_equal(use_of(call), AFC_HTTP_CACHE_UNUSED);
+        assert_int_equal(use_of(call), AFC_CACHE_USE_UNUSED);
         assert_string_equal(afc_result_get_not_stored(call->result), "");
         call_free(call);
         call = call_fetch(site->world, path);
         check_slice(call->body, "0123456789");
-        assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
+        assert_int_equal(use_of(call), AFC_CACHE_USE_HIT);
         call_free(call);
         assert_int_equal(seen(site), before + 1);
     }
@@ -61,7 +61,7 @@ static void completed_response_is_as_old_as_the_rest(void **state) {
     for (size_t i = 0; i < 2; i++) {
         call *call = call_fetch(site->world, "/");
         check_slice(call->body, "0123456789");
-        assert_int_equal(use_of(call), i == 0 ? AFC_HTTP_CACHE_UNUSED : AFC_HTTP_CACHE_HIT);
+        assert_int_equal(use_of(call), i == 0 ? AFC_CACHE_USE_UNUSED : AFC_CACHE_USE_HIT);
         call_free(call);
     }
 }
@@ -180,7 +180,7 @@ static void check_completed(cached_site *site, const char *path, const char *ran
     call_free(call);
     call = call_fetch(site->world, path);
     check_slice(call->body, "0123456789");
-    assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
+    assert_int_equal(use_of(call), AFC_CACHE_USE_HIT);
     call_free(call);
     assert_int_equal(seen(site), before + 1);
 }
@@ -215,7 +215,7 @@ static void stored_response_stays_if_a_new_one_is_cut_short(void **state) {
     serve(site->world, "/", answer(503, NULL, "down"));
     call *call = call_fetch(site->world, "/");
     check_slice(call->body, "old");
-    assert_int_equal(use_of(call), AFC_HTTP_CACHE_STALE);
+    assert_int_equal(use_of(call), AFC_CACHE_USE_STALE);
     call_free(call);
 }
 
@@ -250,7 +250,7 @@ static void part_replaces_nothing_that_is_longer(void **state) {
         }
         call *call = call_fetch(site->world, path);
         check_slice(call->body, "0123456789");
-        assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
+        assert_int_equal(use_of(call), AFC_CACHE_USE_HIT);
         call_free(call);
     }
     /* The other way round, it is replaced. */
@@ -280,7 +280,7 @@ static void part_of_another_version_replaces_what_was_validated(void **state) {
         call->request.header_count = 1;
         call_perform(call);
         check_slice(call->body, "abcd");
-        assert_int_equal(use_of(call), i == 0 ? AFC_HTTP_CACHE_UNUSED : AFC_HTTP_CACHE_HIT);
+        assert_int_equal(use_of(call), i == 0 ? AFC_CACHE_USE_UNUSED : AFC_CACHE_USE_HIT);
         call_free(call);
     }
 }

@@ -44,7 +44,7 @@ static void check_kept(world *world, const char *path, bool is_kept) {
     call *call = call_fetch(world, path);
     check_ended(call, AFC_OK);
     check_slice(call->body, is_kept ? "old" : "later");
-    assert_int_equal(use_of(call), is_kept ? AFC_HTTP_CACHE_HIT : AFC_HTTP_CACHE_UNUSED);
+    assert_int_equal(use_of(call), is_kept ? AFC_CACHE_USE_HIT : AFC_CACHE_USE_UNUSED);
     call_free(call);
 }
 
@@ -206,7 +206,7 @@ static void all_variants_that_fit_are_no_longer_used(void **state) {
     call *call = prepare(world, "/", AFC_HTTP_CACHE_PROTOCOL, &german);
     call_perform(call);
     check_slice(call->body, "german");
-    assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
+    assert_int_equal(use_of(call), AFC_CACHE_USE_HIT);
     call_free(call);
 }
 
@@ -223,13 +223,13 @@ static void validation_in_background_ends_the_use_of_the_stored_one(void **state
         size_t before = seen(site);
         call *call = call_fetch(world, path);
         check_slice(call->body, "old");
-        assert_int_equal(use_of(call), AFC_HTTP_CACHE_STALE);
+        assert_int_equal(use_of(call), AFC_CACHE_USE_STALE);
         call_free(call);
         assert_true(afts_wait_requests(world->server, before + 1, PATIENCE_MS));
         /* The validation may still be running in the background; stale uses start no other meanwhile. */
         for (bool is_new = false; !is_new;) {
             call = call_fetch(world, path);
-            is_new = use_of(call) == AFC_HTTP_CACHE_UNUSED;
+            is_new = use_of(call) == AFC_CACHE_USE_UNUSED;
             check_slice(call->body, is_new ? "new" : "old");
             call_free(call);
         }
@@ -288,7 +288,7 @@ static void validated_response_is_as_old_as_the_validation(void **state) {
         call_free(call);
         call = call_fetch(world, rows[i].path);
         check_slice(call->body, "old");
-        assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
+        assert_int_equal(use_of(call), AFC_CACHE_USE_HIT);
         assert_true(afc_date_parse(field_of(call, "Date"), before, &received));
         assert_true(received >= before && received <= (int64_t)time(NULL));
         call_free(call);
@@ -320,7 +320,7 @@ static void slow_response_does_not_replace_a_newer_one(void **state) {
     call_free(slow);
     call *call = call_fetch(world, "/");
     check_slice(call->body, "new");
-    assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
+    assert_int_equal(use_of(call), AFC_CACHE_USE_HIT);
     call_free(call);
 }
 
@@ -338,7 +338,7 @@ static void newest_of_several_variants_is_that_with_the_latest_date(void **state
     fetch(world, "/", AFC_HTTP_CACHE_RELOAD);
     call *call = call_fetch(world, "/");
     check_slice(call->body, "newer");
-    assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
+    assert_int_equal(use_of(call), AFC_CACHE_USE_HIT);
     call_free(call);
 }
 

@@ -38,7 +38,7 @@ static void check_missing(call *call) {
     call_perform(call);
     check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 504);
-    assert_int_equal(use_of(call), AFC_HTTP_CACHE_MISSING);
+    assert_int_equal(use_of(call), AFC_CACHE_USE_MISSING);
     call_free(call);
 }
 
@@ -60,7 +60,7 @@ static void request_for_the_cache_only_never_reaches_the_server(void **state) {
     folder_make(&folder);
     call *resumed = call_new(site->world, "/");
     resumed->request.sink.kind = AFC_SINK_FILE;
-    resumed->request.sink.flags = AFC_SINK_RESUME;
+    resumed->request.sink.flags = AFC_FILE_RESUME;
     resumed->request.sink.path = path_in(&folder, "file");
     check_missing(resumed);
     folder_remove(&folder);
@@ -72,8 +72,8 @@ static void request_for_the_cache_only_never_reaches_the_server(void **state) {
 static void request_over_a_unix_socket_shares_no_responses(void **state) {
     cached_site *site = *state;
     serve(site->world, "/", answer(200, FRESH, "body"));
-    assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
-    assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_HIT);
+    assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
+    assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_HIT);
     call *call = call_new(site->world, "/");
     call->request.unix_socket = "@afcore-nobody-listens-here";
     check_end(call, AFC_ECONNECT);
@@ -82,7 +82,7 @@ static void request_over_a_unix_socket_shares_no_responses(void **state) {
 /** Stores a stale response of "/" that may be used while it is validated. */
 static void store_usable(cached_site *site) {
     serve(site->world, "/", answer(200, USABLE_STALE TAG, "old"));
-    assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
 }
 
 static void validation_in_background_does_not_leave_the_proxy(void **state) {
@@ -100,7 +100,7 @@ static void validation_in_background_follows_no_redirect(void **state) {
     store_usable(site);
     serve(site->world, "/", answer(302, "Location: /elsewhere", ""));
     serve(site->world, "/elsewhere", answer(200, FRESH, "body"));
-    assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_STALE);
+    assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_STALE);
     world_close_session(site->world);
     assert_int_equal(seen(site), 2);
 }
@@ -184,7 +184,7 @@ static void first_url_is_the_main_document_also_from_the_cache(void **state) {
     for (int i = 0; i < 2; i++) {
         call *call = call_fetch(site->world, "/");
         check_ended(call, AFC_OK);
-        assert_int_equal(call->hops[0].cache, i == 0 ? AFC_HTTP_CACHE_UNUSED : AFC_HTTP_CACHE_HIT);
+        assert_int_equal(call->hops[0].cache, i == 0 ? AFC_CACHE_USE_UNUSED : AFC_CACHE_USE_HIT);
         call_free(call);
     }
     check_no_cookies(site, jar);
@@ -197,16 +197,16 @@ static void cookies_of_a_stored_response_are_saved_once(void **state) {
         const char *fields;
         afc_http_cache_use use;
     } rows[] = {
-        {FRESH, AFC_HTTP_CACHE_HIT},
-        {STALE TAG, AFC_HTTP_CACHE_VALIDATED},
-        {"Cache-Control: max-age=60, stale-if-error=600\r\nAge: 100" TAG, AFC_HTTP_CACHE_STALE},
-        {USABLE_STALE TAG, AFC_HTTP_CACHE_STALE}};
+        {FRESH, AFC_CACHE_USE_HIT},
+        {STALE TAG, AFC_CACHE_USE_VALIDATED},
+        {"Cache-Control: max-age=60, stale-if-error=600\r\nAge: 100" TAG, AFC_CACHE_USE_STALE},
+        {USABLE_STALE TAG, AFC_CACHE_USE_STALE}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         afc_cookie_jar *jar;
         cached_site *site = site_with_cookies(&jar, AFC_COOKIES_ALWAYS);
         serve(site->world, "/",
               answer(200, text_of(site->world, "%s\r\nSet-Cookie: id=1", rows[i].fields), "body"));
-        assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
+        assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
         assert_int_equal(afc_cookie_jar_remove(jar, NULL, NULL, NULL), 1);
         /* The server says nothing about cookies this time. */
         bool fails = strstr(rows[i].fields, "stale-if-error") != NULL;
@@ -237,15 +237,15 @@ static void head_that_names_too_many_fields_updates_nothing(void **state) {
         snprintf(head, sizeof head, "%s%s%s\r\n" FRESH, fields[i], more, ends[i]);
         /* Neither stored … */
         serve(site->world, "/", answer(200, head, "new"));
-        assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
-        assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
+        assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
+        assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
         /* … nor an update of what is: that is used once more, as it was, and removed. */
         serve(site->world, "/", answer(200, STALE TAG "\r\nA: old", "old"));
-        assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
+        assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
         serve(site->world, "/", answer(304, head, ""));
-        assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_VALIDATED);
+        assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_VALIDATED);
         serve(site->world, "/", answer(200, "Cache-Control: no-store", "last"));
-        assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
+        assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
         assert_string_equal(seen_header(site->world, seen(site) - 1, "If-None-Match"), "");
     }
 }
@@ -315,15 +315,15 @@ static void head_response_decides_anew_which_requests_a_response_fits(void **sta
     assert_int_equal(fetch_with(site, "Foo", "b"), 'n');
 }
 
-static afc_challenge_answer answer_as(const char *user, afc_credentials *credentials) {
+static afc_challenge_decision answer_as(const char *user, afc_credentials *credentials) {
     *credentials = (afc_credentials)AFC_CREDENTIALS_INIT;
     credentials->user = user;
     credentials->password = "secret";
     return AFC_CHALLENGE_USE;
 }
 
-static afc_challenge_answer answer_as_bob(void *context, const afc_challenge *challenge,
-                                          afc_credentials *credentials) {
+static afc_challenge_decision answer_as_bob(void *context, const afc_challenge *challenge,
+                                            afc_credentials *credentials) {
     (void)context, (void)challenge;
     return answer_as("bob", credentials);
 }
@@ -428,7 +428,7 @@ static void secret_fields_keep_responses_apart_unless_they_are_public(void **sta
 static void update_for_credentials_of_a_challenge_is_not_stored(void **state) {
     cached_site *site = *state;
     serve(site->world, "/", answer(200, STALE TAG, "old"));
-    assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
     serve_after_challenge(site, answer(304, FRESH "\r\nSet-Cookie: user=bob" TAG, ""));
     call *call = call_as(site, NULL);
     call->events.on_challenge = answer_as_bob;
@@ -438,7 +438,7 @@ static void update_for_credentials_of_a_challenge_is_not_stored(void **state) {
     serve(site->world, "/", answer(304, FRESH TAG, ""));
     call = call_fetch(site->world, "/");
     check_slice(call->body, "old");
-    assert_int_equal(use_of(call), AFC_HTTP_CACHE_VALIDATED);
+    assert_int_equal(use_of(call), AFC_CACHE_USE_VALIDATED);
     assert_int_equal(field_of(call, "Set-Cookie").size, 0);
     call_free(call);
 }
@@ -514,7 +514,7 @@ static void check_requested_before(cached_site *site, bool has_head_first, chang
                         "it was removed meanwhile, or an unsafe request has changed it");
     call_free(early);
     serve(site->world, "/", answer(200, "Cache-Control: no-store", "new"));
-    assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
 }
 
 static void response_requested_before_a_change_is_not_stored(void **state) {
@@ -581,7 +581,7 @@ static void response_over_an_unverified_connection_is_not_stored(void **state) {
     /* Also over a connection that is used again. */
     for (int i = 0; i < 2; i++) {
         call *call = fetch_by(world, session, AFC_OK);
-        assert_int_equal(use_of(call), AFC_HTTP_CACHE_UNUSED);
+        assert_int_equal(use_of(call), AFC_CACHE_USE_UNUSED);
         assert_string_equal(afc_result_get_not_stored(call->result),
                             "the server's certificate wasn't verified without a fault");
         call_free(call);
@@ -592,7 +592,7 @@ static void response_over_an_unverified_connection_is_not_stored(void **state) {
     session = session_with(cache, &trust);
     for (int i = 0; i < 2; i++) {
         call *call = fetch_by(world, session, AFC_OK);
-        assert_int_equal(use_of(call), i == 0 ? AFC_HTTP_CACHE_UNUSED : AFC_HTTP_CACHE_HIT);
+        assert_int_equal(use_of(call), i == 0 ? AFC_CACHE_USE_UNUSED : AFC_CACHE_USE_HIT);
         call_free(call);
     }
     afc_session_release(session);
@@ -644,7 +644,7 @@ static void response_of_http_is_not_validated_over_https(void **state) {
     call_wait(second);
     check_ended(second, AFC_OK);
     assert_int_equal(status_of(second), 304);
-    assert_int_equal(use_of(second), AFC_HTTP_CACHE_UNUSED);
+    assert_int_equal(use_of(second), AFC_CACHE_USE_UNUSED);
     assert_string_equal(seen_header(world, 1, "If-None-Match"), "");
     call_free(first);
     call_free(second);

@@ -134,7 +134,7 @@ static void declined_response_keeps_connections_of_others(void **state) {
 static void response_can_become_a_download(void **state) {
     scene *scene = *state;
     static const afc_sink_kind kinds[] = {AFC_SINK_FILE, AFC_SINK_MEMORY, AFC_SINK_CALLBACK};
-    static const unsigned flags[] = {0, BOTH, AFC_SINK_SYNC};
+    static const unsigned flags[] = {0, BOTH, AFC_FILE_SYNC};
     scene->origin.fields = "Content-Disposition: attachment; filename=\"../n a.bin\"\r\n";
     for (size_t i = 0; i < COUNT_OF(kinds) * COUNT_OF(flags); i++) {
         decision decision = to_file(scene->path, flags[i % COUNT_OF(flags)]);
@@ -188,16 +188,16 @@ static void download_uses_flags_of_the_request_or_its_own(void **state) {
     write_file(scene->path, S("there before"));
     decision decision = {.path = scene->path};
     call *call = prepare_decision(scene, "/file", &decision);
-    call->request.sink.flags = AFC_SINK_NO_REPLACE;
+    call->request.sink.flags = AFC_FILE_NO_REPLACE;
     call_perform(call);
     check_ended(call, AFC_EFILE);
     assert_int_equal(call->failure.system_error, EEXIST);
-    assert_int_equal(decision.flags_seen, AFC_SINK_NO_REPLACE);
+    assert_int_equal(decision.flags_seen, AFC_FILE_NO_REPLACE);
     call_free(call);
     check_file(scene->path, S("there before"));
     decision = to_file(scene->path, 0);
     call = prepare_decision(scene, "/file", &decision);
-    call->request.sink.flags = AFC_SINK_NO_REPLACE;
+    call->request.sink.flags = AFC_FILE_NO_REPLACE;
     call_perform(call);
     check_done(scene, call, AFC_RESUMPTION_NONE);
     decision = to_file(scene->path, 1u << 20);
@@ -212,7 +212,7 @@ static void download_uses_flags_of_the_request_or_its_own(void **state) {
 static void broken_download_can_be_resumed(void **state) {
     scene *scene = *state;
     scene->origin.stops_after = BROKEN_AT;
-    decision decision = to_file(scene->path, AFC_SINK_KEEP_PARTIAL);
+    decision decision = to_file(scene->path, AFC_FILE_KEEP_PARTIAL);
     call *call = prepare_decision(scene, "/file", &decision);
     call_perform(call);
     check_ended(call, AFC_ETRUNCATED);
@@ -226,7 +226,7 @@ static void broken_download_can_be_resumed(void **state) {
 /** The server chooses the name, so it could choose the one of another download. */
 static void name_of_the_response_spares_partial_files_of_others(void **state) {
     scene *scene = *state;
-    const unsigned flags = AFC_SINK_KEEP_PARTIAL | AFC_SINK_NO_REPLACE;
+    const unsigned flags = AFC_FILE_KEEP_PARTIAL | AFC_FILE_NO_REPLACE;
     decision decision = to_file(scene->path, flags);
     write_file(scene->part, S("of another download"));
     call *call = prepare_decision(scene, "/file", &decision);
@@ -308,7 +308,7 @@ static void refuses_unusable_paths(void **state) {
     } cases[] = {
         {"", AFC_EINVAL}, {"folder/", AFC_EINVAL}, {inside, AFC_EFILE}, {"/proc/none", AFC_EFILE}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        decision decision = to_file(cases[i].path, AFC_SINK_MAKE_FOLDERS);
+        decision decision = to_file(cases[i].path, AFC_FILE_MAKE_FOLDERS);
         call *call = prepare_decision(scene, "/file", &decision);
         call_perform(call);
         check_ended(call, cases[i].status);

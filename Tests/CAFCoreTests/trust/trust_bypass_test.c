@@ -143,7 +143,7 @@ static void strict_rule_reuses_nothing_of_a_lax_one(void **state) {
 }
 
 /** S28: a pinned name stays pinned, whichever of its connections and sessions were made first. */
-static void s28_checks_pins_on_each_connection(void **state) {
+static void checks_pins_on_each_connection(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
@@ -166,7 +166,7 @@ static void s28_checks_pins_on_each_connection(void **state) {
 }
 
 /** S27: a handshake that ended in a refusal leaves nothing that could be resumed. */
-static void s27_refused_server_stays_refused(void **state) {
+static void refused_server_stays_refused(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         afc_trust_options strict = strict_trust();
@@ -305,12 +305,12 @@ static void on_head_has_the_chain(void **state) {
     world_free(plain);
 }
 
-/* ---- The hook ------------------------------------------------------------------------------ */
+/* ---- The handler ------------------------------------------------------------------------------ */
 
 typedef struct witness {
     afc_trust_decision answer;
     afts_server *server;
-    uint64_t received; /**< By the server, when the hook was asked. */
+    uint64_t received; /**< By the server, when the handler was asked. */
     int asked;
 } witness;
 
@@ -332,14 +332,14 @@ static void callback_runs_before_anything_is_sent(void **state) {
         {AFC_TRUST_DECISION_KEEP, true, AFC_TRUST_ACCEPTED},
         {AFC_TRUST_DECISION_KEEP, false, AFC_TRUST_UNKNOWN_ISSUER},
         {AFC_TRUST_DECISION_ACCEPT, false, AFC_TRUST_ACCEPTED},
-        {AFC_TRUST_DECISION_REFUSE, true, AFC_TRUST_HOOK},
+        {AFC_TRUST_DECISION_REFUSE, true, AFC_TRUST_HANDLER},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         afts_server *server = server_of(&kinds[4]);
         witness witness = {.answer = cases[i].answer, .server = server};
         afc_trust_options trust = strict_trust();
         if (cases[i].is_trusted) trust.anchors = afc_slice_of(afts_cert_pem(authority));
-        trust.hook = (afc_trust_hook){&witness, testify, NULL};
+        trust.handler = (afc_trust_handler){&witness, testify, NULL};
         afc_session *session = session_of(&trust);
         check_post(server, session, "localhost", cases[i].expected);
         assert_int_equal(witness.asked, 1);
@@ -378,7 +378,7 @@ static void check_plain(world *world, afc_trust_rule rule, const char *host, afc
 }
 
 /** S28: without TLS nothing could be compared with the pins. */
-static void s28_sends_nothing_without_tls_to_pinned_host(void **state) {
+static void sends_nothing_without_tls_to_pinned_host(void **state) {
     (void)state;
     world *world = world_new(NULL, NULL);
     afc_slice certificates = afc_slice_of(afts_cert_pem(stranger));
@@ -403,13 +403,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strict_session_reuses_nothing_of_a_lax_one),
         cmocka_unit_test(strict_rule_reuses_nothing_of_a_lax_one),
-        cmocka_unit_test(s28_checks_pins_on_each_connection),
-        cmocka_unit_test(s27_refused_server_stays_refused),
+        cmocka_unit_test(checks_pins_on_each_connection),
+        cmocka_unit_test(refused_server_stays_refused),
         cmocka_unit_test(redirect_never_reaches_untrusted_server),
         cmocka_unit_test(each_result_has_the_chain),
         cmocka_unit_test(on_head_has_the_chain),
         cmocka_unit_test(callback_runs_before_anything_is_sent),
-        cmocka_unit_test(s28_sends_nothing_without_tls_to_pinned_host),
+        cmocka_unit_test(sends_nothing_without_tls_to_pinned_host),
     };
     return cmocka_run_group_tests(tests, make_certificates, free_certificates);
 }

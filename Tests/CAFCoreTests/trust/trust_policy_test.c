@@ -1,4 +1,4 @@
-/* Making policies: what goes in, which rule goes for a host, the hook, files, lack of memory. */
+/* Making policies: what goes in, which rule goes for a host, the handler, files, lack of memory. */
 #include "support/chains.h"
 #include "support/files.h"
 #include "support/torture.h"
@@ -148,7 +148,7 @@ static void uses_the_most_specific_rule(void **state) {
     }
 }
 
-/* ---- The hook ------------------------------------------------------------------------------ */
+/* ---- The handler ------------------------------------------------------------------------------ */
 
 typedef struct witness {
     afc_trust_decision answer;
@@ -179,15 +179,15 @@ static void callback_decides_last(void **state) {
         {AFC_TRUST_DECISION_KEEP, "good", AFC_TRUST_ACCEPTED, AFC_TRUST_ACCEPTED},
         {AFC_TRUST_DECISION_KEEP, "expired", AFC_TRUST_EXPIRED, AFC_TRUST_EXPIRED},
         {AFC_TRUST_DECISION_ACCEPT, "expired", AFC_TRUST_EXPIRED, AFC_TRUST_ACCEPTED},
-        {AFC_TRUST_DECISION_REFUSE, "good", AFC_TRUST_ACCEPTED, AFC_TRUST_HOOK},
-        {(afc_trust_decision)3, "good", AFC_TRUST_ACCEPTED, AFC_TRUST_HOOK},
+        {AFC_TRUST_DECISION_REFUSE, "good", AFC_TRUST_ACCEPTED, AFC_TRUST_HANDLER},
+        {(afc_trust_decision)3, "good", AFC_TRUST_ACCEPTED, AFC_TRUST_HANDLER},
         {(afc_trust_decision)3, "expired", AFC_TRUST_EXPIRED, AFC_TRUST_EXPIRED},
         {AFC_TRUST_DECISION_REFUSE, "lonely", AFC_TRUST_SELF_SIGNED, AFC_TRUST_SELF_SIGNED},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         witness witness = {.answer = cases[i].answer};
         afc_trust_options options = trusting_root();
-        options.hook = (afc_trust_hook){&witness, testify, leave};
+        options.handler = (afc_trust_handler){&witness, testify, leave};
         check_verdict(&options, cases[i].chain, "localhost", cases[i].expected);
         assert_int_equal(witness.asked, 1);
         assert_int_equal(witness.released, 1);
@@ -197,7 +197,7 @@ static void callback_decides_last(void **state) {
     witness witness = {.answer = AFC_TRUST_DECISION_KEEP};
     afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
     options.anchors = S("nothing");
-    options.hook = (afc_trust_hook){&witness, testify, leave};
+    options.handler = (afc_trust_handler){&witness, testify, leave};
     check_refused(&options, "anchors");
     assert_int_equal(witness.released, 1);
 }
@@ -270,7 +270,7 @@ static void any_allocation_may_fail(void **state) {
         afc_trust_policy *policy;
         options.rules = rules;
         options.rule_count = COUNT_OF(rules);
-        options.hook = (afc_trust_hook){&witness, testify, leave};
+        options.handler = (afc_trust_handler){&witness, testify, leave};
         afc_status status = afc_trust_policy_new(&policy, &options, NULL);
         assert_true(status == AFC_OK || status == AFC_ENOMEM);
         if (status == AFC_OK) {

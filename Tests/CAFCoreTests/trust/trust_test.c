@@ -11,7 +11,7 @@
 /* ---- Pins ---------------------------------------------------------------------------------- */
 
 /** S28: no other spelling of a host is a way around its pins. */
-static void s28_each_spelling_of_a_host_is_pinned(void **state) {
+static void each_spelling_of_a_host_is_pinned(void **state) {
     (void)state;
     static const struct {
         const char *rule, *host;
@@ -52,7 +52,7 @@ static void s28_each_spelling_of_a_host_is_pinned(void **state) {
 }
 
 /** S28: what the peer appends to its own certificate is not part of a verified path. */
-static void s28_ignores_appended_pinned_certificate(void **state) {
+static void ignores_appended_pinned_certificate(void **state) {
     (void)state;
     static const char *const attacks[] = {"attack", "attackRoot"};
     const afts_cert *pinned[] = {made->leaf, made->middle, made->root};
@@ -139,7 +139,7 @@ static void check_names(const char *names, const char *host, afc_trust_reason ex
     afts_cert_free(leaf);
 }
 
-static void s29_compares_names_as_in_rfc_9525(void **state) {
+static void compares_names_as_in_rfc_9525(void **state) {
     (void)state;
     static const struct {
         const char *names, *host;
@@ -218,7 +218,7 @@ static void own_intermediates_fill_gaps_and_are_not_anchors(void **state) {
 }
 
 /** S30: each fault of a chain has a reason of its own. */
-static void s30_distinguishes_reasons(void **state) {
+static void distinguishes_reasons(void **state) {
     (void)state;
     static const struct {
         const char *chain;
@@ -513,15 +513,15 @@ static void refuses_invalid_options(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(s28_each_spelling_of_a_host_is_pinned),
-        cmocka_unit_test(s28_ignores_appended_pinned_certificate),
+        cmocka_unit_test(each_spelling_of_a_host_is_pinned),
+        cmocka_unit_test(ignores_appended_pinned_certificate),
         cmocka_unit_test(accepts_backup_pins_and_certificates),
         cmocka_unit_test(expired_and_report_only_pins_never_accept_invalid_chain),
-        cmocka_unit_test(s29_compares_names_as_in_rfc_9525),
+        cmocka_unit_test(compares_names_as_in_rfc_9525),
         cmocka_unit_test(compares_no_name_without_a_host),
         cmocka_unit_test(anchors_are_of_the_system_own_or_both),
         cmocka_unit_test(own_intermediates_fill_gaps_and_are_not_anchors),
-        cmocka_unit_test(s30_distinguishes_reasons),
+        cmocka_unit_test(distinguishes_reasons),
         cmocka_unit_test(uses_the_security_level_of_the_policy),
         cmocka_unit_test(policy_can_set_the_time),
         cmocka_unit_test(enforces_revocation_lists),

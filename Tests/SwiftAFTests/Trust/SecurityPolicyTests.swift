@@ -225,7 +225,7 @@ struct SecurityPolicyTests {
         #expect(reason(handled(.keep), chains.httpbin) == nil)
         #expect(reason(handled(.keep), [chains.selfSigned.der]) == .selfSigned)
         #expect(reason(handled(.accept), [chains.selfSigned.der]) == nil)
-        #expect(reason(handled(.refuse), chains.httpbin) == .hook)
+        #expect(reason(handled(.refuse), chains.httpbin) == .handler)
     }
 
     @Test("What can't be read is an error of the input")

@@ -1,9 +1,9 @@
 /**
  * Types that every other header uses: borrowed bytes, owned bytes, and the export macro.
  *
- * Function names say who owns what, in every header: `new` and `free` are for objects with one owner,
- * `retain` and `release` for objects with a reference count; `get` returns something borrowed, `take`
- * moves ownership to the caller, `copy` returns a copy or a reference that the caller owns.
+ * Function names say who owns what, in every header: `new` and `open` make an object, which the caller gives
+ * back with `free` if it has one owner, or with `release` if it is counted and has `retain`; `get` returns
+ * something borrowed, `take` moves ownership to the caller, `copy` returns a copy or a reference that the caller owns.
  *
  * The layout of structs is part of the ABI, and grows in these ways only:
  *
@@ -16,9 +16,10 @@
  *   is an element of an array or lies in the caller's memory. `reserved` must be 0. A new field takes its place; 0 is
  *   then its default. Setting it for an older library is AFC_EUNSUPPORTED, too.
  * - A struct that only the library makes, and passes by pointer, may get new fields at its end.
- * - Other structs (afc_slice, afc_bytes, afc_header, afc_url_field, afc_reader, afc_executor, hooks) never change.
+ * - Other structs (afc_slice, afc_bytes, afc_header, afc_url_field, afc_reader, afc_executor, handlers) never change.
  *
- * Pointers must not be NULL unless their comment says so.
+ * Pointers must not be NULL unless their comment says so. `failure`, which receives the text of an error, may be NULL
+ * in every function.
  *
  * Each function documents three things. "Thread": the threads that may call it; "owner" means one thread at
  * a time. "Owns": who owns arguments and results afterwards. "Fails": the errors.

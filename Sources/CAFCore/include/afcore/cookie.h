@@ -82,7 +82,7 @@ typedef struct afc_cookie_jar_options {
  * Thread: any.    Owns: `*out` is yours, afc_cookie_jar_release().
  * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the file can't be read, or doesn't exist and
  * can't be created in its folder), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM. Invalid lines of the
- * file are skipped. `failure` may be NULL.
+ * file are skipped.
  *
  * Saving replaces the file, whatever was in it: of several processes that use one at the same time, what the last one
  * saves stays.

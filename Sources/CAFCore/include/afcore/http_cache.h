@@ -74,15 +74,15 @@ typedef enum afc_http_cache_policy {
 } afc_http_cache_policy;
 
 /** How the HTTP cache took part in a hop. */
-typedef enum afc_http_cache_use {
-    AFC_HTTP_CACHE_UNUSED = 0, /**< The response came from the server. */
-    AFC_HTTP_CACHE_HIT = 1,    /**< A stored response that was fresh. */
+typedef enum AFC_OPEN_ENUM afc_http_cache_use {
+    AFC_CACHE_USE_UNUSED = 0, /**< The response came from the server. */
+    AFC_CACHE_USE_HIT = 1,    /**< A stored response that was fresh. */
     /** A stored response that was stale, as it, or the request, allows. */
-    AFC_HTTP_CACHE_STALE = 2,
+    AFC_CACHE_USE_STALE = 2,
     /** A stored response that the server confirmed in the hop before. */
-    AFC_HTTP_CACHE_VALIDATED = 3,
+    AFC_CACHE_USE_VALIDATED = 3,
     /** A 504 made here: nothing is stored, and the server isn't asked. */
-    AFC_HTTP_CACHE_MISSING = 4
+    AFC_CACHE_USE_MISSING = 4
 } afc_http_cache_use;
 
 /**
@@ -90,8 +90,7 @@ typedef enum afc_http_cache_use {
  *
  * Thread: any.    Owns: `*out` is yours, afc_http_cache_release().
  * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the folder can't be made or used, belongs to others, or
- * stays locked), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM; `*out` is then NULL. `failure` may be
- * NULL.
+ * stays locked), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM; `*out` is then NULL.
  */
 AFC_API afc_status afc_http_cache_open(afc_http_cache **out, const afc_http_cache_options *options,
                                        afc_failure *failure);
@@ -132,7 +131,7 @@ AFC_API void afc_http_cache_set_capacity(afc_http_cache *cache, uint64_t memory_
  * requests; NULL: the empty one.
  *
  * Thread: any.    Owns: nothing.
- * Fails: AFC_EINVAL (an invalid URL, or a partition with a line feed), AFC_ENOMEM. `failure` may be NULL.
+ * Fails: AFC_EINVAL (an invalid URL, or a partition with a line feed), AFC_ENOMEM.
  */
 AFC_API afc_status afc_http_cache_remove_url(afc_http_cache *cache, const char *partition,
                                              const char *url, afc_failure *failure);
@@ -201,7 +200,7 @@ typedef struct afc_http_cache_response {
  *
  * Thread: any but loops.    Owns: `*out` is yours, afc_http_cache_response_free().
  * Fails: AFC_EINVAL (no INIT, an invalid URL, a partition with a line feed), AFC_ETOOBIG (URL and partition together
- * exceed 64 KiB), AFC_ENOMEM; `*out` is then NULL. `failure` may be NULL.
+ * exceed 64 KiB), AFC_ENOMEM; `*out` is then NULL.
  */
 AFC_API afc_status afc_http_cache_lookup(const afc_http_cache_response **out, afc_http_cache *cache,
                                          const afc_http_cache_request *request,
@@ -252,7 +251,7 @@ typedef struct afc_http_cache_list afc_http_cache_list;
  * afc_http_cache_flush() does.
  *
  * Thread: any but loops.    Owns: `*out` is yours, afc_http_cache_list_free().
- * Fails: AFC_ENOMEM; `*out` is then NULL. `failure` may be NULL.
+ * Fails: AFC_ENOMEM; `*out` is then NULL.
  */
 AFC_API afc_status afc_http_cache_list_begin(afc_http_cache_list **out, afc_http_cache *cache,
                                              afc_failure *failure);
@@ -287,7 +286,7 @@ typedef struct afc_http_cache_verification {
  * afc_http_cache_flush() does, and blocks while it reads.
  *
  * Thread: any but loops.    Owns: nothing.
- * Fails: AFC_ENOMEM. `failure` may be NULL.
+ * Fails: AFC_ENOMEM.
  */
 AFC_API afc_status afc_http_cache_verify(afc_http_cache_verification *out, afc_http_cache *cache,
                                          afc_failure *failure);

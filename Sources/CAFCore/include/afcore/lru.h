@@ -175,7 +175,7 @@ typedef struct afc_pressure_options {
  * Thread: any.    Owns: nothing.
  * Fails: AFC_EUNSUPPORTED (the kernel has no PSI), AFC_EFILE (the file can't be opened for watching, such as
  * without permission; or `path` isn't a PSI file, which is then not changed), AFC_EINVAL,
- * AFC_EAGAIN (already watching), AFC_ENOMEM, AFC_EINTERNAL (no thread or descriptor). `failure` may be NULL.
+ * AFC_EAGAIN (already watching), AFC_ENOMEM, AFC_EINTERNAL (no thread or descriptor).
  */
 AFC_API afc_status afc_lru_watch_pressure(afc_lru *cache, const afc_pressure_options *options,
                                           afc_failure *failure);

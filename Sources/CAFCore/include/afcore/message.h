@@ -27,7 +27,7 @@ typedef struct afc_header {
 } afc_header;
 
 /** The protocol version of a response. */
-typedef enum afc_http_version {
+typedef enum AFC_OPEN_ENUM afc_http_version {
     AFC_HTTP_UNKNOWN = 0,
     AFC_HTTP_1_0 = 10,
     AFC_HTTP_1_1 = 11,
@@ -74,7 +74,7 @@ AFC_API bool afc_header_is_credential(afc_slice name);
  * AFC_HEADER_REMOVE the value is ignored. A slice with a size but no bytes, and unknown flags are refused.
  *
  * Thread: any.    Owns: nothing.
- * Fails: AFC_EINVAL with a text that names the header but never shows its value. `failure` may be NULL.
+ * Fails: AFC_EINVAL with a text that names the header but never shows its value.
  */
 AFC_API afc_status afc_header_check(const afc_header *header, afc_failure *failure);
 

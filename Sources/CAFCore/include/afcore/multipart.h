@@ -67,7 +67,6 @@ typedef struct afc_part_file {
  *
  * Thread: any.    Owns: `*out` is yours, afc_multipart_free() or a request.
  * Fails: AFC_EINVAL (invalid boundary), AFC_ENOMEM, AFC_EINTERNAL (no random bytes); `*out` is then NULL.
- * `failure` may be NULL, here and below.
  */
 AFC_API afc_status afc_multipart_new(afc_multipart **out, const char *boundary,
                                      afc_failure *failure);

@@ -73,7 +73,7 @@ typedef struct afc_reach_monitor_options {
  *
  * Thread: any.    Owns: `*out` is yours, afc_reach_monitor_free(); on success takes
  * `options->context`, until `release`.
- * Fails: AFC_ENOMEM, AFC_EINVAL (`host` is empty or too long); `*out` is then NULL. `failure` may be NULL.
+ * Fails: AFC_ENOMEM, AFC_EINVAL (`host` is empty or too long); `*out` is then NULL.
  */
 AFC_API afc_status afc_reach_monitor_new(afc_reach_monitor **out,
                                          const afc_reach_monitor_options *options,
@@ -83,7 +83,7 @@ AFC_API afc_status afc_reach_monitor_new(afc_reach_monitor **out,
  * Starts a monitor. If it is already started, it restarts and reports its state again.
  *
  * Thread: any, also inside callbacks.    Owns: nothing.
- * Fails: AFC_ENOMEM, AFC_EINTERNAL (no thread or no netlink socket; see `failure`). `failure` may be NULL.
+ * Fails: AFC_ENOMEM, AFC_EINTERNAL (no thread or no netlink socket; see `failure`).
  */
 AFC_API afc_status afc_reach_monitor_start(afc_reach_monitor *monitor, afc_failure *failure);
 

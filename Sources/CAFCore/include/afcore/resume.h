@@ -24,7 +24,7 @@ typedef struct afc_resume_info {
  * opaque text of a few lines, at most 72 KiB; store it unchanged.
  *
  * Thread: any.    Owns: borrowed from `text`.
- * Fails: AFC_EINVAL (damaged; `failure` says where), AFC_ENOMEM; `*out` is then empty. `failure` may be NULL.
+ * Fails: AFC_EINVAL (damaged; `failure` says where), AFC_ENOMEM; `*out` is then empty.
  */
 AFC_API afc_status afc_resume_info_read(afc_resume_info *out, afc_slice text, afc_failure *failure);
 

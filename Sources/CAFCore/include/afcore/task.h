@@ -106,27 +106,30 @@ enum {
      * validator (RFC 9110 8.8.1): in PATH.part, with a resume token in PATH.part.resume. Both survive the end
      * of the process at any time. GET without a body only. After AFC_ETOOBIG nothing is kept.
      */
-    AFC_SINK_KEEP_PARTIAL = 1u << 0,
+    AFC_FILE_KEEP_PARTIAL = 1u << 0,
     /**
      * Resume PATH.part if it was created for this URL: sends Range and If-Range (RFC 9110 section 14 and
      * 13.1.5), and appends the response if it is the same version of the file; otherwise starts over. Includes
-     * AFC_SINK_KEEP_PARTIAL.
+     * AFC_FILE_KEEP_PARTIAL.
      */
-    AFC_SINK_RESUME = 1u << 1,
+    AFC_FILE_RESUME = 1u << 1,
     /** Sync the file and its folder to the disk before the task succeeds. */
-    AFC_SINK_SYNC = 1u << 2,
+    AFC_FILE_SYNC = 1u << 2,
     /** Fail with AFC_EFILE and EEXIST if the file exists; for a path of on_head, also if PATH.part is of another URL. */
-    AFC_SINK_NO_REPLACE = 1u << 3,
+    AFC_FILE_NO_REPLACE = 1u << 3,
     /** Create missing folders. */
-    AFC_SINK_MAKE_FOLDERS = 1u << 4,
+    AFC_FILE_MAKE_FOLDERS = 1u << 4,
     /**
      * If PATH is a symbolic link, replace its target, which need not exist, and keep the link. PATH.part is then next to
      * the target. A mount point, which can't be replaced, is written over at the end: what fails or is cancelled then leaves
      * the beginning of the new content. Without: the link is replaced.
      */
-    AFC_SINK_FOLLOW_LINKS = 1u << 5,
-    /** Give the new file the permissions of the one it replaces, without set-user-ID, set-group-ID and sticky. */
-    AFC_SINK_KEEP_MODE = 1u << 6
+    AFC_FILE_FOLLOW_LINKS = 1u << 5,
+    /**
+     * Give the new file the permissions of the one it replaces, without set-user-ID, set-group-ID and sticky, and its
+     * owner and group as far as the process may set them. Without: those of any new file.
+     */
+    AFC_FILE_KEEP_MODE = 1u << 6
 };
 
 /** How many bytes of an error body are kept in memory, instead of the file. */
@@ -144,7 +147,7 @@ enum {
  * receive its body. A relative path is resolved whenever the file is used: a program that changes its folder meanwhile
  * (chdir(), daemon()) gives an absolute one.
  *
- * With AFC_SINK_KEEP_PARTIAL or AFC_SINK_RESUME:
+ * With AFC_FILE_KEEP_PARTIAL or AFC_FILE_RESUME:
  * - The body is written to PATH.part. A second task with the same PATH.part fails with AFC_EFILE and EBUSY. A
  *   PATH.part that belongs to another URL is replaced.
  * - The request is sent with Accept-Encoding: identity. Its headers must not include Range or If-Range.
@@ -499,8 +502,8 @@ typedef struct afc_task_events {
      * no max_receive_rate it leaves its connection to others; otherwise fetch the credentials in another session.
      * Called at most ten times for servers and ten times for proxies. NULL: AFC_CHALLENGE_DEFAULT.
      */
-    afc_challenge_answer (*on_challenge)(void *context, const afc_challenge *challenge,
-                                         afc_credentials *credentials);
+    afc_challenge_decision (*on_challenge)(void *context, const afc_challenge *challenge,
+                                           afc_credentials *credentials);
     /**
      * A challenge was accepted: the request is sent again with the credentials `proposed` and the scheme
      * `scheme`. Called after on_challenge, or, if that is NULL, for credentials of the request or of the
@@ -528,7 +531,7 @@ typedef struct afc_task_events {
 /* ---- Tasks --------------------------------------------------------------------------------- */
 
 /**
- * Creates a task. It does nothing before afc_task_start(). `failure` may be NULL.
+ * Creates a task. It does nothing before afc_task_start().
  *
  * Thread: any.    Owns: `*out` is yours, afc_task_release(). Takes `events->context` and the body of the
  * request; on failure their release functions are called before this function returns.
@@ -595,7 +598,7 @@ AFC_API void afc_task_wake(afc_task *task);
  * is LATER; invalid credentials), AFC_ENOMEM; the challenge is then still waiting.
  */
 AFC_API afc_status afc_task_answer_challenge(afc_task *task, uint32_t number,
-                                             afc_challenge_answer answer,
+                                             afc_challenge_decision answer,
                                              const afc_credentials *credentials);
 
 /**
@@ -616,7 +619,7 @@ AFC_API afc_status afc_task_wait(afc_task *task, int64_t timeout_ms);
  * Thread: any but a loop thread.
  * Owns: `*out` is yours, afc_result_free(), also if the request failed; takes the body of the request.
  * Fails: as afc_task_new(), and AFC_EINVAL as afc_task_wait(); `*out` is then NULL. Otherwise as the task: `*out` then
- * holds what was received. `failure` may be NULL, and so may `out` if the response isn't wanted.
+ * holds what was received. `out` may be NULL if the response isn't wanted.
  */
 AFC_API afc_status afc_perform(afc_result **out, afc_session *session, const afc_request *request,
                                afc_failure *failure);
@@ -741,7 +744,7 @@ AFC_API afc_bytes afc_result_take_body(afc_result *result);
 AFC_API const afc_trust_report *afc_result_get_trust(afc_result *result);
 
 /** What happened to an existing partial file. */
-typedef enum afc_resumption {
+typedef enum AFC_OPEN_ENUM afc_resumption {
     AFC_RESUMPTION_NONE = 0,      /**< There was none, or it wasn't used. */
     AFC_RESUMPTION_RESUMED = 1,   /**< The body was appended to it. */
     AFC_RESUMPTION_RESTARTED = 2, /**< It was invalid, and the download started over. */
@@ -770,7 +773,7 @@ typedef struct afc_download {
 AFC_API const afc_download *afc_result_get_download(const afc_result *result);
 
 /**
- * Returns the resume token, if a partial file was kept (AFC_SINK_KEEP_PARTIAL); otherwise "". It can be used
+ * Returns the resume token, if a partial file was kept (AFC_FILE_KEEP_PARTIAL); otherwise "". It can be used
  * as afc_sink.resume_token in any process; see afc_resume_info_read().
  *
  * Thread: owner.    Owns: borrowed, lives with `result`.    Fails: never.

@@ -114,7 +114,7 @@ typedef enum afc_ocsp_mode {
     AFC_OCSP_REQUIRE = 2 /**< Require a good one. */
 } afc_ocsp_mode;
 
-/** The decision of a trust hook. */
+/** The decision of a trust handler. */
 typedef enum afc_trust_decision {
     AFC_TRUST_DECISION_KEEP = 0,   /**< Keep the policy's verdict. */
     AFC_TRUST_DECISION_ACCEPT = 1, /**< Accept the chain. */
@@ -122,7 +122,7 @@ typedef enum afc_trust_decision {
 } afc_trust_decision;
 
 /** A callback that can override a verdict. */
-typedef struct afc_trust_hook {
+typedef struct afc_trust_handler {
     void *context;
     /**
      * Called on the loop thread of the session during its handshake, or inside afc_trust_evaluate(); for a
@@ -131,7 +131,7 @@ typedef struct afc_trust_hook {
     afc_trust_decision (*decide)(void *context, const afc_trust_report *report);
     /** Called once, last, when the policy is freed. May be NULL. */
     void (*release)(void *context);
-} afc_trust_hook;
+} afc_trust_handler;
 
 /** Options of a policy. Start from AFC_TRUST_OPTIONS_INIT: the system's anchors, all checks. All are copied. */
 typedef struct afc_trust_options {
@@ -164,7 +164,7 @@ typedef struct afc_trust_options {
     afc_trust_rule everywhere;   /**< Default rule, for hosts without one; `host` is NULL. */
     const afc_trust_rule *rules; /**< Rules for single hosts. */
     size_t rule_count;
-    afc_trust_hook hook; /**< Can override each verdict. */
+    afc_trust_handler handler; /**< Can override each verdict. */
 } afc_trust_options;
 
 /** The system's anchors, all checks, no pins. */
@@ -189,10 +189,10 @@ typedef struct afc_trust_options {
     }
 
 /**
- * Creates a policy. `options` may be NULL for the defaults; `failure` may be NULL.
+ * Creates a policy. `options` may be NULL for the defaults.
  *
- * Thread: any.    Owns: `*out` is yours, afc_trust_policy_release(). Takes `options->hook.context`; on failure
- * the hook's release is called before this function returns.
+ * Thread: any.    Owns: `*out` is yours, afc_trust_policy_release(). Takes `options->handler.context`; on failure
+ * the handler's release is called before this function returns.
  * Fails: AFC_EINVAL (invalid certificates, revocation lists, pins or hosts; pins with AFC_PINNING_NONE;
  * two rules for one host), AFC_EINTERNAL (as afc_session_new(), after a fork), AFC_ENOMEM;
  * `*out` is then NULL.
@@ -217,7 +217,7 @@ AFC_API void afc_trust_policy_release(afc_trust_policy *policy);
 /**
  * Evaluates a chain as a handshake with `host` does, except OCSP. The certificates are in DER, the server's
  * first; the others may be in any order. If `host` is NULL, no name is compared and the default rule
- * applies. `out` and `failure` may be NULL.
+ * applies. `out` may be NULL.
  *
  * Thread: any.    Owns: `*out` is yours for either verdict, afc_trust_report_free().
  * Fails: AFC_EUNTRUSTED (refused), AFC_EINVAL (no certificate, or an invalid one),
@@ -236,7 +236,7 @@ AFC_API void afc_trust_report_free(afc_trust_report *report);
 
 /**
  * Reads certificates and returns them as PEM. `path` is a file (PEM or DER, one or many) or a folder, whose
- * "*.cer" files are read; there may be none. `failure` may be NULL.
+ * "*.cer" files are read; there may be none.
  *
  * Thread: any; reads files.    Owns: `out->bytes` is yours, afc_free().
  * Fails: AFC_EFILE (`path` can't be read), AFC_EINVAL (a file without a certificate), AFC_EINTERNAL (as

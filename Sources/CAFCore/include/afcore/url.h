@@ -46,7 +46,7 @@ AFC_API uint16_t afc_url_port(const afc_url_parts *parts);
  *
  * Thread: any.    Owns: nothing.
  * Fails: AFC_EINVAL with a text that names the invalid part and never shows user information; AFC_ENOMEM, only near the
- * maximum size. `failure` may be NULL.
+ * maximum size.
  */
 AFC_API afc_status afc_url_check(afc_slice url, afc_failure *failure);
 
@@ -109,7 +109,7 @@ AFC_API size_t afc_url_append_query(char *out, size_t capacity, afc_slice url, a
  * url.size + 2 bytes are always enough.
  *
  * Thread: any.    Owns: nothing.
- * Fails: AFC_EINVAL with a text that names the scheme if it is another one; `*size` is then 0. `failure` may be NULL.
+ * Fails: AFC_EINVAL with a text that names the scheme if it is another one; `*size` is then 0.
  */
 AFC_API afc_status afc_url_from_websocket(char *out, size_t capacity, size_t *size, afc_slice url,
                                           afc_failure *failure);
@@ -124,7 +124,7 @@ AFC_API afc_status afc_url_from_websocket(char *out, size_t capacity, size_t *si
  *
  * Thread: any.    Owns: nothing.
  * Fails: as afc_url_check(); AFC_EINVAL if an internationalised host is invalid, AFC_EUNSUPPORTED if this libcurl has
- * no IDN, AFC_ENOMEM. `out` is then empty. `failure` may be NULL.
+ * no IDN, AFC_ENOMEM. `out` is then empty.
  */
 AFC_API afc_status afc_url_write_origin(char out[AFC_URL_ORIGIN_SIZE], afc_slice url,
                                         afc_failure *failure);
@@ -135,7 +135,7 @@ AFC_API afc_status afc_url_write_origin(char out[AFC_URL_ORIGIN_SIZE], afc_slice
  *
  * Thread: any.    Owns: nothing; writes to `name`.
  * Fails: AFC_EINVAL with the reason: the last segment of the path is empty, refused as above, not UTF-8 or too long.
- * `name` is then empty. `failure` may be NULL.
+ * `name` is then empty.
  */
 AFC_API afc_status afc_url_file_name(char name[AFC_FILE_NAME_MAX + 1], afc_slice url,
                                      afc_failure *failure);

@@ -214,8 +214,8 @@ typedef struct afc_websocket_events {
      * A 401 or 407 was received in answer to the handshake or to CONNECT. With LATER the handshake waits for
      * afc_websocket_answer_challenge(), and open_timeout_ms continues to count. NULL: AFC_CHALLENGE_DEFAULT.
      */
-    afc_challenge_answer (*on_challenge)(void *context, const afc_challenge *challenge,
-                                         afc_credentials *credentials);
+    afc_challenge_decision (*on_challenge)(void *context, const afc_challenge *challenge,
+                                           afc_credentials *credentials);
     /** The handshake is sent again with credentials. */
     void (*on_challenge_accepted)(void *context, const afc_challenge *challenge);
     /** Reports connections, and the heads that are sent and received. Frames aren't reported. NULL costs nothing. */
@@ -258,7 +258,7 @@ AFC_API afc_status afc_websocket_open(afc_websocket **out, afc_session *session,
  * Fails: AFC_EINVAL (no challenge of that number is waiting, `answer` is LATER, invalid credentials), AFC_ENOMEM.
  */
 AFC_API afc_status afc_websocket_answer_challenge(afc_websocket *socket, uint32_t number,
-                                                  afc_challenge_answer answer,
+                                                  afc_challenge_decision answer,
                                                   const afc_credentials *credentials);
 
 /**

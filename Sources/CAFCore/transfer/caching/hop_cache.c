@@ -140,7 +140,7 @@ void afc__transfer_forget_hop_cache(afc__transfer *transfer) {
     cache->not_stored = NULL;
     cache->seen_count = 0;
     cache->wants_validation = false;
-    cache->use = AFC_HTTP_CACHE_UNUSED;
+    cache->use = AFC_CACHE_USE_UNUSED;
     afc__hop_cache_enter(cache, AFC__HOP_CACHE_NEW);
 }
 
@@ -263,7 +263,7 @@ bool afc__transfer_stores_body(const afc__transfer *transfer) {
 
 afc_http_cache_use afc__transfer_cache_use(const afc__transfer *transfer) {
     bool is_stored = afc__transfer_is_replaying(transfer);
-    return is_stored ? transfer->hop_cache->use : AFC_HTTP_CACHE_UNUSED;
+    return is_stored ? transfer->hop_cache->use : AFC_CACHE_USE_UNUSED;
 }
 
 void afc__transfer_record_cache(const afc__transfer *transfer, afc_hop *hop) {

@@ -176,7 +176,7 @@ static afc__cache_next use_missing(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     if (!afc__transfer_reset_hop(transfer)) return AFC__CACHE_NEXT_FAIL;
     cache->response = (afc__cached_response){.kind = AFC__CACHED_RESPONSE_MISSING};
-    cache->use = AFC_HTTP_CACHE_MISSING;
+    cache->use = AFC_CACHE_USE_MISSING;
     cache->left = 0;
     cache->has_end = true;
     afc__hop_cache_enter(cache, AFC__HOP_CACHE_REPLAYING);
@@ -188,7 +188,7 @@ static afc__cache_next use_missing(afc__transfer *transfer) {
 static afc__cache_next miss(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     afc__hop_cache_release_stored(cache);
-    cache->use = AFC_HTTP_CACHE_UNUSED;
+    cache->use = AFC_CACHE_USE_UNUSED;
     cache->wants_validation = false;
     return afc__reuse_is_local(&cache->request, transfer->cache_policy)
                ? use_missing(transfer)
@@ -265,8 +265,8 @@ static afc__cache_next begin_collecting(afc__transfer *transfer) {
 static afc__cache_next use_stored(afc__transfer *transfer, afc_http_cache_use use) {
     afc__hop_cache *cache = transfer->hop_cache;
     cache->use = use;
-    cache->response.kind = use == AFC_HTTP_CACHE_VALIDATED ? AFC__CACHED_RESPONSE_VALIDATED
-                                                           : AFC__CACHED_RESPONSE_HIT;
+    cache->response.kind = use == AFC_CACHE_USE_VALIDATED ? AFC__CACHED_RESPONSE_VALIDATED
+                                                          : AFC__CACHED_RESPONSE_HIT;
     return open_stored(transfer) ? read_first(transfer) : miss(transfer);
 }
 
@@ -307,12 +307,12 @@ static afc__cache_next consider(afc__transfer *transfer, bool is_part) {
     }
     switch (reuse) {
     case AFC__REUSE_FRESH:
-        return use_stored(transfer, AFC_HTTP_CACHE_HIT);
+        return use_stored(transfer, AFC_CACHE_USE_HIT);
     case AFC__REUSE_WHILE_VALIDATING:
         cache->wants_validation = afc__hop_cache_find_fill(transfer) == NULL;
-        return use_stored(transfer, AFC_HTTP_CACHE_STALE);
+        return use_stored(transfer, AFC_CACHE_USE_STALE);
     case AFC__REUSE_STALE:
-        return use_stored(transfer, AFC_HTTP_CACHE_STALE);
+        return use_stored(transfer, AFC_CACHE_USE_STALE);
     case AFC__REUSE_AFTER_VALIDATING:
         return validate(transfer);
     case AFC__REUSE_NEVER:

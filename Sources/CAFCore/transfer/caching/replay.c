@@ -11,18 +11,18 @@ enum {
 
 static void count_use(const afc__hop_cache *cache) {
     switch (cache->use) {
-    case AFC_HTTP_CACHE_HIT:
+    case AFC_CACHE_USE_HIT:
         afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_HIT);
         break;
-    case AFC_HTTP_CACHE_STALE:
+    case AFC_CACHE_USE_STALE:
         afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_HIT);
         afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_STALE);
         break;
-    case AFC_HTTP_CACHE_VALIDATED:
+    case AFC_CACHE_USE_VALIDATED:
         afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_REVALIDATED);
         break;
-    case AFC_HTTP_CACHE_UNUSED:
-    case AFC_HTTP_CACHE_MISSING:
+    case AFC_CACHE_USE_UNUSED:
+    case AFC_CACHE_USE_MISSING:
         break;
     }
 }

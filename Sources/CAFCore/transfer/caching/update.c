@@ -372,11 +372,11 @@ static bool take_verdict(afc__transfer *transfer) {
         /* In response to the request's own conditions it may be about another response than the stored one. */
         if (!is_ours && (is_other || !afc__validators_agree(head, &cache->head))) return false;
         update_stored(transfer, head);
-        return is_ours && supersede(transfer, AFC_HTTP_CACHE_VALIDATED);
+        return is_ours && supersede(transfer, AFC_CACHE_USE_VALIDATED);
     }
     afc__reuse_question question = afc__hop_cache_question(transfer);
     if (afc__status_is_error(head->status) && afc__reuse_on_error(&question)) {
-        return supersede(transfer, AFC_HTTP_CACHE_STALE);
+        return supersede(transfer, AFC_CACHE_USE_STALE);
     }
     if (is_head) update_by_head(transfer);
     /* Otherwise a part of the new version wouldn't replace more of the old one. */
@@ -564,6 +564,6 @@ bool afc__transfer_may_use_stale(const afc__transfer *transfer) {
 }
 
 void afc__transfer_choose_stale(afc__transfer *transfer) {
-    transfer->hop_cache->use = AFC_HTTP_CACHE_STALE;
+    transfer->hop_cache->use = AFC_CACHE_USE_STALE;
     afc__hop_cache_enter(transfer->hop_cache, AFC__HOP_CACHE_CHOSEN);
 }
