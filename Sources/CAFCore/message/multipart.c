@@ -507,7 +507,10 @@ static afc_status measure_file(const afc_part_file *file, afc__part *made, afc_f
     bool is_range = file->offset >= 0 && file->length >= AFC_LENGTH_UNKNOWN &&
                     file->size >= AFC_LENGTH_UNKNOWN &&
                     (file->length <= 0 || file->offset <= INT64_MAX - file->length);
-    if (!is_range) return afc__fail(failure, AFC_EINVAL, "the part's offset or length is negative");
+    if (!is_range)
+        return afc__fail(failure, AFC_EINVAL,
+                         "the part's offset or length is negative, or "
+                         "their sum exceeds 2^63 - 1");
     int descriptor;
     int64_t length, size;
     afc_status status = afc__open_regular(&descriptor, file->path, &length, failure);

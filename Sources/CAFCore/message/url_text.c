@@ -84,10 +84,10 @@ static void put_after(text_writer *writer, const char *mark, afc_slice part) {
     put(writer, part);
 }
 
-/** Removes dot segments (RFC 3986 5.2.4). */
-char *afc__remove_dot_segments(char *path, const char *end) {
-    char *out = path;
-    for (const char *in = path; in < end;) {
+/** Removes dot segments from `rest` on, which begins with "/" or is empty. What stands before it may go with them. */
+static char *remove_dots_from(char *path, char *rest, const char *end) {
+    char *out = rest;
+    for (const char *in = rest; in < end;) {
         const char *next = memchr(in + 1, '/', (size_t)(end - in) - 1);
         bool is_last = next == NULL;
         if (is_last) next = end;
@@ -108,6 +108,27 @@ char *afc__remove_dot_segments(char *path, const char *end) {
     return out;
 }
 
+char *afc__remove_dot_segments(char *path, const char *end) {
+    return remove_dots_from(path, path, end);
+}
+
+/** The same for a path that doesn't begin with "/": dot segments at its beginning have nothing to remove. */
+static char *remove_rootless_dots(char *path, char *end) {
+    char *in = path;
+    for (;;) {
+        size_t size = 0;
+        while (size < 3 && in + size < end && in[size] == '.') size++;
+        bool is_dots = size == 1 || size == 2;
+        if (in + size == end && is_dots) return path;
+        if (!is_dots || in[size] != '/') break;
+        in += size + 1;
+    }
+    memmove(path, in, (size_t)(end - in));
+    end -= in - path;
+    char *rest = memchr(path, '/', (size_t)(end - path));
+    return rest != NULL ? remove_dots_from(path, rest, end) : end;
+}
+
 /** Returns the directory of a path (RFC 3986 5.2.3). */
 afc_slice afc__url_directory(afc_slice path) {
     const char *slash = path.size != 0 ? memrchr(path.bytes, '/', path.size) : NULL;
@@ -116,12 +137,16 @@ afc_slice afc__url_directory(afc_slice path) {
 }
 
 /** Merges the reference's path with that of the base (RFC 3986 5.2.3). */
-static void put_merged(text_writer *writer, afc_slice base_path, afc_slice path) {
+static void put_merged(text_writer *writer, const afc_url_parts *base, afc_slice path) {
     size_t start = writer->size;
-    if (path.bytes[0] != '/') put(writer, afc__url_directory(base_path));
+    bool has_directory = base->authority.bytes != NULL ||
+                         (base->path.size != 0 &&
+                          memchr(base->path.bytes, '/', base->path.size) != NULL);
+    if (path.bytes[0] != '/' && has_directory) put(writer, afc__url_directory(base->path));
     put(writer, path);
-    if (writer->size > writer->capacity || writer->out[start] != '/') return;
-    const char *end = afc__remove_dot_segments(writer->out + start, writer->out + writer->size);
+    if (writer->size > writer->capacity) return;
+    char *from = writer->out + start, *to = writer->out + writer->size;
+    char *end = *from == '/' ? afc__remove_dot_segments(from, to) : remove_rootless_dots(from, to);
     writer->size = (size_t)(end - writer->out);
 }
 
@@ -144,7 +169,7 @@ size_t afc_url_resolve(char *out, size_t capacity, afc_slice base_text, afc_slic
     }
     put_after(&writer, "//", base.authority);
     if (parts.path.size != 0) {
-        put_merged(&writer, base.path, parts.path);
+        put_merged(&writer, &base, parts.path);
     } else {
         put(&writer, base.path);
         if (parts.query.bytes == NULL) parts.query = base.query;

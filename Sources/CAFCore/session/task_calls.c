@@ -165,18 +165,25 @@ afc_status afc_task_begin(afc_task **out, afc_session *session, const afc_reques
     return AFC_OK;
 }
 
+/** A task that wasn't started isn't the loop's yet: afc_task_start() looks at what was asked for before. */
+static void post_if_started(afc_task *task, unsigned what) {
+    if (atomic_load(&task->was_started)) afc__task_post(task, what);
+}
+
 void afc_task_suspend(afc_task *task) {
     atomic_store(&task->transfer.is_suspended, true);
 }
 
 void afc_task_resume(afc_task *task) {
-    if (atomic_exchange(&task->transfer.is_suspended, false)) afc__task_post(task, AFC__TASK_CHECK);
+    if (atomic_exchange(&task->transfer.is_suspended, false))
+        post_if_started(task, AFC__TASK_CHECK);
 }
 
 void afc_task_cancel(afc_task *task) {
-    if (!atomic_exchange(&task->transfer.is_cancelled, true)) afc__task_post(task, AFC__TASK_CHECK);
+    if (!atomic_exchange(&task->transfer.is_cancelled, true))
+        post_if_started(task, AFC__TASK_CHECK);
 }
 
 void afc_task_wake(afc_task *task) {
-    afc__task_post(task, AFC__TASK_WAKE);
+    post_if_started(task, AFC__TASK_WAKE);
 }

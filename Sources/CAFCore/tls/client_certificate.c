@@ -88,7 +88,7 @@ static BIO *open_bytes(afc_slice bytes) {
 static bool has_block(afc_slice bytes, const char *type) {
     char line[64];
     int size = snprintf(line, sizeof line, "%s-----", type);
-    return memmem(bytes.bytes, bytes.size, line, (size_t)size) != NULL;
+    return bytes.size != 0 && memmem(bytes.bytes, bytes.size, line, (size_t)size) != NULL;
 }
 
 static EVP_PKEY *read_pem_key(afc_slice bytes, secret_password *password) {

@@ -7,7 +7,7 @@
 #include "transfer/cookies_hsts.h"
 #include "transfer/transfer_internal.h"
 
-/** What the next hop would send, with the fields that may cross, for the hook to edit. */
+/** What the next hop would send, with the fields that may cross, for the callback to edit. */
 static afc_status propose(const afc__transfer *transfer, const afc__redirect_plan *plan,
                           afc_header **headers, size_t *count) {
     const afc__request_head *now = &transfer->request;
@@ -23,7 +23,8 @@ static afc_status propose(const afc__transfer *transfer, const afc__redirect_pla
 }
 
 /** true: follow. false: the response stays as it is, or the task has failed. */
-static bool ask_hook(afc__transfer *transfer, afc__redirect_plan *plan, afc_redirect *redirect) {
+static bool ask_callback(afc__transfer *transfer, afc__redirect_plan *plan,
+                         afc_redirect *redirect) {
     if (transfer->events.on_redirect == NULL) return true;
     afc__transfer_count_event(transfer);
     afc_failure failure;
@@ -44,7 +45,7 @@ static bool ask_hook(afc__transfer *transfer, afc__redirect_plan *plan, afc_redi
     return afc__transfer_fail(transfer, &failure);
 }
 
-/** The fields that go to where the hook leads: `storage` has place for all that it left. */
+/** The fields that go to where the callback leads: `storage` has place for all that it left. */
 static size_t keep_edited(const afc__transfer *transfer, const afc__redirect_plan *plan,
                           const afc_redirect *redirect, const afc__url *url, afc_header *storage) {
     const afc__request_head *now = &transfer->request;
@@ -68,8 +69,9 @@ static afc_status init_next(afc__transfer *transfer, const afc__redirect_plan *p
         return afc__fail_memory(failure);
     }
     size_t count = keep_edited(transfer, plan, redirect, url, headers);
-    afc_status status = afc__request_head_init(next, (afc__storage){0}, redirect->method, url,
-                                               headers, count, failure);
+    const char *method = redirect->method != NULL ? redirect->method : "GET";
+    afc_status status = afc__request_head_init(next, (afc__storage){0}, method, url, headers, count,
+                                               failure);
     afc_free(headers);
     return status;
 }
@@ -133,7 +135,7 @@ bool afc__transfer_follow(afc__transfer *transfer, afc__redirect_plan *plan) {
         .headers = headers,
         .header_count = count,
     };
-    bool follows = ask_hook(transfer, plan, &redirect);
+    bool follows = ask_callback(transfer, plan, &redirect);
     if (follows) make_next(transfer, plan, &redirect);
     afc_free(headers);
     return !afc__transfer_has_failed(transfer);

@@ -72,12 +72,16 @@ static int verify(evaluation_state *evaluation, X509_STORE *store, path_end end,
     if (context != NULL && store != NULL &&
         X509_STORE_CTX_init(context, store, evaluation->leaf, evaluation->untrusted) == 1 &&
         prepare(evaluation, end, context)) {
+        ERR_clear_error();
         bool is_good = X509_verify_cert(context) == 1;
         error = X509_STORE_CTX_get_error(context);
         *depth = X509_STORE_CTX_get_error_depth(context);
         if (is_good) {
             evaluation->chain = X509_STORE_CTX_get1_chain(context);
             error = evaluation->chain != NULL ? X509_V_OK : X509_V_ERR_OUT_OF_MEM;
+        } else if (afc__take_memory_error()) {
+            /* Verification goes on without what it couldn't load, and fails by another error. */
+            error = X509_V_ERR_OUT_OF_MEM;
         } else if (error == X509_V_OK) {
             error = X509_V_ERR_UNSPECIFIED;
         }
@@ -348,28 +352,32 @@ void afc__verification_release(afc__verification *verification) {
 
 /* ---- Without a network --------------------------------------------------------------------- */
 
-/** Parses DER. NULL: invalid, or followed by other bytes. */
-static X509 *parse_der(afc_slice der) {
-    if (der.bytes == NULL || der.size == 0 || der.size > LONG_MAX) return NULL;
+/** Parses DER. AFC_EINVAL: invalid, or followed by other bytes. */
+static afc_status parse_der(X509 **out, afc_slice der) {
+    *out = NULL;
+    if (der.bytes == NULL || der.size == 0 || der.size > LONG_MAX) return AFC_EINVAL;
     const unsigned char *at = (const unsigned char *)der.bytes;
-    X509 *certificate = d2i_X509(NULL, &at, (long)der.size);
-    if (certificate != NULL && at != (const unsigned char *)der.bytes + der.size) {
-        X509_free(certificate);
-        certificate = NULL;
-    }
     ERR_clear_error();
-    return certificate;
+    X509 *certificate = d2i_X509(NULL, &at, (long)der.size);
+    if (certificate == NULL) return afc__take_memory_error() ? AFC_ENOMEM : AFC_EINVAL;
+    if (at != (const unsigned char *)der.bytes + der.size) {
+        X509_free(certificate);
+        return AFC_EINVAL;
+    }
+    *out = certificate;
+    return AFC_OK;
 }
 
 static afc_status parse_chain(STACK_OF(X509) *list, const afc_slice *chain, size_t count,
                               afc_failure *failure) {
     for (size_t i = 0; i < count; i++) {
-        X509 *certificate = parse_der(chain[i]);
-        if (certificate == NULL) {
+        X509 *certificate;
+        afc_status status = parse_der(&certificate, chain[i]);
+        if (status == AFC_EINVAL) {
             afc__fail(failure, AFC_EINVAL, "certificate number %zu of the chain is invalid", i + 1);
             return AFC_EINVAL;
         }
-        if (sk_X509_push(list, certificate) > 0) continue;
+        if (status == AFC_OK && sk_X509_push(list, certificate) > 0) continue;
         X509_free(certificate);
         return afc__fail_memory(failure);
     }

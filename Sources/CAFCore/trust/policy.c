@@ -28,7 +28,9 @@ static afc_status check_rule(const afc_trust_rule *rule, afc_failure *failure) {
         return afc__fail(failure, AFC_EINVAL, "pin_count is set but pins is NULL");
     }
     if (rule->mode == AFC_PINNING_NONE && is_pinning(rule)) {
-        return afc__fail(failure, AFC_EINVAL, "pins are set but the mode is none; use publicKey");
+        return afc__fail(failure, AFC_EINVAL,
+                         "pins are set but the mode is none: expected the mode for public keys "
+                         "or certificates");
     }
     return AFC_OK;
 }

@@ -36,17 +36,21 @@ static bool is_at_end(bool is_pem) {
            ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
 }
 
+bool afc__take_memory_error(void) {
+    unsigned long error;
+    bool is_found = false;
+    while ((error = ERR_get_error()) != 0) {
+        is_found = is_found || ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE;
+    }
+    return is_found;
+}
+
 /**
  * Returns whether memory was too short for the last read. Everything else leaves an error, but PEM_read_bio_ex() of
  * OpenSSL 3.0 reports none for two of its allocations.
  */
 static bool lacks_memory(void) {
-    unsigned long error;
-    bool is_found = ERR_peek_error() == 0;
-    while ((error = ERR_get_error()) != 0) {
-        is_found = is_found || ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE;
-    }
-    return is_found;
+    return ERR_peek_error() == 0 || afc__take_memory_error();
 }
 
 /** Reads everything into `out`. AFC_EINVAL: nothing found, or one item is invalid. */

@@ -24,6 +24,9 @@ afc_status afc__certificates_parse(STACK_OF(X509) **out, afc_slice text, const c
 /** The same for revocation lists. */
 afc_status afc__crls_parse(STACK_OF(X509_CRL) **out, afc_slice text, afc_failure *failure);
 
+/** Clears OpenSSL's errors of this thread. Returns whether one of them says that memory is out. */
+bool afc__take_memory_error(void);
+
 /** Computes the SHA-256 of the SubjectPublicKeyInfo, which pins contain (RFC 7469). false: out of memory. */
 bool afc__key_hash_of(afc__key_hash *out, const X509 *certificate);
 

@@ -74,8 +74,8 @@ static void on_progress(void *context, const afc_progress *progress) {
     ((call *)context)->progress = *progress;
 }
 
-static afc_challenge_answer on_challenge(void *context, const afc_challenge *challenge,
-                                         afc_credentials *credentials) {
+static afc_challenge_decision on_challenge(void *context, const afc_challenge *challenge,
+                                           afc_credentials *credentials) {
     ((call *)context)->challenges++;
     CHECK(challenge->scheme == AFC_AUTH_BASIC && strcmp(challenge->realm, "here") == 0);
     credentials->user = "me";

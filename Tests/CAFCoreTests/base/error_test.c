@@ -44,7 +44,7 @@ static void each_trust_reason_has_a_name(void **state) {
                                         "other",        "untrustedRoot",     "nameConstraint",
                                         "purpose",      "pathLength",        "notAnAuthority",
                                         "badSignature", "unknownRevocation", "malformed",
-                                        "hook"};
+                                        "handler"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         assert_string_equal(afc_trust_reason_name((afc_trust_reason)i), names[i]);
     }

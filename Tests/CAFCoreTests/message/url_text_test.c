@@ -243,9 +243,17 @@ static void resolves_text_and_keeps_the_rest(void **state) {
         {"http://h/a", "mailto:me", "mailto:me"},
         {"http://h/a/", "./b:c", "http://h/a/b:c"},
         {"h/a/b", "c", "h/a/c"},
-        {"", "c", "/c"},
+        {"h/a/b", "../../../c", "/c"},
+        {"", "c", "c"},
+        {"", "/c/../d", "/d"},
         {"", "", ""},
-        {"mailto:a", "../b", "mailto:/b"},
+        {"", "./c", "c"},
+        {"", "..", ""},
+        {"", ".../x.", ".../x."},
+        {"a", "x./../y", "/y"},
+        {"mailto:a", "b", "mailto:b"},
+        {"mailto:a", "../b", "mailto:b"},
+        {"mailto:a", ".././../b/./c", "mailto:b/c"},
     };
     char out[128];
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

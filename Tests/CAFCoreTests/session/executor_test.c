@@ -245,6 +245,17 @@ static void task_that_is_never_started_is_released_at_once(void **state) {
     check_status(afc_task_new(&task, world->session, &request, &events, NULL), AFC_OK);
     afc_task_release(task);
     assert_string_equal(seen.log, "x");
+    /* What has an effect on a task that is started hands none to the loop before. */
+    void (*const calls[])(afc_task *) = {afc_task_cancel, afc_task_wake, afc_task_suspend,
+                                         afc_task_resume};
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        seen.log[0] = '\0';
+        check_status(afc_task_new(&task, world->session, &request, &events, NULL), AFC_OK);
+        afc_task_suspend(task);
+        calls[i](task);
+        afc_task_release(task);
+        assert_string_equal(seen.log, "x");
+    }
     seen.log[0] = '\0';
     request.url = "no URL";
     check_status(afc_task_new(&task, world->session, &request, &events, NULL), AFC_EINVAL);

@@ -7,6 +7,7 @@
 #include <openssl/crypto.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 /** The allocation of OpenSSL that fails, counted from 1; 0: none. */
 static size_t failing, count;
@@ -69,9 +70,42 @@ static void reading_certificates_reports_want_of_memory(void **state) {
     folder_remove(&folder);
 }
 
+/** Where OpenSSL says that memory was the cause, a chain isn't reported as refused, which a program may act upon. */
+static void evaluation_reports_want_of_memory(void **state) {
+    (void)state;
+    afts_cert *root = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    afts_cert *leaf = afts_cert_new(&(afts_cert_options){.hosts = "h.test"}, root);
+    size_t size;
+    const uint8_t *der = afts_cert_der(leaf, &size);
+    afc_slice chain = {(const char *)der, size};
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+    options.anchors = afc_slice_of(afts_cert_pem(root));
+    afc_trust_policy *policy;
+    check_status(afc_trust_policy_new(&policy, &options, NULL), AFC_OK);
+    check_status(afc_trust_evaluate(NULL, policy, &chain, 1, "h.test", NULL), AFC_OK);
+    size_t reported = 0;
+    for (size_t n = 1; count + 1 >= n; n++) {
+        count = 0;
+        failing = n;
+        afc_failure failure = {0};
+        afc_status status = afc_trust_evaluate(NULL, policy, &chain, 1, "h.test", &failure);
+        failing = 0;
+        if (status == AFC_ENOMEM) reported++;
+        /* OpenSSL clears the cause in some places, as when it takes a key that it couldn't decode for a weak one. */
+        if (status != AFC_OK && status != AFC_ENOMEM) check_status(status, AFC_EUNTRUSTED);
+        assert_null(strstr(failure.text, "format error"));
+        assert_null(strstr(failure.text, "unspecified"));
+    }
+    assert_true(reported > 100);
+    afc_trust_policy_release(policy);
+    afts_cert_free(leaf);
+    afts_cert_free(root);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reading_certificates_reports_want_of_memory),
+        cmocka_unit_test(evaluation_reports_want_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,13 +77,13 @@ typedef struct afc_challenge {
 } afc_challenge;
 
 /** The decision of on_challenge. */
-typedef enum afc_challenge_answer {
+typedef enum afc_challenge_decision {
     AFC_CHALLENGE_DEFAULT = 0, /**< Use `proposed`; if it is NULL, return the 401 or 407. */
     AFC_CHALLENGE_USE = 1,     /**< Use the given credentials, if an offered scheme fits them. */
     AFC_CHALLENGE_CANCEL = 2,  /**< End the task with AFC_ECANCELED. */
     AFC_CHALLENGE_FAIL = 3,    /**< End the task with AFC_EAUTH. */
     AFC_CHALLENGE_LATER = 4    /**< Wait until afc_task_answer_challenge() is called. */
-} afc_challenge_answer;
+} afc_challenge_decision;
 
 AFC_END_DECLS
 

@@ -72,7 +72,7 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
     AFC_TRUST_BAD_SIGNATURE = 15,
     AFC_TRUST_UNKNOWN_REVOCATION = 16, /**< The revocation status is required but unknown. */
     AFC_TRUST_MALFORMED = 17,
-    AFC_TRUST_HOOK = 18 /**< The policy's hook refused it. */
+    AFC_TRUST_HANDLER = 18 /**< The policy's handler refused it. */
 } afc_trust_reason;
 
 /** Size of afc_failure.text in bytes, including the NUL. Longer texts are truncated. */

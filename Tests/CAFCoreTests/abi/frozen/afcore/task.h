@@ -90,25 +90,25 @@ enum {
      * validator (RFC 9110 8.8.1): in PATH.part, with a resume token in PATH.part.resume. Both survive the end
      * of the process at any time. GET without a body only.
      */
-    AFC_SINK_KEEP_PARTIAL = 1u << 0,
+    AFC_FILE_KEEP_PARTIAL = 1u << 0,
     /**
      * Resume PATH.part if it was created for this URL: sends Range and If-Range (RFC 9110 section 14 and
      * 13.1.5), and appends the response if it is the same version of the file; otherwise starts over.
      */
-    AFC_SINK_RESUME = 1u << 1,
+    AFC_FILE_RESUME = 1u << 1,
     /** Sync the file and its folder to the disk before the task succeeds. */
-    AFC_SINK_SYNC = 1u << 2,
+    AFC_FILE_SYNC = 1u << 2,
     /** Fail with AFC_EFILE and EEXIST if the file exists. */
-    AFC_SINK_NO_REPLACE = 1u << 3,
+    AFC_FILE_NO_REPLACE = 1u << 3,
     /** Create missing folders. */
-    AFC_SINK_MAKE_FOLDERS = 1u << 4,
+    AFC_FILE_MAKE_FOLDERS = 1u << 4,
     /**
      * If PATH is a symbolic link, replace its target and keep the link. PATH.part is then next to the target,
      * which need not exist. Without this flag the link itself is replaced.
      */
-    AFC_SINK_FOLLOW_LINKS = 1u << 5,
+    AFC_FILE_FOLLOW_LINKS = 1u << 5,
     /** Give the new file the permissions of the one it replaces, without set-user-ID, set-group-ID and sticky. */
-    AFC_SINK_KEEP_MODE = 1u << 6
+    AFC_FILE_KEEP_MODE = 1u << 6
 };
 
 /**
@@ -121,7 +121,7 @@ enum {
  * files are refused. A 206 that the request didn't ask for by a Range header is AFC_EPROTOCOL for a FILE sink;
  * other sinks receive its body.
  *
- * With AFC_SINK_KEEP_PARTIAL or AFC_SINK_RESUME:
+ * With AFC_FILE_KEEP_PARTIAL or AFC_FILE_RESUME:
  * - The body is written to PATH.part. A second task with the same PATH.part fails with AFC_EFILE and EBUSY. A
  *   PATH.part that belongs to another URL is replaced.
  * - The request is sent with Accept-Encoding: identity. Its headers must not include Range or If-Range.
@@ -386,8 +386,8 @@ typedef struct afc_task_events {
      * callback returns. With LATER the task waits, and its total time limit continues to count. Called at
      * most ten times for servers and ten times for proxies. NULL: AFC_CHALLENGE_DEFAULT.
      */
-    afc_challenge_answer (*on_challenge)(void *context, const afc_challenge *challenge,
-                                         afc_credentials *credentials);
+    afc_challenge_decision (*on_challenge)(void *context, const afc_challenge *challenge,
+                                           afc_credentials *credentials);
     /**
      * A challenge was accepted: the request is sent again with the credentials `proposed` and the scheme
      * `scheme`. Called after on_challenge, or, if that is NULL, for credentials of the request or of the
@@ -477,7 +477,7 @@ AFC_API void afc_task_wake(afc_task *task);
  * is LATER; invalid credentials), AFC_ENOMEM; the challenge is then still waiting.
  */
 AFC_API afc_status afc_task_answer_challenge(afc_task *task, uint32_t number,
-                                             afc_challenge_answer answer,
+                                             afc_challenge_decision answer,
                                              const afc_credentials *credentials);
 
 /**
@@ -613,7 +613,7 @@ typedef struct afc_download {
 AFC_API const afc_download *afc_result_get_download(const afc_result *result);
 
 /**
- * Returns the resume token, if a partial file was kept (AFC_SINK_KEEP_PARTIAL); otherwise "". It can be used
+ * Returns the resume token, if a partial file was kept (AFC_FILE_KEEP_PARTIAL); otherwise "". It can be used
  * as afc_sink.resume_token in any process; see afc_resume_info_read().
  *
  * Thread: owner.    Owns: borrowed, lives with `result`.    Fails: never.

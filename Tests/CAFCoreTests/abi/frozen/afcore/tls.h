@@ -39,7 +39,7 @@ typedef struct afc_client_certificate {
 typedef struct afc_certificate_request afc_certificate_request;
 
 /** A callback that chooses a client certificate for each request of a server. Zero-initialised: none. */
-typedef struct afc_certificate_hook {
+typedef struct afc_certificate_handler {
     void *context; /**< Must be valid until the session's on_closed. */
     /**
      * Called on the session's loop thread during a handshake, before the HTTP request is sent. Must not
@@ -49,7 +49,7 @@ typedef struct afc_certificate_hook {
      * connection and for connections that resume its TLS session.
      */
     afc_status (*choose)(void *context, afc_certificate_request *request);
-} afc_certificate_hook;
+} afc_certificate_handler;
 
 /** TLS options of a session. Zero-initialised: the defaults. */
 typedef struct afc_tls_options {
@@ -63,8 +63,8 @@ typedef struct afc_tls_options {
      * names, if libcurl supports it. Anyone with that file can decrypt the connections. Default: false.
      */
     bool write_key_log;
-    afc_certificate_hook certificate_hook; /**< Chooses client certificates at run time. */
-    uint64_t reserved[6];                  /**< 0. */
+    afc_certificate_handler certificate_handler; /**< Chooses client certificates at run time. */
+    uint64_t reserved[6];                        /**< 0. */
 } afc_tls_options;
 
 /**

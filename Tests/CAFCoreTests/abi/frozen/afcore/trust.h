@@ -107,7 +107,7 @@ typedef enum afc_ocsp_mode {
     AFC_OCSP_REQUIRE = 2 /**< Require a good one. */
 } afc_ocsp_mode;
 
-/** The decision of a trust hook. */
+/** The decision of a trust handler. */
 typedef enum afc_trust_decision {
     AFC_TRUST_DECISION_KEEP = 0,   /**< Keep the policy's verdict. */
     AFC_TRUST_DECISION_ACCEPT = 1, /**< Accept the chain. */
@@ -115,7 +115,7 @@ typedef enum afc_trust_decision {
 } afc_trust_decision;
 
 /** A callback that can override a verdict. */
-typedef struct afc_trust_hook {
+typedef struct afc_trust_handler {
     void *context;
     /**
      * Called on the loop thread of the session during its handshake, or inside afc_trust_evaluate(); for a
@@ -124,7 +124,7 @@ typedef struct afc_trust_hook {
     afc_trust_decision (*decide)(void *context, const afc_trust_report *report);
     /** Called once, last, when the policy is freed. May be NULL. */
     void (*release)(void *context);
-} afc_trust_hook;
+} afc_trust_handler;
 
 /** Options of a policy. Start from AFC_TRUST_OPTIONS_INIT: the system's anchors, all checks. All are copied. */
 typedef struct afc_trust_options {
@@ -153,7 +153,7 @@ typedef struct afc_trust_options {
     afc_trust_rule everywhere;   /**< Default rule, for hosts without one; `host` is NULL. */
     const afc_trust_rule *rules; /**< Rules for single hosts. */
     size_t rule_count;
-    afc_trust_hook hook; /**< Can override each verdict. */
+    afc_trust_handler handler; /**< Can override each verdict. */
 } afc_trust_options;
 
 /** The system's anchors, all checks, no pins. */
@@ -180,8 +180,8 @@ typedef struct afc_trust_options {
 /**
  * Creates a policy. `options` may be NULL for the defaults; `failure` may be NULL.
  *
- * Thread: any.    Owns: `*out` is yours, afc_trust_policy_release(). Takes `options->hook.context`; on failure
- * the hook's release is called before this function returns.
+ * Thread: any.    Owns: `*out` is yours, afc_trust_policy_release(). Takes `options->handler.context`; on failure
+ * the handler's release is called before this function returns.
  * Fails: AFC_EINVAL (invalid certificates, revocation lists, pins or hosts; pins with AFC_PINNING_NONE;
  * two rules for one host), AFC_EINTERNAL (as afc_session_new(), after a fork), AFC_ENOMEM;
  * `*out` is then NULL.
