@@ -191,7 +191,8 @@ void afc__exchange_take_received(afc__exchange *exchange, afc_slice chunk) {
  */
 
 void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t descriptor) {
-    bool is_upgrade = exchange->hop.transfer != NULL && exchange->hop.transfer->upgrades;
+    bool is_upgrade = exchange->hop.transfer != NULL &&
+                      exchange->hop.transfer->purpose == AFC__PURPOSE_UPGRADE;
     if (!is_upgrade) return;
     exchange->silent_socket = descriptor;
     if (exchange->silent_node.next != NULL) return;

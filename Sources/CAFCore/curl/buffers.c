@@ -26,7 +26,7 @@ static long first_read_size(const afc__transfer *transfer) {
         size_t piece = afc__rate_piece(&transfer->receive_rate, AFC__SMALL_READ);
         return piece > 1024 ? (long)piece : 1024;
     }
-    if (transfer->upgrades) return AFC__UPGRADED_BUFFER;
+    if (transfer->purpose == AFC__PURPOSE_UPGRADE) return AFC__UPGRADED_BUFFER;
     if (!receives_bulk(transfer)) return AFC__SMALL_READ;
     /*
      * If a decoded body can't be passed on, all that libcurl decodes from one read must be kept. So
@@ -66,9 +66,9 @@ void afc__exchange_set_upload_buffer(afc__exchange *exchange) {
     bool sends_bulk = transfer->request.sends_body &&
                       (transfer->source.length == AFC_LENGTH_UNKNOWN ||
                        transfer->source.length > AFC__BULK_BUFFER);
-    long size = transfer->upgrades ? AFC__UPGRADED_BUFFER
-                : sends_bulk       ? AFC__BULK_BUFFER
-                                   : AFC__SMALL_UPLOAD_BUFFER;
+    long size = transfer->purpose == AFC__PURPOSE_UPGRADE ? AFC__UPGRADED_BUFFER
+                : sends_bulk                              ? AFC__BULK_BUFFER
+                                                          : AFC__SMALL_UPLOAD_BUFFER;
     if (needs_head_buffer(exchange)) size = HEAD_UPLOAD_BUFFER;
     if (size == exchange->state.upload_buffer_size) return;
     AFC__SET(exchange, CURLOPT_UPLOAD_BUFFERSIZE, size);

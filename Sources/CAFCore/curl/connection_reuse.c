@@ -270,7 +270,7 @@ static bool may_send(afc__exchange *exchange) {
 /** Counts a request on its connection, which is closed after the last one that it may carry. */
 static void count_request(afc__exchange *exchange, afc__socket *socket) {
     uint32_t most = exchange->driver->pooled.max_requests;
-    if (exchange->hop.transfer->connect_only || most == 0) return;
+    if (exchange->hop.transfer->purpose == AFC__PURPOSE_CONNECTION || most == 0) return;
     if (socket->requests < UINT32_MAX) socket->requests++;
     if (socket->requests >= most) afc__exchange_close_after(exchange, true);
 }

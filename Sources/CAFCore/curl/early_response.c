@@ -67,7 +67,8 @@ static bool may_have_response(const afc__exchange *exchange) {
     }
     if (transfer->hop.proxy != NULL && transfer->hop.proxy->kind == AFC__PROXY_HTTPS) return false;
     if (afc__hop_in_body(transfer)) return afc__hop_has_plain_body(transfer);
-    if (!afc__hop_expects_status(transfer) || transfer->upgrades) return false;
+    if (!afc__hop_expects_status(transfer) || transfer->purpose == AFC__PURPOSE_UPGRADE)
+        return false;
     /* SOCKS starts with a handshake, which the connection to our own listener doesn't have. */
     return transfer->hop.proxy == NULL || transfer->hop.proxy->kind == AFC__PROXY_HTTP;
 }
@@ -188,7 +189,7 @@ bool afc__exchange_has_whole_response(const afc__exchange *exchange) {
     const afc_head *head = &transfer->hop.reader->head;
     if (!transfer->request.sends_body || afc__hop_in_head(transfer)) return false;
     /* libcurl would wait for the end of a body that never begins. */
-    if (transfer->upgrades) return !afc__hop_is_upgraded(transfer);
+    if (transfer->purpose == AFC__PURPOSE_UPGRADE) return !afc__hop_is_upgraded(transfer);
     /* libcurl sends a body with HEAD only as a POST, and would wait for a response body. */
     if (afc__request_head_is(&transfer->request, "HEAD")) return afc__hop_is_whole(transfer);
     if (sends_unwanted_body(exchange)) return afc__hop_is_whole(transfer);

@@ -335,7 +335,7 @@ static afc_status remove_additions(const afc__exchange *exchange, afc__buffer *t
                                                                                   : "Content-Type",
         must_not_ask(transfer) ? "Expect" : NULL,
         /* What follows a 101 isn't chunked. */
-        transfer->upgrades ? "Transfer-Encoding" : NULL};
+        transfer->purpose == AFC__PURPOSE_UPGRADE ? "Transfer-Encoding" : NULL};
     for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++) {
         if (unwanted[i] == NULL) continue;
         if (remove_field(text, unwanted[i]) != AFC_OK) return AFC_ENOMEM;
@@ -539,7 +539,7 @@ static void set_body(afc__exchange *exchange) {
                          transfer->send_rate.per_second == 0 && !afc__transfer_expects(transfer);
         kind = is_inline ? AFC__KIND_POST : AFC__KIND_UPLOAD;
     }
-    if (transfer->connect_only) kind = AFC__KIND_UPLOAD;
+    if (transfer->purpose == AFC__PURPOSE_CONNECTION) kind = AFC__KIND_UPLOAD;
     if (state->request_kind != (unsigned)kind) {
         /*
          * From any request kind to GET, then to the new one: libcurl's options undo one another in
@@ -562,7 +562,9 @@ static void set_body(afc__exchange *exchange) {
         AFC__SET(exchange, CURLOPT_POSTFIELDSIZE_LARGE,
                  has_bytes ? (curl_off_t)memory->size : (curl_off_t)0);
     } else if (kind == AFC__KIND_UPLOAD) {
-        curl_off_t size = transfer->connect_only ? 1 : (curl_off_t)transfer->source.length;
+        curl_off_t size = transfer->purpose == AFC__PURPOSE_CONNECTION
+                              ? 1
+                              : (curl_off_t)transfer->source.length;
         AFC__SET(exchange, CURLOPT_INFILESIZE_LARGE, size);
     }
 }
@@ -573,7 +575,7 @@ static void set_body(afc__exchange *exchange) {
  * the head is written (Curl_http_resume(), CURLE_PARTIAL_FILE), and its connection goes to the pool.
  */
 static void set_connect_only(afc__exchange *exchange) {
-    bool is_on = exchange->hop.transfer->connect_only;
+    bool is_on = exchange->hop.transfer->purpose == AFC__PURPOSE_CONNECTION;
     if (is_on == exchange->state.connect_only) return;
     AFC__SET(exchange, CURLOPT_RESUME_FROM_LARGE, is_on ? (curl_off_t)1 : (curl_off_t)0);
     exchange->state.connect_only = is_on;
@@ -651,8 +653,8 @@ static void set_rest(afc__exchange *exchange) {
     isolate(exchange);
     afc__connection_use use = exchange->run.use;
     bool is_one_shot = use == AFC__USE_ONE_SHOT || afc__exchange_uses_own_listener(exchange);
-    bool would_block_others = transfer->connect_only && transfer->request.url.is_https &&
-                              wants_response_first(exchange);
+    bool would_block_others = transfer->purpose == AFC__PURPOSE_CONNECTION &&
+                              transfer->request.url.is_https && wants_response_first(exchange);
     afc__exchange_close_after(exchange,
                               exchange->driver->forbids_reuse || is_one_shot || would_block_others);
     bool decodes = transfer->coding != AFC__CODING_KEPT;

@@ -40,7 +40,7 @@ static afc__connection_use use_of(const afc__driver *driver, const afc__transfer
      */
     if (transfer->own_proxy != NULL) return AFC__USE_ONE_SHOT;
     /* After a 101 the connection speaks another protocol. */
-    if (transfer->upgrades) return AFC__USE_ONE_SHOT;
+    if (transfer->purpose == AFC__PURPOSE_UPGRADE) return AFC__USE_ONE_SHOT;
     /*
      * The connection itself is authenticated, and several versions of libcurl reused such
      * connections wrongly (CVE-2026-1965, CVE-2026-5545). So it is never reused.

@@ -238,7 +238,8 @@ static bool ends_by_reset(const afc__exchange *exchange, CURLcode code) {
 
 /** Nothing was to be sent, and the connection is there; see set_connect_only() in exchange.c. */
 static bool is_connected_only(const afc__exchange *exchange, CURLcode code) {
-    return code == CURLE_PARTIAL_FILE && exchange->hop.transfer->connect_only &&
+    return code == CURLE_PARTIAL_FILE &&
+           exchange->hop.transfer->purpose == AFC__PURPOSE_CONNECTION &&
            afc__exchange_is_connected(exchange);
 }
 

@@ -100,7 +100,8 @@ afc_status afc__exchange_set_proxy(afc__exchange *exchange, afc_failure *failure
     }
     exchange->state.has_proxy = proxy != NULL;
     /* A forwarding proxy would have to speak the new protocol (RFC 6455 4.1). */
-    bool has_tunnel = proxy != NULL && afc__proxy_speaks_http(proxy) && transfer->upgrades;
+    bool has_tunnel = proxy != NULL && afc__proxy_speaks_http(proxy) &&
+                      transfer->purpose == AFC__PURPOSE_UPGRADE;
     if (has_tunnel != exchange->state.has_tunnel) {
         AFC__SET(exchange, CURLOPT_HTTPPROXYTUNNEL, has_tunnel ? 1L : 0L);
         exchange->state.has_tunnel = has_tunnel;

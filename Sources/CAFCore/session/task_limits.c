@@ -78,7 +78,7 @@ static void fail_late(afc_failure *failure, afc_timeout which, const char *what,
 
 void afc__task_say_incomplete(const afc_task *task, afc_failure *failure) {
     /* The total limit of a WebSocket's task is that of its handshake. */
-    bool is_socket = task->transfer.upgrades;
+    bool is_socket = task->transfer.purpose == AFC__PURPOSE_UPGRADE;
     const char *what = is_socket ? "total timeout: the WebSocket isn't open"
                                  : "total timeout: not complete";
     if (task->state == AFC__STATE_QUEUED)

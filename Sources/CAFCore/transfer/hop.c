@@ -43,13 +43,13 @@ static bool start_reader(afc__transfer *transfer) {
                                transfer->limits.informational};
     transfer->hop.reader->limits = limits;
     afc__head_reader_clear(transfer->hop.reader);
-    transfer->hop.reader->awaits_upgrade = transfer->upgrades;
+    transfer->hop.reader->awaits_upgrade = transfer->purpose == AFC__PURPOSE_UPGRADE;
     afc__result_lend_head(result);
     return true;
 }
 
 static bool renew_upgrade(afc__transfer *transfer) {
-    if (!transfer->upgrades) return true;
+    if (transfer->purpose != AFC__PURPOSE_UPGRADE) return true;
     afc__request_head *request = &transfer->request;
     afc_failure failure = {0};
     const afc__upgrade *upgrade = (const afc__upgrade *)transfer->source.lender;

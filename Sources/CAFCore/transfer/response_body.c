@@ -181,7 +181,7 @@ static afc__flow dispose_by_phase(afc__transfer *transfer, afc_slice bytes, int6
 
 /** Returns whether nothing reads the body: the task only stores it, and it isn't stored, or no longer. */
 static bool is_useless(const afc__transfer *transfer) {
-    return transfer->only_stores && afc__hop_in_body(transfer) &&
+    return transfer->purpose == AFC__PURPOSE_VALIDATION && afc__hop_in_body(transfer) &&
            !afc__transfer_stores_body(transfer);
 }
 

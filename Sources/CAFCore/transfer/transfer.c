@@ -120,8 +120,10 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
     transfer->coding = request->keep_encoding ? AFC__CODING_KEPT : AFC__CODING_DECODED;
     transfer->allow_downgrade = request->allow_downgrade;
     transfer->waits_for_network = request->wait_for_network;
-    transfer->connect_only = (request->flags & AFC_REQUEST_CONNECT_ONLY) != 0;
-    if (transfer->connect_only) transfer->cache_policy = AFC_HTTP_CACHE_BYPASS;
+    if ((request->flags & AFC_REQUEST_CONNECT_ONLY) != 0)
+        transfer->purpose = AFC__PURPOSE_CONNECTION;
+    if (transfer->purpose == AFC__PURPOSE_CONNECTION)
+        transfer->cache_policy = AFC_HTTP_CACHE_BYPASS;
     transfer->priority = request->priority;
     transfer->send_rate.per_second = request->max_send_rate;
     transfer->receive_rate.per_second = request->max_receive_rate;
@@ -168,7 +170,7 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
 }
 
 void afc__transfer_await_upgrade(afc__transfer *transfer, const afc__upgrade *upgrade) {
-    transfer->upgrades = true;
+    transfer->purpose = AFC__PURPOSE_UPGRADE;
     transfer->source.lender = &upgrade->lender;
     /* HTTP/2 has no 101 (RFC 9113 8.6); a body that is asked for first would be no body. */
     transfer->version = AFC_HTTP_PREFER_1_1;
@@ -178,7 +180,7 @@ void afc__transfer_await_upgrade(afc__transfer *transfer, const afc__upgrade *up
 }
 
 bool afc__transfer_set_validation_only(afc__transfer *transfer, const char *document_host) {
-    transfer->only_stores = true;
+    transfer->purpose = AFC__PURPOSE_VALIDATION;
     if (document_host == NULL) return true;
     transfer->document_host = afc__copy_text(afc_slice_of(document_host));
     return transfer->document_host != NULL;
@@ -318,7 +320,7 @@ typedef struct reported_response {
 afc_status afc_response_set_descriptor(afc_response *response, int descriptor) {
     afc__transfer *transfer = AFC__OWNER(response, reported_response, response)->transfer;
     bool is_resuming = transfer->range == AFC__RANGE_ASKED || transfer->range == AFC__RANGE_REFUSED;
-    if (transfer->upgrades || is_resuming) return AFC_EINVAL;
+    if (transfer->purpose == AFC__PURPOSE_UPGRADE || is_resuming) return AFC_EINVAL;
     return afc__sink_set_descriptor(&transfer->sink, descriptor);
 }
 
@@ -400,7 +402,7 @@ static bool on_final_head(afc__transfer *transfer) {
         .followed = transfer->redirects,
         .limit = transfer->limits.redirects,
         .allow_downgrade = transfer->allow_downgrade,
-        .is_upgrade = transfer->upgrades,
+        .is_upgrade = transfer->purpose == AFC__PURPOSE_UPGRADE,
         .wants_https = afc__transfer_wants_https,
         .context = transfer,
         .to_ascii = afc__transfer_to_ascii(transfer),
@@ -409,7 +411,7 @@ static bool on_final_head(afc__transfer *transfer) {
     if (afc__redirect_decide(&question, &plan, &failure) != AFC_OK)
         return afc__transfer_fail(transfer, &failure);
     /* The reader of the new protocol's bytes stays, whatever the status says about bodies. */
-    plan.keeps_body = plan.keeps_body || transfer->upgrades;
+    plan.keeps_body = plan.keeps_body || transfer->purpose == AFC__PURPOSE_UPGRADE;
     bool goes_on = !plan.follow || afc__transfer_follow(transfer, &plan);
     bool follows = plan.follow;
     afc__url_clear(&plan.target);
@@ -609,7 +611,7 @@ static unsigned facts_of(const afc__transfer *transfer, const afc__outcome *outc
            (may_be_stale ? AFC__FACT_MAY_BE_STALE : 0) |
            (transfer->is_retry ? 0 : AFC__FACT_FIRST_TRY) |
            (is_replayable ? AFC__FACT_REPLAYABLE : 0) | (may_wait ? AFC__FACT_MAY_WAIT : 0) |
-           (transfer->connect_only ? AFC__FACT_CONNECT_ONLY : 0);
+           (transfer->purpose == AFC__PURPOSE_CONNECTION ? AFC__FACT_CONNECT_ONLY : 0);
 }
 
 static void take_next(afc__transfer *transfer) {

@@ -95,6 +95,14 @@ typedef struct afc__transfer_counters {
     atomic_uint cancellations;   /**< How often all transfers were cancelled. */
 } afc__transfer_counters;
 
+/** What a transfer is for. */
+typedef enum afc__purpose {
+    AFC__PURPOSE_RESPONSE = 0, /**< The response to a request. */
+    AFC__PURPOSE_CONNECTION,   /**< A connection: no request is sent. */
+    AFC__PURPOSE_UPGRADE,      /**< Another protocol: after a 101 bytes go both ways. */
+    AFC__PURPOSE_VALIDATION /**< What a cache stores, in the background: no body that isn't stored is needed. */
+} afc__purpose;
+
 typedef struct afc__transfer {
     afc_task_events events;
     afc__transfer_counters *counters;
@@ -102,17 +110,14 @@ typedef struct afc__transfer {
     afc_timeouts timeouts;
     afc_http_version_preference version;
     bool allow_downgrade, waits_for_network;
-    bool connect_only; /**< No request is sent. */
-    bool upgrades;     /**< It asks for another protocol: after a 101 bytes go both ways. */
+    uint8_t purpose; /**< An afc__purpose. */
     afc__coding coding;
     afc_expect expect;
     /* Small fields stand together: a session may have many waiting transfers. */
     uint8_t priority;
     bool has_own_proxy;
     bool ignores_cookies;
-    /* Together one byte: another one would make each transfer 8 bytes larger. */
-    bool only_stores : 1; /**< A validation in the background: needs no body that isn't stored. */
-    bool collapses : 1;   /**< Waits for another transfer that may store what it wants. */
+    bool collapses; /**< Waits for another transfer that may store what it wants. */
     afc_http_cache_policy cache_policy;
 
     afc__proxy *own_proxy; /**< With has_own_proxy: NULL is none at all. */
@@ -259,13 +264,14 @@ static inline bool afc__hop_has_plain_body(const afc__transfer *transfer) {
 
 /** Returns whether the connection has left HTTP, so that both bodies are what the new protocol sends. */
 static inline bool afc__hop_is_upgraded(const afc__transfer *transfer) {
-    return transfer->upgrades && transfer->hop.reader->state == AFC__HEAD_DONE &&
+    return transfer->purpose == AFC__PURPOSE_UPGRADE &&
+           transfer->hop.reader->state == AFC__HEAD_DONE &&
            transfer->hop.reader->head.status == 101;
 }
 
 /** Returns whether an HTTP proxy gets a CONNECT. For what else it forwards, it gets the request itself. */
 static inline bool afc__transfer_needs_tunnel(const afc__transfer *transfer) {
-    return transfer->request.url.is_https || transfer->upgrades;
+    return transfer->request.url.is_https || transfer->purpose == AFC__PURPOSE_UPGRADE;
 }
 
 /** Returns whether only the end of the connection, or of its stream, ends the body. */
