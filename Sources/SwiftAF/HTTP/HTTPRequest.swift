@@ -56,71 +56,71 @@ extension HTTPRequest {
     /// Time limits; nil uses the session's.
     public var timeouts: Timeouts {
         get { settings?.values.timeouts ?? Timeouts() }
-        set { update { $0.timeouts = newValue } }
+        set { ownSettings().values.timeouts = newValue }
     }
 
     /// Size limits; a transfer that exceeds one fails with ``SessionError/Code/tooLarge``. Nil uses the limit of the
     /// ``SessionConfiguration``; zero counts as 1.
     public var limits: Limits {
         get { settings?.values.limits ?? Limits() }
-        set { update { $0.limits = newValue } }
+        set { ownSettings().values.limits = newValue }
     }
 
     /// The redirect policy; nil uses the session's.
     public var redirectPolicy: RedirectPolicy? {
         get { settings?.values.redirectPolicy }
-        set { update { $0.redirectPolicy = newValue } }
+        set { ownSettings().values.redirectPolicy = newValue }
     }
 
     /// The preferred version of HTTP; nil uses the session's.
     public var httpVersion: HTTPVersionPreference? {
         get { settings?.values.httpVersion }
-        set { update { $0.httpVersion = newValue } }
+        set { ownSettings().values.httpVersion = newValue }
     }
 
     /// Whether to request compressed bodies and decode them; nil uses the session's setting. With a `Range`, none is
     /// requested and a part (206) isn't decoded: it is a part of the encoded body (RFC 9110 14.2).
     public var decompressesBody: Bool? {
         get { settings?.values.decompressesBody }
-        set { update { $0.decompressesBody = newValue } }
+        set { ownSettings().values.decompressesBody = newValue }
     }
 
     /// The priority among waiting requests of the session, from 0 (last) to 1 (first); nil is 0.5. Also the HTTP/2 weight:
     /// 1 for 0, the default 16 for 0.5, and 255 for 1 (RFC 7540, section 5.3).
     public var priority: Float? {
         get { settings?.values.priority }
-        set { update { $0.priority = newValue } }
+        set { ownSettings().values.priority = newValue }
     }
 
     /// Rate limits; nil uses the session's.
     public var rateLimit: RateLimit {
         get { settings?.values.rateLimit ?? RateLimit() }
-        set { update { $0.rateLimit = newValue } }
+        set { ownSettings().values.rateLimit = newValue }
     }
 
     /// When to send `Expect: 100-continue`; nil uses the session's setting.
     public var continueExpectation: ContinueExpectation? {
         get { settings?.values.continueExpectation }
-        set { update { $0.continueExpectation = newValue } }
+        set { ownSettings().values.continueExpectation = newValue }
     }
 
     /// Decides what to do with the body when the head of the response arrives; nil uses
     /// ``HTTPSessionManager/responseHandler``. Not called for downloads with a destination and for server-sent events.
     public var responseHandler: ResponseHandler? {
         get { settings?.values.responseHandler }
-        set { update { $0.responseHandler = newValue } }
+        set { ownSettings().values.responseHandler = newValue }
     }
 
     /// Whether to wait for a network route instead of failing without one; nil uses the session's setting.
     public var waitsForConnectivity: Bool? {
         get { settings?.values.waitsForConnectivity }
-        set { update { $0.waitsForConnectivity = newValue } }
+        set { ownSettings().values.waitsForConnectivity = newValue }
     }
 
     /// The proxy of all hops; nil uses the session's.
     public var proxy: Proxy? {
         get { settings?.values.proxy }
-        set { update { $0.proxy = newValue } }
+        set { ownSettings().values.proxy = newValue }
     }
 
     /// The Unix-domain socket of all hops, whatever host their URLs name: a path, or `@` and a name in the abstract
@@ -128,68 +128,73 @@ extension HTTPRequest {
     /// host, as over TCP: give each socket a host of its own, or a session.
     public var unixSocket: String? {
         get { settings?.values.unixSocket }
-        set { update { $0.unixSocket = newValue } }
+        set { ownSettings().values.unixSocket = newValue }
     }
 
     /// The URL of the top-level document, for ``Cookie/AcceptPolicy/onlyFromMainDocumentDomain``; nil uses the
     /// request's URL.
     public var mainDocumentURL: String? {
         get { settings?.values.mainDocumentURL }
-        set { update { $0.mainDocumentURL = newValue } }
+        set { ownSettings().values.mainDocumentURL = newValue }
     }
 
     /// The credential for the server, sent in response to a challenge, or at once if it is ``Credential/isPreemptive``.
     /// Nil uses the session's.
     public var credential: Credential? {
         get { settings?.values.credential }
-        set { update { $0.credential = newValue } }
+        set { ownSettings().values.credential = newValue }
     }
 
     /// The credential for the http proxy, instead of the user and password in its URL. Connections opened with it
     /// aren't reused.
     public var proxyCredential: Credential? {
         get { settings?.values.proxyCredential }
-        set { update { $0.proxyCredential = newValue } }
+        set { ownSettings().values.proxyCredential = newValue }
     }
 
     /// The settings of `URLRequest` for caching, cookies and kinds of networks.
     public var hints: Hints {
         get { settings?.values.hints ?? Hints() }
-        set { update { $0.hints = newValue } }
+        set { ownSettings().values.hints = newValue }
     }
 
     /// The request's own interceptors, which come before ``HTTPSessionManager/interceptors``.
     public var interceptors: [any RequestInterceptor] {
         get { settings?.values.interceptors ?? [] }
-        set { update { $0.interceptors = newValue } }
+        set { ownSettings().values.interceptors = newValue }
     }
 
     /// Whether a ``RetryPolicy`` may retry the request. Default: true. Other interceptors decide for themselves: a
     /// ``BearerAuthenticator`` still repeats a request that was refused, with a new token.
     public var allowsRetries: Bool {
         get { settings?.values.allowsRetries ?? true }
-        set { update { $0.allowsRetries = newValue } }
+        set { ownSettings().values.allowsRetries = newValue }
     }
 
     /// Called for each 1xx response, in addition to ``HTTPSessionManager/informationalHandler``.
     public var informationalHandler: InformationalHandler? {
         get { settings?.values.informationalHandler }
-        set { update { $0.informationalHandler = newValue } }
+        set { ownSettings().values.informationalHandler = newValue }
     }
 
     /// Whether the response has a trust report: ``Response/trust``, ``DownloadResponse/trust``,
     /// ``StreamedResponse/trust``, or that of the ``SessionTask``.
     public var reportsTrust: Bool {
         get { settings?.values.reportsTrust ?? false }
-        set { update { $0.reportsTrust = newValue } }
+        set { ownSettings().values.reportsTrust = newValue }
     }
 
     /// Whether any setting was changed.
     var hasSettings: Bool { settings != nil }
 
-    private mutating func update(_ change: (inout Settings.Values) -> Void) {
-        if !isKnownUniquelyReferenced(&settings) { settings = Settings(settings?.values ?? Settings.Values()) }
-        if let settings { change(&settings.values) }
+    /// Returns settings that no other request shares.
+    // Not inlined: each of the setters would copy all settings in a code of its own, 3 KB of it.
+    @inline(never)
+    private mutating func ownSettings() -> Settings {
+        if isKnownUniquelyReferenced(&settings), let settings { return settings }
+        let own = Settings(settings?.values ?? Settings.Values())
+        settings = own
+        return own
     }
 
     /// Shared by copies of a request.

@@ -45,25 +45,25 @@ public struct SessionError: Error, Sendable {
     /// What went wrong, for `switch` and `catch`.
     public var code: Code {
         get { storage.values.code }
-        set { update { $0.code = newValue } }
+        set { ownStorage().values.code = newValue }
     }
 
     /// A finer distinction within the code: which time limit, why a chain was not trusted.
     public var reason: Reason? {
         get { storage.values.reason }
-        set { update { $0.reason = newValue } }
+        set { ownStorage().values.reason = newValue }
     }
 
     /// What happened, in words that may be logged.
     public var message: String {
         get { storage.values.message ?? explanation }
-        set { update { $0.message = newValue } }
+        set { ownStorage().values.message = newValue }
     }
 
     /// The complete URL, with the parts that descriptions hide.
     public var url: String? {
         get { storage.values.url }
-        set { update { $0.url = newValue } }
+        set { ownStorage().values.url = newValue }
     }
 
     /// The status code of the response, if there is one.
@@ -72,7 +72,7 @@ public struct SessionError: Error, Sendable {
     /// The head of the response, if there is one.
     public var response: HTTPResponse? {
         get { storage.values.response }
-        set { update { $0.response = newValue } }
+        set { ownStorage().values.response = newValue }
     }
 
     /// The body of the response, if there is one and it was collected in memory. If the body was cut short
@@ -80,58 +80,58 @@ public struct SessionError: Error, Sendable {
     /// (``Code/cancelled``), these are the decoded bytes received until then.
     public var body: Data? {
         get { storage.values.body }
-        set { update { $0.body = newValue } }
+        set { ownStorage().values.body = newValue }
     }
 
     /// The value that the response serializer made of ``body`` although the response was refused, such as the
     /// ``JSONValue`` of a problem document.
     public var parsedBody: (any Sendable)? {
         get { storage.values.parsedBody }
-        set { update { $0.parsedBody = newValue } }
+        set { ownStorage().values.parsedBody = newValue }
     }
 
     /// The metrics of the hops up to the failure, also without a response.
     public var metrics: ResponseMetrics {
         get { storage.values.metrics ?? storage.values.response?.metrics ?? ResponseMetrics() }
-        set { update { $0.metrics = newValue } }
+        set { ownStorage().values.metrics = newValue }
     }
 
     /// The server's certificates and the verdict on them, for ``Code/untrusted``.
     public var trust: TrustReport? {
         get { storage.values.trust }
-        set { update { $0.trust = newValue } }
+        set { ownStorage().values.trust = newValue }
     }
 
     /// The token to resume a download whose partial file was kept; see
     /// `download(_:to:options:progress:)`.
     public var resumeToken: ResumeToken? {
         get { storage.values.resumeToken }
-        set { update { $0.resumeToken = newValue } }
+        set { ownStorage().values.resumeToken = newValue }
     }
 
     /// The size of a download's file when the transfer failed, whether or not it was kept; nil if no response was
     /// received.
     package var partialFileSize: Int64? {
         get { storage.values.partialFileSize }
-        set { update { $0.partialFileSize = newValue } }
+        set { ownStorage().values.partialFileSize = newValue }
     }
 
     /// The underlying error: of a parser, of a sequence, or the second of two validation errors.
     public var underlying: (any Error)? {
         get { storage.values.underlying }
-        set { update { $0.underlying = newValue } }
+        set { ownStorage().values.underlying = newValue }
     }
 
     /// The `errno` of a failed system call.
     public var systemError: Int32? {
         get { storage.values.systemError }
-        set { update { $0.systemError = newValue } }
+        set { ownStorage().values.systemError = newValue }
     }
 
     /// The `CURLcode` of libcurl.
     public var curlCode: Int32? {
         get { storage.values.curlCode }
-        set { update { $0.curlCode = newValue } }
+        set { ownStorage().values.curlCode = newValue }
     }
 
     /// Decodes the body of a failed response, such as a problem document.
@@ -165,7 +165,7 @@ public struct SessionError: Error, Sendable {
     /// The error, whose body is decoded by a manager's decoder.
     func decoded(by decoder: any DataDecoder) -> SessionError {
         var error = self
-        error.update { $0.decoder = $0.decoder ?? decoder }
+        if error.storage.values.decoder == nil { error.ownStorage().values.decoder = decoder }
         return error
     }
 
@@ -184,9 +184,12 @@ public struct SessionError: Error, Sendable {
     /// Whether a time limit of the whole request has passed: another attempt would have no time.
     var hasNoTimeLeft: Bool { reason == .total || reason == .notOpen }
 
-    private mutating func update(_ change: (inout Values) -> Void) {
+    /// Returns a storage that no other error shares.
+    // Not inlined: each of the setters would copy all values in a code of its own.
+    @inline(never)
+    private mutating func ownStorage() -> Storage {
         if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.values) }
-        change(&storage.values)
+        return storage
     }
 }
 
