@@ -25,6 +25,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -79,6 +81,17 @@ void afc__exchange_drop_early_response(afc__exchange *exchange) {
     enter(exchange, AFC__EARLY_NONE);
 }
 
+/**
+ * Tells whether the peer closed in order a connection whose end was read. A reset isn't always an error of recv(): once
+ * send() has reported it, recv() returns 0. Unix-domain sockets lose nothing.
+ */
+static bool was_closed_in_order(curl_socket_t descriptor) {
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return true;
+    return info.tcpi_state != TCP_CLOSE;
+}
+
 /** Reads what is left in the socket; as much as the buffer may hold. */
 static void read_rest(afc__exchange *exchange, curl_socket_t descriptor) {
     char bytes[16 * 1024];
@@ -86,6 +99,7 @@ static void read_rest(afc__exchange *exchange, curl_socket_t descriptor) {
     for (;;) {
         ssize_t count = recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
         if (count < 0 && errno == EINTR) continue;
+        exchange->early.has_orderly_end = count == 0 && was_closed_in_order(descriptor);
         if (count <= 0) return;
         size_t capacity = MAX_RESPONSE - kept->size;
         size_t size = (size_t)count < capacity ? (size_t)count : capacity;
@@ -184,6 +198,11 @@ static bool sends_unwanted_body(const afc__exchange *exchange) {
            afc__transfer_expects_unsent_body(exchange->hop.transfer);
 }
 
+bool afc__exchange_accepts_end(const afc__exchange *exchange) {
+    int status = exchange->hop.transfer->hop.reader->head.status;
+    return exchange->early.has_orderly_end || status < 200 || status >= 300;
+}
+
 bool afc__exchange_has_whole_response(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     const afc_head *head = &transfer->hop.reader->head;
@@ -227,14 +246,15 @@ void afc__exchange_finish_body(afc__exchange *exchange) {
         if (afc__transfer_on_body(transfer, rest, received) != AFC__CONSUMED) return;
         exchange->early.recovered_size = (int64_t)rest.size;
     }
-    exchange->early.is_complete = missing == INT64_MAX || (int64_t)rest.size == missing;
+    bool has_end = missing == INT64_MAX && afc__exchange_accepts_end(exchange);
+    exchange->early.is_complete = has_end || (int64_t)rest.size == missing;
 }
 
 void afc__exchange_end_reinjection(afc__exchange *exchange) {
     if (exchange->early.listener >= 0) close(exchange->early.listener);
     if (exchange->early.peer >= 0) close(exchange->early.peer);
     exchange->early.listener = exchange->early.peer = -1;
-    exchange->early.is_complete = false;
+    exchange->early.is_complete = exchange->early.has_orderly_end = false;
     if (exchange->early.state != AFC__EARLY_NONE) enter(exchange, AFC__EARLY_NONE);
     exchange->early.recovered_size = 0;
     afc__buffer_clear(&exchange->early.bytes);

@@ -32,11 +32,20 @@ bool afc__early_may_become(afc__early_state from, afc__early_state to);
 typedef struct afc__early_response {
     afc__early_state state;
     afc__buffer bytes;
-    int listener, peer;     /**< Of the reinjection; -1: none. */
-    afc_hop measured;       /**< The timings when the connection broke. */
-    bool is_complete;       /**< Its body is complete, although ours wasn't sent completely. */
+    int listener, peer; /**< Of the reinjection; -1: none. */
+    afc_hop measured;   /**< The timings when the connection broke. */
+    bool is_complete;   /**< Its body is complete, although ours wasn't sent completely. */
+    bool
+        has_orderly_end; /**< The server closed the connection in order, and all it sent was read. */
     int64_t recovered_size; /**< Bytes of it that libcurl doesn't know about. */
 } afc__early_response;
+
+/**
+ * Tells whether a body that ends with the connection counts as complete, though it broke while the request's body was
+ * being sent. A reset may have lost its end (RFC 9112 section 8): only a response without success, whose status says all,
+ * is accepted then.
+ */
+bool afc__exchange_accepts_end(const afc__exchange *exchange);
 
 void afc__early_response_init(afc__early_response *early);
 

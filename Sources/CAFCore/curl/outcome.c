@@ -222,10 +222,7 @@ static bool is_ended_connection(const afc__exchange *exchange, CURLcode code) {
            afc__hop_has_no_response(exchange->hop.transfer);
 }
 
-/**
- * Detects the end of a body that ends with the connection. A server that hasn't read the whole
- * request closes with a reset, so nothing is lost here.
- */
+/** Detects the end of a body that ends with the connection: a server that hasn't read the whole request resets it. */
 static bool ends_by_reset(const afc__exchange *exchange, CURLcode code) {
     const afc__transfer *transfer = exchange->hop.transfer;
     long error = 0;
@@ -233,7 +230,14 @@ static bool ends_by_reset(const afc__exchange *exchange, CURLcode code) {
     if (!afc__hop_ends_with_connection(transfer)) return false;
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &error);
     return error == ECONNRESET && transfer->request.sends_body &&
-           transfer->progress.sent < transfer->source.length;
+           afc__exchange_accepts_end(exchange) && transfer->progress.sent < transfer->source.length;
+}
+
+/** libcurl has read an early response from our listener, which ends in order though the connection didn't. */
+static bool lost_reinjected_end(const afc__exchange *exchange) {
+    return afc__exchange_uses_own_listener(exchange) &&
+           afc__hop_ends_with_connection(exchange->hop.transfer) &&
+           !afc__exchange_accepts_end(exchange);
 }
 
 /** Nothing was to be sent, and the connection is there; see set_connect_only() in exchange.c. */
@@ -398,6 +402,9 @@ static void describe_proxy(const afc__exchange *exchange, CURLcode code, failure
 static bool is_settled(const afc__exchange *exchange, CURLcode code, afc_failure *failure) {
     if (code == CURLE_OK && lacks_close_notify(exchange)) {
         afc__fail(failure, AFC_ETRUNCATED, "the connection was closed before the end of the body");
+    }
+    if (code == CURLE_OK && lost_reinjected_end(exchange)) {
+        afc__fail(failure, AFC_ELOST, "the connection was lost before the end of the body");
     }
     /* The transfer knows how much of its head was received. */
     if (code == CURLE_OK || is_cut_head(exchange, code)) return true;

@@ -236,6 +236,31 @@ static void reads_early_response_in_each_framing(void **state) {
     bodies_remove(&bodies);
 }
 
+/** A reset may have lost the end of a body without a length, which nobody must take for a whole one. */
+static void never_accepts_a_success_that_a_reset_cut(void **state) {
+    (void)state;
+    static const char *const answers[] = {"HTTP/1.1 200 OK\r\n\r\n{\"balance\": 1000",
+                                          "HTTP/1.0 201 Made\r\n\r\n{\"balance\": 1000"};
+    bodies bodies;
+    bodies_make(&bodies);
+    world *world = plain_world();
+    for (size_t i = 0; i < rounds(); i++) {
+        afc_body_kind kind = (afc_body_kind)(AFC_BODY_BYTES + i % 4);
+        afts_script *script = in_the_middle();
+        afts_send_text(script, answers[i % COUNT_OF(answers)]);
+        if (i % 3 > 0) {
+            afts_reset(script);
+        } else {
+            afts_close_abruptly(script);
+        }
+        call *call = send_to(world, script, &bodies, kind);
+        check_ended(call, AFC_ELOST);
+        call_free(call);
+    }
+    world_free(world);
+    bodies_remove(&bodies);
+}
+
 static void reads_large_early_response_whole(void **state) {
     (void)state;
     /* No longer than any receive buffer: what a server could not yet send goes with its reset. */
@@ -353,6 +378,7 @@ int main(void) {
         cmocka_unit_test(socks_proxy_resolves_the_host),
         cmocka_unit_test(returns_early_response_before_close),
         cmocka_unit_test(returns_early_response_before_reset),
+        cmocka_unit_test(never_accepts_a_success_that_a_reset_cut),
         cmocka_unit_test(returns_early_response_over_tls),
         cmocka_unit_test(reads_early_response_in_each_framing),
         cmocka_unit_test(reads_large_early_response_whole),
