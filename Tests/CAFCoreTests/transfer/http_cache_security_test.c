@@ -299,6 +299,36 @@ static void update_decides_anew_which_requests_a_response_fits(void **state) {
     }
 }
 
+/** Leaves out the first field, which the test's server lets be Vary. */
+static bool leave_out_vary(void *context, afc_http_cache_candidate *candidate) {
+    (void)context;
+    check_slice(candidate->headers[0].name, "Vary");
+    candidate->headers++;
+    candidate->header_count--;
+    return true;
+}
+
+static int octet_for(cached_site *site, const char *value) {
+    afc_header header = field("Foo", value);
+    call *call = call_new(site->world, "/");
+    call->request.headers = &header;
+    call->request.header_count = 1;
+    call->events.on_cache = leave_out_vary;
+    return first_octet_of(call);
+}
+
+/** Whatever on_cache makes of the stored fields, a later head without Vary gives the response to nobody else. */
+static void update_never_forgets_which_requests_a_response_fits(void **state) {
+    cached_site *site = *state;
+    serve(site->world, "/", answer(200, "Vary: Foo\r\n" STALE TAG, "old"));
+    assert_int_equal(octet_for(site, "a"), 'o');
+    serve(site->world, "/", answer(304, FRESH TAG, ""));
+    assert_int_equal(octet_for(site, "a"), 'o');
+    serve(site->world, "/", answer(200, "Vary: Foo\r\n" FRESH, "new"));
+    assert_int_equal(octet_for(site, "b"), 'n');
+    assert_int_equal(octet_for(site, "a"), 'o');
+}
+
 static void head_response_decides_anew_which_requests_a_response_fits(void **state) {
     cached_site *site = *state;
     serve(site->world, "/", answer(200, STALE TAG "\r\nContent-Length: 3", "old"));
@@ -666,6 +696,7 @@ int main(void) {
         cmocka_unit_test(cookies_of_a_stored_response_are_saved_once),
         SITE_TEST(head_that_names_too_many_fields_updates_nothing),
         SITE_TEST(update_decides_anew_which_requests_a_response_fits),
+        SITE_TEST(update_never_forgets_which_requests_a_response_fits),
         SITE_TEST(head_response_decides_anew_which_requests_a_response_fits),
         SITE_TEST(response_for_credentials_of_a_challenge_is_for_them_only),
         SITE_TEST(public_response_that_varies_by_authorization_is_for_one_user),

@@ -57,20 +57,51 @@ static afc_status add_selecting(const afc__transfer *transfer, afc__fields *out,
     return status;
 }
 
+static bool has_field(const afc_header *fields, size_t count, afc_slice name) {
+    for (size_t i = 0; i < count; i++) {
+        if (afc__same_names(fields[i].name, name)) return true;
+    }
+    return false;
+}
+
 /* ---- Updating ------------------------------------------------------------------------------ */
 
 /**
- * Stores `meta`, whose head a later one has updated, in place of the stored response. `changes` are the directives of that
- * later head. Vary and the directives may be others now, so it is decided anew which requests it fits.
+ * Decides anew which requests a stored response fits that `update` has updated: Vary and the directives may be others now.
+ * Without Vary the old fields stay and others may join them. The stored head doesn't tell them: on_cache may have edited it.
+ */
+static afc_status select_updated(const afc__transfer *transfer, afc__fields *out,
+                                 const afc__http_cache_meta *meta, const afc_head *update) {
+    const afc__http_cache_control *control = &transfer->hop_cache->control;
+    const afc_header *old = meta->request_fields;
+    if (afc_head_find(update, "Vary") != NULL)
+        return add_selecting(transfer, out, &meta->head, control);
+    afc__fields added;
+    afc_status status = add_selecting(transfer, &added, &meta->head, control);
+    afc__fields_init(out, AFC__SELECTING_MAX);
+    if (status == AFC_OK) status = afc__fields_add_all(out, old, meta->request_field_count);
+    for (size_t i = 0; status == AFC_OK && i < added.count; i++) {
+        const afc_header *one = &added.headers[i];
+        if (has_field(old, meta->request_field_count, one->name)) continue;
+        status = afc__fields_add(out, one->name, one->value);
+    }
+    if (status == AFC_OK) afc__fields_bind(out, 0);
+    afc__fields_clear(&added);
+    return status;
+}
+
+/**
+ * Stores `meta`, whose head `update` has updated, in place of the stored response. `changes` are the directives of that
+ * later head.
  */
 static void store_updated(afc__transfer *transfer, afc__http_cache_meta *meta,
-                          const afc__http_cache_control *changes) {
+                          const afc_head *update, const afc__http_cache_control *changes) {
     afc__hop_cache *cache = transfer->hop_cache;
     afc__fields selecting;
     bool is_forbidden = (changes->flags & AFC__CONTROL_NO_STORE) != 0 ||
                         afc__vary_is_any(&meta->head);
     if (!is_forbidden && why_not_kept(transfer) != NULL) return;
-    afc_status status = add_selecting(transfer, &selecting, &meta->head, &cache->control);
+    afc_status status = select_updated(transfer, &selecting, meta, update);
     if (is_forbidden || status != AFC_OK) {
         afc__http_cache_drop(cache->http_cache, cache->stored);
     } else {
@@ -128,7 +159,7 @@ static void update_stored(afc__transfer *transfer, const afc_head *head) {
     meta.request_time = cache->request_time;
     meta.response_time = (int64_t)time(NULL);
     afc__hop_cache_set_head(transfer, &meta.head, meta.request_time, meta.response_time);
-    store_updated(transfer, &meta, &control);
+    store_updated(transfer, &meta, head, &control);
 }
 
 /** HEAD describes what GET would return (RFC 9111 4.3.5). */
