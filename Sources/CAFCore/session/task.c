@@ -261,11 +261,19 @@ static void proceed(afc_task *task, afc__next next);
 /** Passes the stored response on until it ends or has to wait. */
 static void replay(afc_task *task) {
     afc__outcome outcome = {0};
+    afc__next next;
     afc__replay step = afc__task_replay(task);
     if (afc__sink_has_block(&task->transfer.sink)) filled(task);
     switch (step) {
     case AFC__REPLAY_DONE:
-        proceed(task, afc__transfer_end_hop(&task->transfer, &outcome));
+        next = afc__transfer_end_hop(&task->transfer, &outcome);
+        /* Stored redirects may lead from one to the next for long: each takes a turn, which others get, too. */
+        if (next == AFC__NEXT_HOP) {
+            afc__task_arm(task);
+            afc__task_post(task, AFC__TASK_CACHED);
+        } else {
+            proceed(task, next);
+        }
         break;
     case AFC__REPLAY_MORE:
         break;
