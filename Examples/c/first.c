@@ -23,6 +23,10 @@ int main(int argc, char **argv) {
         afc_slice body = afc_result_get_body(result);
         fprintf(stderr, "status %d\n", afc_result_get_head(result)->status);
         fwrite(body.bytes, 1, body.size, stdout);
+        if (fflush(stdout) != 0 || ferror(stdout)) { /* A full disk shows here only. */
+            perror("standard output");
+            status = AFC_EFILE;
+        }
     } else {
         fprintf(stderr, "%s: %s\n", afc_status_name(status), failure.text);
     }

@@ -16,7 +16,8 @@ static afc_status on_head(void *context, afc_response *response) {
 /** A status other than AFC_OK ends the task; AFC_EAGAIN would pause it until afc_task_wake(). */
 static afc_status on_body(void *context, afc_slice chunk) {
     (void)context;
-    return fwrite(chunk.bytes, 1, chunk.size, stdout) == chunk.size ? AFC_OK : AFC_EFILE;
+    fwrite(chunk.bytes, 1, chunk.size, stdout);
+    return fflush(stdout) == 0 && !ferror(stdout) ? AFC_OK : AFC_EFILE;
 }
 
 static void on_done(void *context, afc_result *result) {

@@ -45,7 +45,10 @@ int main(int argc, char **argv) {
     if (status == AFC_OK) {
         status = afc_websocket_open(&talk.socket, session, &request, &options, &events, &failure);
         for (int i = 2; i < argc && status == AFC_OK; i++) { /* They wait until it is open. */
-            afc_websocket_send(talk.socket, AFC_WEBSOCKET_TEXT, afc_slice_of(argv[i]), 0, NULL);
+            afc_slice text = afc_slice_of(argv[i]);          /* UTF-8, else AFC_EINVAL. */
+            afc_status sent = afc_websocket_send(talk.socket, AFC_WEBSOCKET_TEXT, text, 0, NULL);
+            if (sent != AFC_OK) fprintf(stderr, "text %d: %s\n", i - 1, afc_status_text(sent));
+            if (sent != AFC_OK) afc_websocket_cancel(talk.socket); /* No answer would come. */
         }
         afc_session_release(session);
         afc_join_closed_sessions(); /* A session closes when its sockets have. */
