@@ -39,6 +39,18 @@ public struct HTTPResponse: Sendable {
         self.metrics = metrics
     }
 
+    /// Returns the absolute URL of a reference in this response, such as that of a `Link` field (RFC 8288) or of a link
+    /// in a document: relative to ``url``, by the rules of RFC 3986, section 5.2. The result is checked when a request
+    /// is sent.
+    ///
+    /// ```swift
+    /// let page = try await manager.response(.get, "users")        // from https://example.org/api/users
+    /// print(page.head.url(resolving: "?page=2"))                  // https://example.org/api/users?page=2
+    /// ```
+    public func url(resolving reference: some URLConvertible) -> String {
+        CoreURL.resolve(reference.urlText, against: url)
+    }
+
     /// ``url`` as a `URL`; nil if it is invalid.
     public var parsedURL: URL? { URL(string: url) }
 

@@ -33,6 +33,30 @@ import Testing
         }
     }
 
+    /// The examples of RFC 3986, section 5.4, and references as servers send them in `Link` fields.
+    @Test(arguments: [
+        ("g:h", "g:h"), ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"),
+        ("/g", "http://a/g"), ("//g", "http://g"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"),
+        ("#s", "http://a/b/c/d;p?q#s"), ("g#s", "http://a/b/c/g#s"), ("g?y#s", "http://a/b/c/g?y#s"),
+        (";x", "http://a/b/c/;x"), ("g;x", "http://a/b/c/g;x"), ("g;x?y#s", "http://a/b/c/g;x?y#s"),
+        ("", "http://a/b/c/d;p?q"), (".", "http://a/b/c/"), ("./", "http://a/b/c/"), ("..", "http://a/b/"),
+        ("../", "http://a/b/"), ("../g", "http://a/b/g"), ("../..", "http://a/"), ("../../", "http://a/"),
+        ("../../g", "http://a/g"), ("../../../g", "http://a/g"), ("../../../../g", "http://a/g"),
+        ("/./g", "http://a/g"), ("/../g", "http://a/g"), ("g.", "http://a/b/c/g."), (".g", "http://a/b/c/.g"),
+        ("g..", "http://a/b/c/g.."), ("..g", "http://a/b/c/..g"), ("./../g", "http://a/b/g"),
+        ("./g/.", "http://a/b/c/g/"), ("g/./h", "http://a/b/c/g/h"), ("g/../h", "http://a/b/c/h"),
+        ("g;x=1/./y", "http://a/b/c/g;x=1/y"), ("g;x=1/../y", "http://a/b/c/y"), ("g?y/./x", "http://a/b/c/g?y/./x"),
+        ("g?y/../x", "http://a/b/c/g?y/../x"), ("g#s/./x", "http://a/b/c/g#s/./x"),
+        ("g#s/../x", "http://a/b/c/g#s/../x"), ("http:g", "http:g"),
+        ("?page=2", "http://a/b/c/d;p?page=2"), ("2?x=1", "http://a/b/c/2?x=1"), ("https://h/2", "https://h/2"),
+    ])
+    func referencesAreResolvedAgainstTheURLOfTheResponse(reference: String, expected: String) throws {
+        let head = HTTPResponse(status: 200, url: "http://a/b/c/d;p?q")
+        #expect(head.url(resolving: reference) == expected)
+        #expect(head.url(resolving: reference[...]) == expected)
+        #expect(Response(head: head).url(resolving: reference) == expected)
+    }
+
     @Test(arguments: ["", "-1", "+1", "1a", "99999999999999999999", "1, 1"])
     func badContentLength(text: String) {
         #expect(HTTPResponse(status: 200, headers: ["Content-Length": text], url: "").contentLength == nil)
