@@ -199,6 +199,23 @@ struct ImageDisplayingTests {
         #expect(view.widths == [9, 0])
     }
 
+    @Test("the current image stays until the next one is there, unless it is cleared", arguments: [true, false])
+    func currentImage(isCleared: Bool) async throws {
+        let gate = Gate()
+        let view = view(gate)
+        view.setImage(from: "http://h/a", placeholder: placeholder)
+        view.setImage(from: "http://h/bb", clearsImage: isCleared)
+        #expect(view.widths == (isCleared ? [9, 0] : [9]))
+        gate.open()
+        await view.shown.wait(for: isCleared ? 3 : 2)
+        #expect(view.widths == (isCleared ? [9, 0, 4] : [9, 4]))
+        // A cached image is shown without a gap, and a placeholder is enough.
+        view.setImage(from: "http://h/bb", clearsImage: true)
+        view.setImage(from: "http://h/ccc", placeholder: placeholder, clearsImage: true)
+        #expect(view.widths.suffix(2) == [4, 9])
+        view.cancelImageDownloads()
+    }
+
     @Test("text that is no URL fails")
     func badURL() async throws {
         let view = RecordingImageView(downloader(SessionFetcher(HTTPSessionManager())))
@@ -220,7 +237,7 @@ struct ImageDisplayingTests {
     }
 
     @Test("of several images the last that was asked for is shown, in whatever order they come")
-    func stale() async throws {
+    func onlyTheLastRequestedImageIsShown() async throws {
         let fetcher = GatedFetcher()
         let view = RecordingImageView(downloader(fetcher))
         let told = Happenings<Told>()
@@ -241,7 +258,7 @@ struct ImageDisplayingTests {
     }
 
     @Test("a view that goes gives up what it waits for")
-    func gone() async throws {
+    func releasedViewCancelsItsDownload() async throws {
         let fetcher = GatedFetcher()
         let downloader = downloader(fetcher)
         weak var gone: RecordingImageView?

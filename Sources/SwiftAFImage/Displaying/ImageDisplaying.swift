@@ -36,23 +36,29 @@ extension ImageDisplaying {
     /// - Parameters:
     ///   - url: The image's URL; nil shows the placeholder only.
     ///   - placeholder: Shown during the download, unless the image is cached, and kept on failure. Nil keeps the
-    ///     current image.
+    ///     current image, or clears the slot if `clearsImage` is true.
     ///   - processors: Applied to the image, in order, such as `.resize(width: 64, height: 64)` in a list.
     ///   - slot: The place of the image in the view.
+    ///   - clearsImage: Whether the current image is removed before the download, if it isn't replaced by a cached image
+    ///     or a placeholder. For rows of a list that are used again. Default: false.
     public func setImage(
         from url: String?, placeholder: Image? = nil, processors: [any ImageProcessing] = [],
-        in slot: ImageSlot = .image
+        in slot: ImageSlot = .image, clearsImage: Bool = false
     ) {
-        setImage(for: HTTPRequest(imageAt: url ?? ""), placeholder: placeholder, processors: processors, in: slot)
+        setImage(
+            for: HTTPRequest(imageAt: url ?? ""), placeholder: placeholder, processors: processors, in: slot,
+            clearsImage: clearsImage)
     }
 
     /// Shows the image at a URL; nil shows the placeholder only.
     @_disfavoredOverload
     public func setImage(
         from url: URL?, placeholder: Image? = nil, processors: [any ImageProcessing] = [],
-        in slot: ImageSlot = .image
+        in slot: ImageSlot = .image, clearsImage: Bool = false
     ) {
-        setImage(from: url?.absoluteString, placeholder: placeholder, processors: processors, in: slot)
+        setImage(
+            from: url?.absoluteString, placeholder: placeholder, processors: processors, in: slot,
+            clearsImage: clearsImage)
     }
 
     /// Shows the image of a response. The request is sent, and passed to the closures, with `Accept: image/*`, unless
@@ -65,17 +71,19 @@ extension ImageDisplaying {
     /// - Parameters:
     ///   - request: The request for the image.
     ///   - placeholder: Shown during the download, unless the image is cached, and kept on failure. Nil keeps the
-    ///     current image.
+    ///     current image, or clears the slot if `clearsImage` is true.
     ///   - processors: Applied to the image, in order.
     ///   - slot: The place of the image in the view.
+    ///   - clearsImage: Whether the current image is removed before the download, if it isn't replaced by a cached image
+    ///     or a placeholder. For rows of a list that are used again. Default: false.
     ///   - showsPartialImages: Whether to show previews during the download. Ignored if the image is already being
     ///     downloaded. If its body is cut short and retried, only the image itself follows.
     ///   - success: Called instead of showing the image; the closure shows it. Nil shows the image.
     ///   - failure: Called with the error; not for a cancelled or replaced request.
     public func setImage(
         for request: HTTPRequest, placeholder: Image? = nil, processors: [any ImageProcessing] = [],
-        in slot: ImageSlot = .image, showsPartialImages: Bool = false, success: ImageSuccess? = nil,
-        failure: ImageFailure? = nil
+        in slot: ImageSlot = .image, clearsImage: Bool = false, showsPartialImages: Bool = false,
+        success: ImageSuccess? = nil, failure: ImageFailure? = nil
     ) {
         let request = HTTPRequest(imageOf: request)
         guard !request.url.isEmpty else {
@@ -93,7 +101,7 @@ extension ImageDisplaying {
             guard let success else { return show(image, in: slot) }
             return success(request, nil, image)
         }
-        if let placeholder { show(placeholder, in: slot) }
+        if placeholder != nil || clearsImage { show(placeholder, in: slot) }
         imageLoads.begin(
             slot, request, processors, with: downloader, listener, showsPartial: showsPartialImages
         ) { [weak self] image in
