@@ -22,10 +22,6 @@ final class CoreSession: @unchecked Sendable {
     ///   of range, and for invalid proxies, trust policies or TLS options; ``SessionError/Code/file`` for an unreadable
     ///   certificate file; ``SessionError/Code/unsupported`` for an unknown version of HTTP.
     init(_ configuration: SessionConfiguration) throws(SessionError) {
-        let userAgent = configuration.userAgent ?? DefaultHeaders.all[.userAgent] ?? ""
-        guard !userAgent.utf8.contains(where: ASCII.isForbiddenInField) else {
-            throw SessionError(.invalidInput, message: "the user agent contains a control character")
-        }
         if let fault = configuration.fault { throw SessionError(.invalidInput, message: fault) }
         try configuration.httpVersion.validate()
         let policy = try CoreTrustPolicy(configuration.securityPolicy)
@@ -33,27 +29,9 @@ final class CoreSession: @unchecked Sendable {
         let proxyPolicy =
             configuration.proxySecurityPolicy == .default ? nil : try CoreTrustPolicy(configuration.proxySecurityPolicy)
         let arena = CoreArena()
-        var options = afc_session_options()
-        options.size = MemoryLayout<afc_session_options>.stride
-        options.max_connections_per_host = UInt32(clamping: configuration.maximumConnectionsPerHost ?? 0)
-        options.max_connections = UInt32(clamping: configuration.maximumConnections ?? 0)
-        options.max_idle_connections = UInt32(clamping: configuration.maximumIdleConnections)
-        options.max_idle_s = configuration.idleConnectionLifetime.wholeSecondsRoundedUp
-        options.max_connection_age_s = configuration.maximumConnectionAge?.wholeSecondsRoundedUp ?? 0
-        options.max_requests_per_connection = UInt32(clamping: configuration.maximumRequestsPerConnection ?? 0)
-        options.user_agent = userAgent.isEmpty ? nil : try arena.copy(userAgent, "the user agent")
-        // on_done resumes a Swift task or a queue, so it always continues on another thread.
-        options.gather_results = true
+        var options = try Self.options(configuration, arena)
         options.trust = policy.raw
         options.proxy_trust = proxyPolicy?.raw
-        options.tls = try arena.options(configuration.tls)
-        options.proxies = try arena.copy(configuration.proxies)
-        options.network = try arena.options(configuration.network)
-        options.cookies = configuration.cookieStorage?.core.raw
-        options.cookie_policy = afc_cookie_policy(configuration.cookieAcceptPolicy)
-        options.hsts = configuration.hsts?.core.raw
-        options.http_cache = configuration.cache?.core.raw
-        options.cache_partition = try arena.copy(configuration.cachePartition, "the partition of the cache")
         let jobs = CoreExecutor.prepare(&options, keeping: configuration.tls.clientCertificateHandler)
         var failure = afc_failure()
         var raw: OpaquePointer?
@@ -67,6 +45,36 @@ final class CoreSession: @unchecked Sendable {
         self.raw = raw
         executor = CoreExecutor(raw, jobs)
         self.configuration = configuration
+    }
+
+    /// The core's options but for the policies; valid as long as the arena.
+    static func options(
+        _ configuration: SessionConfiguration, _ arena: CoreArena
+    ) throws(SessionError) -> afc_session_options {
+        let userAgent = configuration.userAgent ?? DefaultHeaders.all[.userAgent] ?? ""
+        guard !userAgent.utf8.contains(where: ASCII.isForbiddenInField) else {
+            throw SessionError(.invalidInput, message: "the user agent contains a control character")
+        }
+        var options = afc_session_options()
+        options.size = MemoryLayout<afc_session_options>.stride
+        options.max_connections_per_host = UInt32(clamping: configuration.maximumConnectionsPerHost ?? 0)
+        options.max_connections = UInt32(clamping: configuration.maximumConnections ?? 0)
+        options.max_idle_connections = UInt32(clamping: configuration.maximumIdleConnections)
+        options.max_idle_s = configuration.idleConnectionLifetime.wholeSecondsRoundedUp
+        options.max_connection_age_s = configuration.maximumConnectionAge?.wholeSecondsRoundedUp ?? 0
+        options.max_requests_per_connection = UInt32(clamping: configuration.maximumRequestsPerConnection ?? 0)
+        options.user_agent = userAgent.isEmpty ? nil : try arena.copy(userAgent, "the user agent")
+        // on_done resumes a Swift task or a queue, so it always continues on another thread.
+        options.gather_results = true
+        options.tls = try arena.options(configuration.tls)
+        options.proxies = try arena.copy(configuration.proxies)
+        options.network = try arena.options(configuration.network)
+        options.cookies = configuration.cookieStorage?.core.raw
+        options.cookie_policy = afc_cookie_policy(configuration.cookieAcceptPolicy)
+        options.hsts = configuration.hsts?.core.raw
+        options.http_cache = configuration.cache?.core.raw
+        options.cache_partition = try arena.copy(configuration.cachePartition, "the partition of the cache")
+        return options
     }
 
     deinit {

@@ -199,7 +199,7 @@ extension HTTPRequest {
 
     /// Shared by copies of a request.
     // Sendable, because it is changed only while one request has it.
-    private final class Settings: @unchecked Sendable {
+    final class Settings: @unchecked Sendable {
         struct Values: Sendable {
             var timeouts = Timeouts()
             var limits = Limits()

@@ -48,7 +48,9 @@ extension SecurityPolicy {
 }
 
 extension CoreArena {
-    fileprivate func options(_ policy: SecurityPolicy) throws(SessionError) -> afc_trust_options {
+    /// The core's options; valid as long as the arena. They retain the handler, which the policy that is made of them
+    /// releases.
+    func options(_ policy: SecurityPolicy) throws(SessionError) -> afc_trust_options {
         var options = afc_trust_options()
         options.size = MemoryLayout<afc_trust_options>.stride
         options.anchors = try policy.anchors.bytes().map { copy($0) } ?? afc_slice()

@@ -134,7 +134,8 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         (handshake.max_send_rate, handshake.max_receive_rate) = (0, 0)
     }
 
-    private func coreOptions(_ arena: CoreArena) throws(SessionError) -> afc_websocket_options {
+    /// The core's options but for the codec; valid as long as the arena.
+    func coreOptions(_ arena: CoreArena) throws(SessionError) -> afc_websocket_options {
         var core = afc_websocket_options()
         core.size = MemoryLayout<afc_websocket_options>.stride
         var names: [UnsafePointer<CChar>?] = []

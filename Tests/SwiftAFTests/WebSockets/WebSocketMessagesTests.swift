@@ -194,6 +194,22 @@ struct WebSocketMessagesTests {
         #expect(WebSocket.Options().pingInterval == nil)
     }
 
+    @Test func onlyTheCodesOfTheOptionsReconnect() {
+        var options = WebSocketMessages.Options()
+        #expect(options.reconnectingCodes.contains(.goingAway))
+        options.reconnectingCodes = [.policyViolation]
+        var reconnection = WebSocketReconnection(options: options)
+        guard case .reconnect = reconnection.closed(.policyViolation, reason: "", random: 0) else {
+            Issue.record("a code of the options doesn't reconnect")
+            return
+        }
+        guard case .fail(let error) = reconnection.closed(.goingAway, reason: "", random: 0) else {
+            Issue.record("another code reconnects")
+            return
+        }
+        #expect(error.code == .closed)
+    }
+
     @Test("The delay grows with failures, within its limits, and is random")
     func delays() {
         var options = WebSocketMessages.Options()
