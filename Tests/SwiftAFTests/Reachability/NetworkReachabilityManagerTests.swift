@@ -138,13 +138,22 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func sequencesThatEndAtTheSameTimeAreMonitoredAgain() async {
         let manager = quiet(NetworkReachabilityManager(address: "127.0.0.1"))
-        await withTaskGroup(of: Void.self) { group in
+        let states = await withTaskGroup(of: Int.self) { group in
             for _ in 0..<8 {
                 group.addTask {
-                    for _ in 0..<20 { for await _ in manager.changes { break } }
+                    var states = 0
+                    for _ in 0..<20 {
+                        for await state in manager.changes {
+                            if state.isReachable { states += 1 }
+                            break
+                        }
+                    }
+                    return states
                 }
             }
+            return await group.reduce(0, +)
         }
+        #expect(states == 160)
     }
 
     @Test(.timeLimit(.minutes(1))) func sequenceOfInvalidHostEndsAtOnce() async {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite struct TaskExecutorTests {
+@Suite(.timeLimit(.minutes(10))) struct TaskExecutorTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
 
@@ -152,9 +152,19 @@ import Testing
     @Test func theLastReferenceMayGoOnTheNetworkThread() async throws {
         for _ in 0..<20 {
             let owned = Locked<HTTPSessionManager?>(HTTPSessionManager(baseURL: server.urlString("/")))
-            await Task(executorPreference: owned.withLock { $0?.taskExecutor }) {
-                owned.withLock { $0 = nil }
+            weak let session = try owned.withLock { try $0?.snapshot.session.get() }
+            #expect(session != nil)
+            let thread = await Task(executorPreference: owned.withLock { $0?.taskExecutor }) {
+                let manager = owned.withLock { owned in
+                    defer { owned = nil }
+                    return owned
+                }
+                // Released here, without the lock.
+                withExtendedLifetime(manager) {}
+                return Self.thread()
             }.value
+            #expect(thread == Self.loop)
+            #expect(session == nil)
         }
         CoreSession.joinClosed()
     }
