@@ -322,7 +322,7 @@ struct ImageDownloaderTests {
 
     /// `AF_TEST_ROUNDS` sets the number of rounds: fewer under tools that make everything slow.
     @Test("500 requests for 50 images, half of them cancelled, many times over")
-    func storm() async throws {
+    func equalRequestsShareOneDownload() async throws {
         var random = SystemRandomNumberGenerator()
         let rounds = ProcessInfo.processInfo.environment["AF_TEST_ROUNDS"].flatMap { Int($0) } ?? 200
         var leftovers: [Weak] = []

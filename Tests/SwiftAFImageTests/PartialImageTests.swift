@@ -241,7 +241,7 @@ struct SystemProgressiveDecoderTests {
     }
 
     @Test("PNG, JPEG and BMP are seen as they come, from the top", arguments: ["png", "jpeg", "bmp"])
-    func comes(type: String) throws {
+    func previewsShowTheReceivedPartFromTheTop(type: String) throws {
         let picture = Pictures.image(64, 64)
         let file =
             switch type {
@@ -278,7 +278,7 @@ struct SystemProgressiveDecoderTests {
     }
 
     @Test("what has not come is blank, not what was in memory before")
-    func blank() throws {
+    func missingPartOfAPreviewIsBlank() throws {
         for format in [Image.FileFormat.png, .jpeg(quality: 90)] {
             let file = try Pictures.image(300, 300).data(as: format)
             let decoder = try progressive()
@@ -304,7 +304,7 @@ struct SystemProgressiveDecoderTests {
     }
 
     @Test("limits hold")
-    func limits() throws {
+    func previewsBeyondTheLimitsAreRefused() throws {
         let decoder = try progressive()
         #expect(code { try decoder.append(Pictures.pngHead(width: 100_000, height: 100_000)) } == .tooLarge)
         let small = try progressive { $0.maximumPixelCount = 10 }
@@ -319,7 +319,7 @@ struct SystemProgressiveDecoderTests {
 
 extension SystemProgressiveDecoderTests {
     @Test("limits that depend on the structure of a file hold for pieces of any size", arguments: [1, 2, 3, 7, 64])
-    func structure(size: Int) throws {
+    func structuralLimitsHoldForPiecesOfAnySize(size: Int) throws {
         func append(_ file: Data, to decoder: any ProgressiveImageDecoding) throws {
             for at in stride(from: 0, to: file.count, by: size) {
                 try decoder.append(file.subdata(in: at..<min(file.count, at + size)))

@@ -161,7 +161,7 @@ struct SystemImageDecoderTests {
     }
 
     @Test("a size beyond the limits is refused before memory is taken for it")
-    func bombs() {
+    func imageBeyondTheLimitsIsRefusedBeforeMemoryIsTaken() {
         #expect(failure(Pictures.pngHead(width: 100_000, height: 100_000)) == .tooLarge)
         #expect(failure(Pictures.pngHead(width: 20_000, height: 20_000)) == .tooLarge)
         #expect(failure(Pictures.bmp(width: 30_000, height: 30_000, bytes: 100)) == .tooLarge)
@@ -211,7 +211,7 @@ struct SystemImageDecoderTests {
     }
 
     @Test("the text of a PNG doesn't get to its decoder, before and behind the pixels, in pieces of any size")
-    func text() throws {
+    func textOfAPNGDoesNotGetToItsDecoder() throws {
         let profile = ("iCCP", Array("sRGB\0\0".utf8) + Pictures.stored([UInt8](repeating: 0, count: 200)))
         let kept = [("gAMA", [0, 0, 0xB1, 0x8F] as [UInt8]), profile, ("pHYs", [0, 0, 1, 0, 0, 0, 1, 0, 1])]
         let file = Pictures.png(
@@ -228,7 +228,7 @@ struct SystemImageDecoderTests {
     }
 
     @Test("of a PNG, its decoder gets only the chunks that an image is made of, one of each, and no huge ones")
-    func chunks() throws {
+    func decoderGetsOnlyTheChunksOfAnImage() throws {
         let largest = PNGChunks.maximumSize
         let gamma: Pictures.Chunk = ("gAMA", [0, 0, 0xB1, 0x8F])
         let leftOut: [Pictures.Chunk] = [
@@ -272,7 +272,7 @@ struct SystemImageDecoderTests {
     }
 
     @Test("a JPEG with more scans than any encoder makes is refused")
-    func scans() throws {
+    func jpegWithTooManyScansIsRefused() throws {
         #expect(try decode(Pictures.jpeg(scans: 1)).pixelWidth == 8)
         #expect(failure(Pictures.jpeg(scans: 100)) == nil)
         #expect(failure(Pictures.jpeg(scans: 101)) == .tooLarge)
@@ -480,7 +480,7 @@ struct SystemImageDecoderTests {
     }
 
     @Test("files that are cut off anywhere are an error")
-    func truncated() throws {
+    func truncatedFilesAreErrors() throws {
         let files = [
             try Pictures.image(40, 40).data(as: .png), try Pictures.image(40, 40).data(as: .jpeg(quality: 80)),
             Pictures.bmp(width: 40, height: 40, bytes: 4800), Pictures.gif(frames: 1),
@@ -536,7 +536,7 @@ struct SystemImageDecoderTests {
     }
 
     @Test("a file that says it is another")
-    func liars() throws {
+    func mislabelledFilesAreErrors() throws {
         var file = try Pictures.image(8, 8).data(as: .png)
         file.replaceSubrange(0..<8, with: [0xFF, 0xD8, 0xFF, 0xE0, 0, 0x10, 0x4A, 0x46])
         #expect(failure(file) == .serialization)

@@ -131,7 +131,7 @@ final class TaskDisplayingTests {
     }
 
     @Test("a control stops when its task ends while the main actor is busy, also if the program doesn't hold the task")
-    func unheld() async {
+    func controlStopsWithATaskThatNobodyHolds() async {
         let spinner = RecordingSpinner(), control = RecordingSpinner(), bar = RecordingBar()
         UnheldTask.complete(with: manager, on: server) {
             let (task, _) = task()

@@ -135,7 +135,7 @@ final class WebContentDisplayingTests {
     }
 
     @Test("a view that goes stops its load")
-    func gone() async {
+    func releasedViewStopsItsLoad() async {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
         let failed = Happenings<SessionError>()
         do {

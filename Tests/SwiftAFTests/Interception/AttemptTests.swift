@@ -98,7 +98,7 @@ struct AttemptTests {
     }
 
     @Test("A body that can be read once is sent once, and its answer stands")
-    func once() async throws {
+    func bodyThatCanBeReadOnceIsSentOnce() async throws {
         fail()
         let chunks = AsyncStream<Data> { continuation in
             continuation.yield(Data("once".utf8))
@@ -387,7 +387,7 @@ struct AttemptTests {
     }
 
     @Test("Each attempt has what is left of the total time limit")
-    func limit() async throws {
+    func eachAttemptHasTheRestOfTheTotalTimeLimit() async throws {
         fail()
         let limits = Recorder<Duration?>()
         var request = HTTPRequest("x")

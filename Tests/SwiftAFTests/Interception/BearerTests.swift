@@ -58,7 +58,7 @@ struct BearerTests {
     }
 
     @Test("A hundred refused at once: one refresh, and all are sent again with the new token")
-    func once() async throws {
+    func refusedRequestsShareOneRefresh() async throws {
         server.route("/x", times: 100, [.stall(at: "old"), .status(401)])
         manager.interceptors = [authenticator()]
         async let all = statuses(100)
@@ -86,7 +86,7 @@ struct BearerTests {
     }
 
     @Test("Again and again, in whatever order they come", arguments: 0..<10)
-    func races(round: Int) async throws {
+    func refusalsInAnyOrderShareOneRefresh(round: Int) async throws {
         manager.interceptors = [authenticator()]
         let statuses = try await statuses(100).map { try $0.get() }
         #expect(statuses == Array(repeating: 200, count: 100))
@@ -219,7 +219,7 @@ struct BearerTests {
     }
 
     @Test("The token goes to its origin alone, and a foreign 401 refreshes nothing")
-    func origins() async throws {
+    func tokenIsSentToItsOriginOnly() async throws {
         let other = try TestServer()
         other.route("/x", .status(401))
         server.route("/moved", .redirect(to: other.urlString("/x")))

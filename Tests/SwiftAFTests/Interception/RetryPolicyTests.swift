@@ -27,7 +27,7 @@ struct RetryPolicyTests {
             ("GET", true), ("HEAD", true), ("OPTIONS", true), ("TRACE", true), ("PUT", true), ("DELETE", true),
             ("POST", false), ("PATCH", false), ("CONNECT", false), ("get", false), ("PURGE", false),
         ])
-    func methods(method: String, isRepeated: Bool) {
+    func onlyIdempotentMethodsAreRetried(method: String, isRepeated: Bool) {
         #expect((Self.delay(.init(), HTTPMethod(method), status: 503) != nil) == isRepeated)
         #expect((Self.delay(.init(), HTTPMethod(method), error: SessionError(.connectionLost)) != nil) == isRepeated)
     }
@@ -75,7 +75,7 @@ struct RetryPolicyTests {
     }
 
     @Test("Bodies that can be sent again, and no others")
-    func bodies() {
+    func onlyReplayableBodiesAreRetried() {
         let chunks = AsyncStream<Data> { $0.finish() }
         let form = { (isReplayable: Bool) in
             var form = BodyForm(boundary: "b", isBoundaryChosen: true)
@@ -239,7 +239,7 @@ struct RetryPolicyTests {
     }
 
     @Test("A budget under load that only fails: one repeat in five requests, and what was saved")
-    func load() {
+    func budgetLimitsRetriesUnderLoad() {
         var bucket = TokenBucket(capacity: 10, refill: 0.2)
         var repeats = 0
         for _ in 0..<1000 {

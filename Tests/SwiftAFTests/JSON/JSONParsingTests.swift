@@ -105,7 +105,7 @@ import Testing
     ]
 
     @Test(arguments: malformedTexts)
-    func malformed(text: String, reason: JSONParseError.Reason, offset: Int) throws {
+    func malformedTextIsRefusedWithItsPlace(text: String, reason: JSONParseError.Reason, offset: Int) throws {
         let error = try #require(throws: JSONParseError.self) { try JSONValue(parsing: text) }
         #expect(error.reason == reason)
         #expect(error.offset == offset)
@@ -149,7 +149,7 @@ import Testing
         #expect(error.description == "not JSON: a value was expected (line 3, column 8, byte 19)")
     }
 
-    @Test func depth() throws {
+    @Test func nestingIsLimited() throws {
         let deepest = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
         #expect(try JSONValue(parsing: deepest).text() == deepest)
         let error = try #require(throws: JSONParseError.self) { try JSONValue(parsing: "[" + deepest + "]") }

@@ -34,7 +34,7 @@ struct CurlCommandTests {
     ]
 
     @Test("Every word comes through the shell as it is", arguments: nasty)
-    func quoting(word: String) throws {
+    func everyWordReachesCurlUnchanged(word: String) throws {
         let request = HTTPRequest(.put, "https://host/\(word)", headers: ["X-Word": word], body: .text(word))
         let command = request.curlCommand()
         let words = try Self.words(of: command)
@@ -82,7 +82,7 @@ struct CurlCommandTests {
     }
 
     @Test("Secrets are hidden unless asked for")
-    func secrets() {
+    func secretsAreHiddenByDefault() {
         var request = HTTPRequest("https://user:pass@host/?token=secret&x=y#access_token=secret")
         request.headers = ["Authorization": "Bearer secret", "Cookie": "a=secret", "Proxy-Authorization": "secret"]
         request.headers.add(name: "X-Mine", value: "secret", isSecret: true)

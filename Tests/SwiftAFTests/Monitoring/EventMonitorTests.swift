@@ -125,7 +125,7 @@ struct EventMonitorTests {
     }
 
     @Test("Challenges that are answered on the way, whoever answers and whatever runs")
-    func challenges() async throws {
+    func answeredChallengesAreReported() async throws {
         server.route("/moved", .redirect(to: "/in"))
         server.route("/in") { request, connection in
             let isKnown = request["Authorization"]?.hasPrefix("Digest ") == true
@@ -306,7 +306,7 @@ struct EventLoggerTests {
     }
 
     @Test("No secret, at any level")
-    func secrets() {
+    func secretsAreLoggedAtNoLevel() {
         let text = Self.lines(.bodies, Self.tellAll).joined(separator: "\n")
         #expect(!text.contains("secret") && !text.contains("pass"))
         #expect(text.contains("> Authorization: <hidden>") && text.contains("< Set-Cookie: <hidden>"))
@@ -324,7 +324,7 @@ struct EventLoggerTests {
     }
 
     @Test("Failures, and nothing that forges a line")
-    func failures() {
+    func failuresCannotForgeLines() {
         let lines = Self.lines(.failures) { logger in
             logger.requestFinished(Self.request, with: RequestResult(error: SessionError(.timeout, reason: .idle)))
             var response = HTTPResponse(status: 404, url: "https://host/")
@@ -343,7 +343,7 @@ struct EventLoggerTests {
     }
 
     @Test("A challenge that is answered, without the answer")
-    func challenges() {
+    func answersToChallengesAreNotLogged() {
         var response = HTTPResponse(status: 401, url: "https://host/")
         response.headers = ["WWW-Authenticate": "Basic realm=x"]
         let challenge = AuthenticationChallenge(

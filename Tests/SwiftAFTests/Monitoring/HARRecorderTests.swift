@@ -82,7 +82,7 @@ struct HARRecorderTests {
     }
 
     @Test("Messages of a WebSocket are recorded as browsers do, within the limits")
-    func messages() async throws {
+    func messagesAreRecordedWithinTheLimits() async throws {
         server.route("/echo", [.upgrade(), .echoFrames])
         let recorder = HARRecorder(maximumBodySize: 5, maximumMessages: 3)
         let archive = try await archive(recorder) {
@@ -166,7 +166,7 @@ struct HARRecorderTests {
     }
 
     @Test("Challenges that are answered have entries with what asked")
-    func rounds() async throws {
+    func answeredChallengesHaveEntries() async throws {
         server.route("/moved", .redirect(to: "/in"))
         server.route("/in", times: 1, .status(401, headers: ["WWW-Authenticate": "Basic realm=x"]))
         server.route("/in", .text("in"))
@@ -209,7 +209,7 @@ struct HARRecorderTests {
     }
 
     @Test("Secrets are hidden, and bodies left out, unless asked for")
-    func redaction() async throws {
+    func secretsAndBodiesAreLeftOutByDefault() async throws {
         server.route(
             "/login", .respond(headers: ["Set-Cookie": "session=secret; Path=/"], body: Data("secret".utf8)))
         var request = HTTPRequest(.post, "login?token=secret", headers: ["Authorization": "Bearer secret"])

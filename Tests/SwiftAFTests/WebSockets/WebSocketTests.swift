@@ -562,7 +562,7 @@ struct WebSocketTests {
     }
 
     @Test("Monitors see the handshake and the end")
-    func monitors() async throws {
+    func monitorsSeeTheHandshakeAndTheEnd() async throws {
         serveEcho()
         let notes = EventNotes()
         manager.eventMonitors = [notes]
