@@ -9,8 +9,7 @@ extension HTTPRequest {
         /// have no effect. Default: nil, as HTTP says.
         public var cachePolicy: CachePolicy?
         /// Whether cookies are sent and stored. No effect in a session without ``SessionConfiguration/cookieStorage``.
-        /// Default: nil, which
-        /// means true.
+        /// Default: nil, which means true.
         public var handlesCookies: Bool?
         /// Whether to pipeline requests over HTTP/1.1. No effect: libcurl removed pipelining. Default: nil.
         public var usesPipelining: Bool?

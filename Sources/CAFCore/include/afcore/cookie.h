@@ -60,8 +60,8 @@ typedef struct afc_cookie_jar_options {
     /**
      * File from which cookies are loaded, if it exists, and to which they are saved when the last
      * reference is released, or the process ends by exit(), and something has changed; see
-     * afc_cookie_jar_save(). Cookies without an expiry (AFC_COOKIE_SESSION) aren't saved. In a folder that can't be written, a file can be loaded but not saved.
-     * NULL: none. Copied.
+     * afc_cookie_jar_save(). Cookies without an expiry (AFC_COOKIE_SESSION) aren't saved. In a folder
+     * that can't be written, a file can be loaded but not saved. NULL: none. Copied.
      */
     const char *path;
     /**

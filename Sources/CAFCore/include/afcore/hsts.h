@@ -20,8 +20,9 @@ typedef struct afc_hsts_options {
     size_t size; /**< sizeof(afc_hsts_options). */
     /**
      * File from which hosts are loaded, if it exists, and to which they are saved when the last
-     * reference is released, or the process ends by exit(), and something has changed; see afc_hsts_save(). In a folder that can't be written, a
-     * file can be loaded but not saved. NULL: none. Copied.
+     * reference is released, or the process ends by exit(), and something has changed; see
+     * afc_hsts_save(). In a folder that can't be written, a file can be loaded but not saved.
+     * NULL: none. Copied.
      */
     const char *path;
     /**

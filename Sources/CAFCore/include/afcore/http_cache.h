@@ -28,7 +28,10 @@ typedef struct afc_http_cache afc_http_cache;
 /** Options of a cache. Start from AFC_HTTP_CACHE_OPTIONS_INIT. All are copied. */
 typedef struct afc_http_cache_options {
     size_t size; /**< sizeof(afc_http_cache_options). */
-    /** Capacity in memory, in bytes: heads, bodies and their bookkeeping. May be 0 with a directory; AFC_EINVAL without. */
+    /**
+     * Capacity in memory, in bytes: heads, bodies and their bookkeeping. May be 0 with a directory;
+     * AFC_EINVAL without.
+     */
     uint64_t memory_bytes;
     /** Maximum size of a body in bytes; larger ones aren't stored. 0: 5 % of the larger capacity. */
     uint64_t max_entry_bytes;
@@ -181,7 +184,10 @@ typedef struct afc_http_cache_response {
     afc_head head;
     afc_slice body;
     bool is_decoded; /**< `body` is without its Content-Encoding. */
-    /** When it was received, in Unix seconds. To store one, 0 is now, and so is a second ahead of time(); negative is AFC_EINVAL. */
+    /**
+     * When it was received, in Unix seconds. To store one, 0 is now, and so is a second ahead of time();
+     * negative is AFC_EINVAL.
+     */
     int64_t response_time;
     int64_t age_s;      /**< Its age now, in seconds. Ignored when one is stored. */
     int64_t lifetime_s; /**< It is fresh while it is younger than this. Ignored as `age_s`. */

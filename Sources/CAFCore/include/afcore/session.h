@@ -56,10 +56,11 @@ typedef struct afc_session_options {
      * use one each; with an older libcurl, every task in flight uses one.
      */
     uint32_t max_connections_per_host, max_connections;
-    uint32_t max_idle_connections; /**< Maximum idle connections kept open. 0: no reuse. */
-    uint32_t
-        max_idle_s; /**< Connections idle for longer aren't reused. Default: 60. 0: no reuse. */
-    const char *user_agent; /**< Default User-Agent of requests; NULL: none. */
+    /** Maximum idle connections kept open. Default: 64. 0: no reuse. */
+    uint32_t max_idle_connections;
+    /** Connections idle for longer, in seconds, aren't reused. Default: 60. 0: no reuse. */
+    uint32_t max_idle_s;
+    const char *user_agent; /**< User-Agent of requests. Default: "afcore"; NULL: none. */
     /** Trust policy for servers; NULL: the defaults of afc_trust_options. The session retains it. */
     afc_trust_policy *trust;
     /** Called once, last, on the loop thread, after the session has closed. May be NULL. */

@@ -122,7 +122,7 @@ enum {
     /**
      * If PATH is a symbolic link, replace its target, which need not exist, and keep the link. PATH.part is then next to
      * the target. A mount point, which can't be replaced, is written over at the end: what fails or is cancelled then leaves
-     * the beginning of the new content. Without: the link is replaced.
+     * the beginning of the new content. Without: a link is replaced, and a mount point fails (EBUSY).
      */
     AFC_FILE_FOLLOW_LINKS = 1u << 5,
     /**

@@ -1,8 +1,8 @@
 /**
  * URLs as text (RFC 3986): splitting, checking, resolving, encoding, adding a query, comparing origins.
  *
- * Functions that only split, join or encode never fail and never normalise, so they also work for text that isn't a valid URL.
- * afc_url_check() tells whether a request accepts it.
+ * Functions that only split, join or encode never fail and never normalise, so they also work for text that
+ * isn't a valid URL. afc_url_check() tells whether a request accepts it.
  */
 #ifndef AFCORE_URL_H
 #define AFCORE_URL_H
@@ -91,8 +91,8 @@ AFC_API size_t afc_url_encode_form(char *out, size_t capacity, const afc_url_fie
                                    size_t count);
 
 /**
- * Adds a percent-encoded query (afc_url_encode_form()) to the URL, before its fragment. It is separated by "?", or by "&" if the URL has a
- * query that isn't empty and doesn't end in "&". An empty query changes nothing.
+ * Adds a percent-encoded query (afc_url_encode_form()) to the URL, before its fragment. It is separated by "?",
+ * or by "&" if the URL has a query that isn't empty and doesn't end in "&". An empty query changes nothing.
  *
  * Returns the size of the result, which has no NUL. If the size exceeds `capacity`, the contents of `out` are
  * undefined; url.size + query.size + 1 bytes are always enough.
