@@ -458,9 +458,20 @@ static int overwrite(afc__file *file, bool *goes_on) {
     return error;
 }
 
+/**
+ * Makes the system say whether what was written has a place: NFS and quotas may tell only when a descriptor is closed
+ * (close(2)). A copy is closed, as the file has to stay locked.
+ */
+static int flush(const afc__file *file) {
+    int copy = fcntl(file->descriptor, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0) return errno;
+    return close(copy) == 0 || errno == EINTR ? 0 : errno;
+}
+
 static int put_in_place(afc__file *file, bool may_overwrite, bool *goes_on) {
     if (afc__file_is_overwriting(file)) return overwrite(file, goes_on);
-    int error = give_name(file);
+    int error = flush(file);
+    if (error == 0) error = give_name(file);
     /* Only for a path that stands for whatever it leads to. */
     bool stands_for_target = (file->flags & AFC_FILE_FOLLOW_LINKS) != 0;
     bool replaces = (file->flags & AFC_FILE_NO_REPLACE) == 0;
