@@ -7,7 +7,12 @@
 
 enum {
     /* Large enough for any request head. */
-    HEAD_UPLOAD_BUFFER = 1024 * 1024
+    HEAD_UPLOAD_BUFFER = 1024 * 1024,
+    /*
+     * The most that one read of an HTTP/2 stream passes on, before 8.1.0: the longest heads that libcurl accepts
+     * (DYN_H2_HEADERS), and one part of the connection's input (H2_BUFSIZE).
+     */
+    UNFILLABLE_BUFFER = 128 * 1024 + 32 * 1024
 };
 
 /* ---- Reading ------------------------------------------------------------------------------- */
@@ -37,8 +42,22 @@ static long first_read_size(const afc__transfer *transfer) {
     return transfer->coding == AFC__CODING_DECODED ? AFC__DECODED_READ : AFC__BULK_BUFFER;
 }
 
+/**
+ * Returns whether libcurl needs a buffer that HTTP/2 never fills. Reads don't become longer than one TLS record (16 KiB), or than
+ * what libcurl takes of an HTTP/2 connection at once; under a low rate limit, that is longer than the pieces wanted. Of the
+ * buffer, only what is used costs memory.
+ */
+static bool needs_unfillable_buffer(const afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->hop.transfer;
+    if (!exchange->driver->quirks.hangs_if_read_buffer_fills) return false;
+    if (transfer->upgrades || afc__exchange_uses_own_listener(exchange)) return false;
+    if (transfer->version == AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE) return true;
+    return transfer->request.url.is_https && transfer->version != AFC_HTTP_PREFER_1_1;
+}
+
 void afc__exchange_set_read_size(afc__exchange *exchange) {
     long size = first_read_size(exchange->hop.transfer);
+    if (size < UNFILLABLE_BUFFER && needs_unfillable_buffer(exchange)) size = UNFILLABLE_BUFFER;
     if (size == exchange->state.buffer_size) return;
     AFC__SET(exchange, CURLOPT_BUFFERSIZE, size);
     exchange->state.buffer_size = size;

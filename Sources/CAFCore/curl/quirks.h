@@ -49,6 +49,14 @@ typedef struct afc__quirks {
      */
     bool keeps_broken_connections;
 
+    /**
+     * Before 8.1.0: when a part of a connection's input fills the buffer of one read (CURLOPT_BUFFERSIZE), cf_h2_recv() in
+     * lib/http2.c keeps the rest, but nothing makes it pass that on: it sets no timer, cf_h2_data_pending() never finds the
+     * rest, and the end of a stream whose last DATA frame didn't fit is only noticed with the next bytes of the socket. If
+     * none come, the exchange hangs.
+     */
+    bool hangs_if_read_buffer_fills;
+
     /* Heads. */
 
     /** Before 8.1.0: appends a folded first field line to a freed field; see handle.c. */
