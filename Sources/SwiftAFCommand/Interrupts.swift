@@ -80,7 +80,7 @@ package final class Interrupts: Sendable {
         if Self.isPreparing.withLock({ $0 }) { Self.end(signal) }
     }
 
-    private static func isIgnored(_ signal: Int32) -> Bool {
+    static func isIgnored(_ signal: Int32) -> Bool {
         var action = sigaction()
         guard sigaction(signal, nil, &action) == 0 else { return false }
         // SIG_IGN is the number 1, cast to a function pointer.

@@ -11,6 +11,9 @@ package enum Program {
         useUTF8()
         // Writing to a closed pipe then fails with EPIPE instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
+        // So does writing beyond the limit of `ulimit -f`, with EFBIG.
+        signal(SIGXFSZ, SIG_IGN)
+        restoreQuit()
         // First, before anything starts that a signal would have to stop.
         let interrupts = Interrupts()
         interrupts.handle(on: callOnFirstThread)
@@ -27,6 +30,12 @@ package enum Program {
             exit(interrupts.status(for: status))
         }
         executor.run()
+    }
+
+    /// Makes SIGQUIT end the process again. Swift's runtime takes it to print a backtrace, after which the process would
+    /// go on. It leaves a signal alone that was ignored when the process started.
+    private static func restoreQuit() {
+        if !Interrupts.isIgnored(SIGQUIT) { signal(SIGQUIT, SIG_DFL) }
     }
 
     /// The arguments after the program's name, as passed by the system. `CommandLine.arguments` replaces invalid UTF-8.

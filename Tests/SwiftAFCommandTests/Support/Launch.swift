@@ -72,7 +72,11 @@ final class Launch: Sendable {
         var settings: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
-        posix_spawnattr_setflags(&attributes, Int16(flags))
+        // Dispatch's threads block most signals, which the program would inherit: a shell blocks none.
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(flags | Int32(POSIX_SPAWN_SETSIGMASK)))
         defer {
             posix_spawnattr_destroy(&attributes)
             for word in words + settings { free(word) }
