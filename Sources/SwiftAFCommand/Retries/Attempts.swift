@@ -114,7 +114,11 @@ final class Attempts: RequestInterceptor {
         guard !Task.isCancelled else { return nil }
         guard let deadline else { return .zero }
         let rest = deadline - .now
-        return rest > .zero ? rest : nil
+        guard rest > .zero else {
+            note("not repeated after all: --timeout is over")
+            return nil
+        }
+        return rest
     }
 
     private func note(_ outcome: AttemptOutcome, _ delay: Duration, _ most: Int) {
