@@ -117,7 +117,7 @@ struct NestedFields {
             case "[" where step == nil: step = ""
             case "]" where step != nil:
                 let text = step ?? ""
-                steps.append(text.isEmpty ? .append : Int(text).flatMap { $0 >= 0 ? .index($0) : nil } ?? .name(text))
+                steps.append(Self.step(text))
                 step = nil
             case "[", "]": return nil
             default:
@@ -127,6 +127,13 @@ struct NestedFields {
         }
         if isEscaped { append("\\", to: &step, &name) }
         return step == nil ? (name, steps) : nil
+    }
+
+    /// What stands between brackets. As in HTTPie, a backslash before a number makes it a name.
+    private static func step(_ text: String) -> Step {
+        if text.isEmpty { return .append }
+        if text.hasPrefix("\\"), Int(text.dropFirst()) != nil { return .name(String(text.dropFirst())) }
+        return Int(text).flatMap { $0 >= 0 ? .index($0) : nil } ?? .name(text)
     }
 
     private static func append(_ character: Character, to step: inout String?, _ name: inout String) {
