@@ -192,4 +192,20 @@ import Testing
         #expect(run.exit == 1 && run.code == "usage" && run.error.contains("--bearer: the token is empty"))
         #expect(server.requests.isEmpty)
     }
+
+    @Test(arguments: [
+        (["-u", "nl"], "", "nl:pw"), ([], "nl@", "nl:pw"), ([], "other@", "other:no"), ([], "any@", "any:fallback"),
+        ([], "nl:own@", "nl:own"), ([], "nobody@", "nobody:"), (["-u", "nl:own"], "", "nl:own"), ([], "", "other:no"),
+    ])
+    func passwordOfUserComesFromNetrc(words: [String], userInfo: String, sent: String) async throws {
+        let netrc = try TemporaryFile(
+            """
+            machine 127.0.0.1 login other password no
+            machine 127.0.0.1 login nl password pw
+            default login any password fallback
+            """)
+        let url = server.urlString().replacing("://", with: "://\(userInfo)")
+        #expect(await swiftaf(["get", url, "--netrc=\(netrc.path)", "--auth", "basic"] + words).exit == 0)
+        #expect(self.sent == ["Basic \(Data(sent.utf8).base64EncodedString())"])
+    }
 }

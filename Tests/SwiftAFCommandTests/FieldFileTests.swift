@@ -17,7 +17,7 @@ import Testing
 
     @Test(arguments: [["a=@"], ["a:=@"], ["--form", "a=@"], ["--multipart", "a=@"]])
     func aLargeFileIsRefusedAtOnce(words: [String]) async {
-        #expect(truncate(file.path, off_t(InputFile.maximumFieldSize + 1)) == 0)
+        #expect(truncate(file.path, off_t(InputKind.field.maximumSize + 1)) == 0)
         let run = await swiftaf(["put", server.urlString()] + words.dropLast() + [words[words.count - 1] + file.path])
         #expect(run.exit == 1 && server.requests.isEmpty)
         #expect(run.error.contains("64") && run.error.contains("; -d @PATH sends a file of any size"))

@@ -16,6 +16,10 @@ import Testing
     }
 
     private func request(_ words: String...) async -> TestServer.Request? {
+        await request(words)
+    }
+
+    private func request(_ words: [String]) async -> TestServer.Request? {
         #expect(await swiftaf([server.urlString()] + words).exit == 0)
         return server.requests.last
     }
@@ -24,7 +28,17 @@ import Testing
         let one = await request("-d", "a=1", "-d", "b=2", "--data-urlencode", "c=x &", "--data-raw", "@d")
         #expect(one?.method == "POST" && one?.bodyText == "a=1&b=2&c=x%20%26&@d")
         #expect(await swiftaf("-d", "a", "-d", "@-", server.urlString()).exit == 1)
-        #expect(await swiftaf("--data-urlencode", "a@b", server.urlString()).exit == 1)
+        #expect(await swiftaf("--data-urlencode", "a@/no such file", server.urlString()).exit == 1)
+        #expect(await swiftaf("--data-urlencode", "@-", server.urlString()).exit == 1)
+    }
+
+    @Test func dataOfFilesIsPercentEncoded() async throws {
+        let file = try TemporaryFile("b &\n")
+        let words = ["-d", "a=1", "--data-urlencode", "n@\(file.path)", "--data-urlencode", "@\(file.path)"]
+        let one = await request(words + ["--data-urlencode", "m@x=y@z"])
+        #expect(one?.method == "POST" && one?.bodyText == "a=1&n=b%20%26%0A&b%20%26%0A&m@x=y%40z")
+        let two = await request(words + ["-G"])
+        #expect(two?.method == "GET" && two?.target == "/?a=1&n=b%20%26%0A&b%20%26%0A" && two?.body.isEmpty == true)
     }
 
     @Test func getMovesDataToTheQuery() async {

@@ -141,10 +141,12 @@ import Testing
         #expect(String(decoding: json.bytes, as: UTF8.self) == text)
     }
 
-    @Test func numbers() throws {
-        #expect(try JSONText(Array(" 1.10\n".utf8)).number == "1.10")
-        #expect(try JSONText(Array("-0".utf8)).number == "-0")
-        #expect(try JSONText(Array("\"1\"".utf8)).number == nil)
+    @Test(arguments: [(" 1.10\n", "1.10"), ("-0", "-0"), (#""1""#, "1"), (" [1, 2] ", "[1, 2]"), ("null", "null")])
+    func formsGetStringsWithoutQuotesAndTheRestAsWritten(json: String, sent: String) throws {
+        #expect(String(decoding: try JSONText(Array(json.utf8)).textInForm, as: UTF8.self) == sent)
+    }
+
+    @Test func refusesNumberWithLeadingZero() {
         #expect(throws: JSONParseError.self) { try JSONText(Array("01".utf8)) }
     }
 }

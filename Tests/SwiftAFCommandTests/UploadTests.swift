@@ -90,8 +90,7 @@ import Testing
                 disposition("a", "\r\n\r\nfile's text"),
                 disposition("photo", "; filename=\"a%22b.png\"\(type)image/png\r\n\r\nfile's text"),
                 disposition("n", "\r\n\r\n5"),
-                disposition("list[]", "\r\n\r\n1"),
-                disposition("list[]", "\r\n\r\nx"),
+                disposition("list", "\r\n\r\n[1,\"x\"]"),
                 disposition("raw", "; filename=\"file\"\(type)application/octet-stream\r\n\r\nfile's text"),
             ])
     }

@@ -334,6 +334,8 @@ extension ArgumentParser {
     private mutating func moveData(to request: inout RequestCommand) throws(UsageError) {
         request.method = request.method ?? .get
         guard let data = options.data else { return }
+        // The files are read when the request is built.
+        if case .texts = data { return }
         guard case .text(let query) = data else { throw UsageError("-G takes text from -d, not a file") }
         request.url = CoreURL.append(query: try query.text(of: "the value of --data"), to: request.url)
         options.data = nil
@@ -347,15 +349,15 @@ extension ArgumentParser {
         request.items = items
     }
 
-    /// Adds the name of the file of `-T` to a URL whose path is a folder's, as curl does, unless the URL has a query.
+    /// Adds the name of the file of `-T` to a URL whose path is a folder's, as curl does.
     private static func complete(_ url: String, with path: RawText) -> String {
         let name = RawText(path.bytes.split(separator: UInt8(ascii: "/")).last ?? [])
-        guard URLText(url).lastSegment.isEmpty, !url.utf8.contains(where: { "?#".utf8.contains($0) }) else {
-            return url
-        }
+        guard URLText(url).lastSegment.isEmpty else { return url }
+        let end = url.firstIndex { "?#".contains($0) } ?? url.endIndex
+        let path = url[..<end]
         // It would begin the query.
         let segment = name.percentEncoded.replacing("?", with: "%3F")
-        return url + (url.hasSuffix("/") ? "" : "/") + segment
+        return path + (path.hasSuffix("/") ? "" : "/") + segment + url[end...]
     }
 
     /// Parses HOST[:PORT], as in a URL.

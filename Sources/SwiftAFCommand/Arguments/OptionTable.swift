@@ -141,8 +141,9 @@ enum OptionTable {
         .bytes("--data-raw", placeholder: "TEXT", help: "the same, but @ isn't special", for: .request) {
             options, value throws(UsageError) in try options.add(.text(value))
         }.repeatable,
-        .value(
-            "--data-urlencode", placeholder: "TEXT", help: "the same, percent-encoded: name=text, =text or text",
+        .bytes(
+            "--data-urlencode", placeholder: "TEXT",
+            help: "the same, percent-encoded: name=text, =text, text, name@PATH or @PATH",
             for: .request
         ) {
             options, value throws(UsageError) in try options.add(try DataArgument(encoding: value))

@@ -187,6 +187,8 @@ extension Options {
         case (nil, _): data = more
         case (.text(let first)?, .text(let second)):
             data = .text(RawText(first.bytes + [UInt8(ascii: "&")] + second.bytes))
+        case (let data?, _) where data.texts != nil && more.texts != nil:
+            self.data = .texts((data.texts ?? []) + (more.texts ?? []))
         default: throw UsageError("the body is given twice, by --data or -T: only texts of --data can be joined")
         }
     }
@@ -197,18 +199,42 @@ enum DataArgument: Sendable, Equatable {
     case text(RawText)
     case file(path: RawText)
     case standardInput
+    /// Texts that are joined by `&`, some of which are in files.
+    case texts([Text])
 
-    /// Percent-encodes text, but for the name in front of a `=`.
-    init(encoding text: String) throws(UsageError) {
-        guard let end = text.firstIndex(where: { "=@".contains($0) }) else {
-            self = .text(RawText(ParameterEncoder.escape(text)))
-            return
+    enum Text: Sendable, Equatable {
+        case given(RawText)
+        /// A file whose content is percent-encoded, and what stands before it.
+        case encodedFile(prefix: RawText, path: RawText)
+    }
+
+    /// Percent-encodes text, but for the name in front of a `=`. As in curl, an `@` is that of a file if there is no
+    /// `=`.
+    init(encoding text: RawText) throws(UsageError) {
+        let bytes = text.bytes
+        if let end = bytes.firstIndex(of: UInt8(ascii: "=")) {
+            let name = end == 0 ? [] : Array(bytes[...end])
+            self = .text(RawText(name + RawText(Array(bytes[(end + 1)...])).percentEncoded.utf8))
+        } else if let end = bytes.firstIndex(of: UInt8(ascii: "@")) {
+            let path = RawText(Array(bytes[(end + 1)...]))
+            guard !path.bytes.isEmpty else { throw UsageError("--data-urlencode @ needs the path of a file") }
+            guard path != "-" else {
+                throw UsageError("--data-urlencode doesn't take standard input: -d @- sends it as it is; ./- is a file")
+            }
+            let prefix = end == 0 ? [] : Array(bytes[..<end]) + [UInt8(ascii: "=")]
+            self = .texts([.encodedFile(prefix: RawText(prefix), path: path)])
+        } else {
+            self = .text(RawText(text.percentEncoded))
         }
-        guard text[end] == "=" else {
-            throw UsageError("--data-urlencode takes no files; name==@PATH sends one in the query")
+    }
+
+    /// The texts, if it is made of them.
+    fileprivate var texts: [Text]? {
+        switch self {
+        case .text(let text): [.given(text)]
+        case .texts(let texts): texts
+        case .file, .standardInput: nil
         }
-        let name = end == text.startIndex ? "" : text[...end]
-        self = .text(RawText(name + ParameterEncoder.escape(String(text[text.index(after: end)...]))))
     }
 
     /// `@-` is standard input, `@PATH` a file, anything else the body itself.

@@ -18,15 +18,18 @@ extension RequestBuilder {
         if let secret = options.user {
             let user = try user(secret)
             let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            let password = parts.count > 1 ? String(parts[1]) : try askPassword(of: String(parts[0]), request)
+            let password =
+                parts.count > 1 ? String(parts[1]) : try unknownPassword(of: String(parts[0]), request)
             return Credential(
                 user: String(parts[0]), password: password, schemes: schemes, isPreemptive: isPreemptive)
         }
-        if isOfURL { return .fromURL(schemes: schemes, isPreemptive: isPreemptive) }
-        if let entry = try netrcEntry(for: request) {
+        let login = loginOfURL(request)
+        if isOfURL, login == nil { return .fromURL(schemes: schemes, isPreemptive: isPreemptive) }
+        if let entry = try netrcEntry(for: request, login: login) {
             return Credential(
                 user: entry.user, password: entry.password, schemes: schemes, isPreemptive: isPreemptive)
         }
+        if isOfURL { return .fromURL(schemes: schemes, isPreemptive: isPreemptive) }
         guard isAsked else { return nil }
         guard options.authentication == .negotiate else {
             throw Failure(UsageError("--auth needs --user NAME:PASSWORD"))
@@ -46,6 +49,20 @@ extension RequestBuilder {
         return "\((user ?? "NAME").prefix { $0 != ":" }):"
     }
 
+    /// The user of a URL that has no password; nil if it has one, or no user.
+    private func loginOfURL(_ request: HTTPRequest) -> String? {
+        guard let url = request.parsedURL, url.password(percentEncoded: false) == nil,
+            let user = url.user(percentEncoded: false), !user.isEmpty
+        else { return nil }
+        return user
+    }
+
+    /// Returns the password of a user that was given without one: as in curl that of netrc, or it is asked for.
+    private func unknownPassword(of user: String, _ request: HTTPRequest) throws(Failure) -> String {
+        if let entry = try netrcEntry(for: request, login: user) { return entry.password }
+        return try askPassword(of: user, request)
+    }
+
     private func askPassword(of user: String, _ request: HTTPRequest) throws(Failure) -> String {
         let question = "password of \(user.printable) for \(URLText(request.url).withoutUserInfo.printable): "
         return try askedPasswords.password(of: user, for: request.url) { () throws(Failure) in
@@ -56,17 +73,22 @@ extension RequestBuilder {
         }
     }
 
-    private func netrcEntry(for request: HTTPRequest) throws(Failure) -> Netrc.Entry? {
+    /// - Parameter login: The user whose entry is looked for; nil for any.
+    private func netrcEntry(for request: HTTPRequest, login: String?) throws(Failure) -> Netrc.Entry? {
         guard let file = options.netrc, let host = CoreURL.host(of: request.url) else { return nil }
         switch file {
         case .path(let path):
-            return Netrc.entry(for: host, in: try inputTexts.text(path.expandingHome(environment())))
+            return try netrcEntry(of: host, login, in: path.expandingHome(environment()))
         case .ofHome:
             guard let home = environment()["HOME"], !home.isEmpty else {
                 throw Failure(UsageError("--netrc needs a file: HOME isn't set"))
             }
-            return Netrc.entry(for: host, in: try inputTexts.text(RawText("\(home)/.netrc")))
+            return try netrcEntry(of: host, login, in: RawText("\(home)/.netrc"))
         }
+    }
+
+    private func netrcEntry(of host: String, _ login: String?, in path: RawText) throws(Failure) -> Netrc.Entry? {
+        Netrc.entry(for: host, login: login, in: try inputTexts.text(path, as: .netrc))
     }
 }
 

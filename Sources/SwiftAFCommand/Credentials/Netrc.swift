@@ -10,8 +10,10 @@ enum Netrc {
     /// Returns the credentials of a host: those of its `machine`, which may have none; those of `default` if there is
     /// no such machine.
     ///
+    /// With a login, entries with another one are skipped, also that of `default`.
+    ///
     /// Hosts may be spelled in any way that URLs allow: `bücher.test` is `xn--bcher-kva.test`.
-    static func entry(for host: String, in text: String) -> Entry? {
+    static func entry(for host: String, login: String? = nil, in text: String) -> Entry? {
         var (found, fallback, isNamed) = (Entry?.none, Entry?.none, false)
         let host = normalised(host)
         var words = words(of: text)[...]
@@ -21,13 +23,15 @@ enum Netrc {
                 let name = words.popFirst()
                 let entry = readEntry(&words)
                 guard name.map(normalised) == host else { continue }
-                found = found ?? entry
+                if login == nil || entry?.user == login { found = found ?? entry }
                 isNamed = true
-            case "default": fallback = fallback ?? readEntry(&words)
+            case "default":
+                let entry = readEntry(&words)
+                if login == nil || entry?.user == login { fallback = fallback ?? entry }
             default: break
             }
         }
-        return isNamed ? found : fallback
+        return isNamed && login == nil ? found : found ?? fallback
     }
 
     private static func normalised(_ host: String) -> String {

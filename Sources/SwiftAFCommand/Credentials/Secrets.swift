@@ -10,7 +10,8 @@ extension Secret {
         case .text(let text): return text
         case .file(let path):
             // The name may be a secret that begins with @.
-            let text = try files.text(path.expandingHome(environment), shown: "\(option): the file behind @")
+            let text = try files.text(
+                path.expandingHome(environment), as: .secret, shown: "\(option): the file behind @")
             return String(text.prefix { $0 != "\n" && $0 != "\r\n" })
         case .variable(let name):
             guard let value = environment[name] else {

@@ -76,12 +76,9 @@ enum InputFile {
 
     /// Returns the text of a file.
     ///
-    /// - Parameters:
-    ///   - name: The name for error messages; nil for the path.
-    ///   - isField: Whether it is a body field, whose size is limited.
-    static func text(_ path: RawText, shown name: String? = nil, isField: Bool = false) throws(Failure) -> String {
-        let limit = isField ? maximumFieldSize : nil
-        guard let text = String(validating: try bytes(path, shown: name, limit: limit), as: UTF8.self) else {
+    /// - Parameter name: The name for error messages; nil for the path.
+    static func text(_ path: RawText, as kind: InputKind, shown name: String? = nil) throws(Failure) -> String {
+        guard let text = String(validating: try bytes(path, as: kind, shown: name), as: UTF8.self) else {
             throw Failure(.input, .invalidInput, "\(name ?? path.shown) is not text in UTF-8")
         }
         return text
@@ -89,7 +86,7 @@ enum InputFile {
 
     /// Returns the JSON in a file, for a body field.
     static func json(_ path: RawText, of name: RawText) throws(Failure) -> JSONText {
-        let content = RawText(try bytes(path, limit: maximumFieldSize))
+        let content = RawText(try bytes(path, as: .field))
         do throws(UsageError) {
             return try JSONText(content, of: name)
         } catch {
@@ -97,33 +94,25 @@ enum InputFile {
         }
     }
 
-    /// The maximum size of a file that is a body field. Its text is escaped in memory, where it may take six times as
-    /// much.
-    static let maximumFieldSize = 64 << 20
-
-    private static func tooLarge(_ path: RawText, _ limit: Int, closing descriptor: Int32) -> Failure {
-        close(descriptor)
-        return Failure(
-            .input, .invalidInput,
-            """
-            \(path.shown) is larger than \(Format.bytes(Int64(limit))), the limit for a file in a body field; \
-            -d @PATH sends a file of any size as the body, upload NAME@PATH as a part of a form
-            """)
-    }
-
     /// Returns the contents of a file.
     ///
-    /// - Parameter limit: The maximum size in bytes; nil without a limit.
-    static func bytes(_ path: RawText, shown name: String? = nil, limit: Int? = nil) throws(Failure) -> Data {
+    /// - Parameters:
+    ///   - name: The name for error messages; nil for the path.
+    ///   - stopsWithRun: Whether reading fails once the run was cancelled or its time is over. What is read when files
+    ///     are written at the end doesn't.
+    static func bytes(
+        _ path: RawText, as kind: InputKind, shown name: String? = nil, stopsWithRun: Bool = true
+    ) throws(Failure) -> Data {
         let descriptor = try open(path, shown: name)
-        if let limit, size(descriptor) > limit { throw tooLarge(path, limit, closing: descriptor) }
+        let limit = kind.maximumSize
+        guard size(descriptor) <= limit else { throw tooLarge(name ?? path.shown, kind, closing: descriptor) }
         var content = Data()
         var piece = [UInt8](repeating: 0, count: 64 << 10)
         let isFile = isRegular(descriptor)
         while true {
-            // Anything else may have no writer yet, or no end: Ctrl-C and --timeout end the wait.
+            // A pipe may have no writer yet, and a file may be on a slow disk: Ctrl-C and --timeout end the wait.
             do throws(Failure) {
-                if !isFile { try Deadline.check() }
+                if stopsWithRun || !isFile { try Deadline.check() }
             } catch {
                 close(descriptor)
                 throw error
@@ -134,10 +123,28 @@ enum InputFile {
             guard count >= 0 else { throw unreadable(name ?? path.shown, errno, closing: descriptor) }
             guard count > 0 else { break }
             content += piece.prefix(count)
-            if let limit, content.count > limit { throw tooLarge(path, limit, closing: descriptor) }
+            guard content.count <= limit else { throw tooLarge(name ?? path.shown, kind, closing: descriptor) }
         }
         close(descriptor)
         return content
+    }
+
+    private static func tooLarge(_ name: String, _ kind: InputKind, closing descriptor: Int32) -> Failure {
+        close(descriptor)
+        let limit = Format.bytes(Int64(kind.maximumSize)).replacing(".0 ", with: " ")
+        return Failure(.input, .invalidInput, "\(name) is larger than \(limit), the limit for \(kind.description)")
+    }
+
+    /// Refuses standard input that can't be read, such as one that the caller closed.
+    static func refuseUnreadable(_ input: Int32) throws(Failure) {
+        let flags = fcntl(input, F_GETFL)
+        guard flags >= 0, flags & O_ACCMODE != O_WRONLY else {
+            throw Failure(.input, .invalidInput, "standard input can't be read: it is closed or open for writing only")
+        }
+        var status = stat()
+        guard fstat(input, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR else {
+            throw unreadable("standard input", EISDIR, closing: nil)
+        }
     }
 
     /// Opens a regular file.
@@ -195,16 +202,16 @@ final class InputTexts: Sendable {
     /// Returns the text of a file, as it was when it was first asked for.
     ///
     /// - Parameter name: The name for error messages; nil for the path.
-    func text(_ path: RawText, shown name: String? = nil) throws(Failure) -> String {
+    func text(_ path: RawText, as kind: InputKind, shown name: String? = nil) throws(Failure) -> String {
         if let known = contents.withLock({ $0.first { $0.path == path } }) { return known.text }
-        let text = try InputFile.text(path, shown: name)
+        let text = try InputFile.text(path, as: kind, shown: name)
         contents.withLock { $0.append(Content(path: path, text: text)) }
         return text
     }
 
     /// Returns the text of a file as a value: without the line breaks at its end.
     func value(_ path: RawText) throws(Failure) -> String {
-        let text = try text(path)
+        let text = try text(path, as: .item)
         return String(text[..<(text.lastIndex { !$0.isNewline }.map(text.index(after:)) ?? text.startIndex)])
     }
 }

@@ -133,8 +133,10 @@ struct NewFile: Sendable {
 
     /// Which mount a file belongs to, as the kernel says in proc(5); a mount point belongs to another one than its folder.
     private static func mountIdentifier(of descriptor: Int32) -> String? {
-        guard let text = try? InputFile.text(RawText("/proc/self/fdinfo/\(descriptor)")) else { return nil }
-        return text.split(separator: "\n").first { $0.hasPrefix("mnt_id:") }.map(String.init)
+        let path = RawText("/proc/self/fdinfo/\(descriptor)")
+        guard let content = try? InputFile.bytes(path, as: .item, stopsWithRun: false) else { return nil }
+        return String(decoding: content, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("mnt_id:") }.map(
+            String.init)
     }
 
     /// Copies a whole file to the beginning of another. Returns 0 or an errno.

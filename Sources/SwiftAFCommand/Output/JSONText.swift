@@ -81,12 +81,12 @@ struct JSONText: Sendable, Hashable {
         return deepest
     }
 
-    /// The digits of a number; nil for any other value.
-    var number: String? {
-        guard let first = bytes.first(where: { !Self.isBlank($0) }),
-            first == UInt8(ascii: "-") || ASCII.isDigit(first)
-        else { return nil }
-        return String(decoding: compact.bytes, as: UTF8.self)
+    /// The value of a form's field: the content of a string; the text of anything else as it is written, without the
+    /// white space around it.
+    var textInForm: [UInt8] {
+        if let string = (try? JSONValue(parsing: bytes))?.string { return Array(string.utf8) }
+        let end = bytes.lastIndex { !Self.isBlank($0) }.map { $0 + 1 } ?? 0
+        return Array(bytes[..<end].drop(while: Self.isBlank))
     }
 
     // MARK: White space

@@ -6,24 +6,19 @@ enum FormBuilder {
     /// - Parameters:
     ///   - input: The descriptor of standard input.
     ///   - boundary: The boundary of the user's Content-Type; nil for a random one.
-    static func form(of items: [Item], input: Int32, boundary: String? = nil) throws(Failure) -> MultipartFormData {
+    ///   - isPrintedOnly: Whether it isn't sent, so that standard input isn't read.
+    static func form(
+        of items: [Item], input: Int32, boundary: String? = nil, isPrintedOnly: Bool = false
+    ) throws(Failure) -> MultipartFormData {
         let inputs = items.filter { if case .filePart(_, let part) = $0 { part.readsInput } else { false } }
         guard inputs.count < 2 else {
             throw Failure(UsageError("only one part can be standard input: the others would be empty"))
         }
+        if !inputs.isEmpty, !isPrintedOnly { try InputFile.refuseUnreadable(input) }
         var form = try empty(boundary)
         for item in items { try append(item, input, to: &form) }
-        guard !form.isEmpty else {
-            for case .field(let name, .json) in items { throw Failure(withoutParts(name)) }
-            for case .jsonFromFile(let name, _) in items { throw Failure(withoutParts(name)) }
-            throw Failure(UsageError("a form needs a field or a file"))
-        }
+        guard !form.isEmpty else { throw Failure(UsageError("a form needs a field or a file")) }
         return form
-    }
-
-    /// The form would be empty, because an empty array or object has no elements that could be parts.
-    private static func withoutParts(_ name: RawText) -> UsageError {
-        UsageError("the form would be empty: '\(name.shown.printable)' is an empty array or object, which has no parts")
     }
 
     private static func empty(_ boundary: String?) throws(Failure) -> MultipartFormData {
@@ -41,11 +36,12 @@ enum FormBuilder {
             case .field(let name, .text(let value)):
                 try form.append(Data(value.bytes), heading: heading(name))
             case .field(let name, .json(let value)):
-                try append(value, name: name, to: &form)
+                try form.append(Data(value.textInForm), heading: heading(name))
             case .fieldFromFile(let name, let path):
-                try form.append(Data(try InputFile.text(path, isField: true).utf8), heading: heading(name))
+                try form.append(Data(try InputFile.text(path, as: .field).utf8), heading: heading(name))
             case .jsonFromFile(let name, let path):
-                try append(try InputFile.json(path, of: name), name: name, to: &form)
+                let value = try InputFile.json(path, of: name)
+                try form.append(Data(value.textInForm), heading: heading(name))
             case .filePart(let name, let file):
                 try append(file, name: name, input, to: &form)
             case .header, .headerFromFile, .removedHeader, .query, .queryFromFile: break
@@ -72,14 +68,6 @@ enum FormBuilder {
         return heading
     }
 
-    /// Appends a number as written; an object or array as several parts.
-    private static func append(_ value: JSONText, name: RawText, to form: inout MultipartFormData) throws {
-        if let number = value.number { return try form.append(Data(number.utf8), heading: heading(name)) }
-        let text = try name.text(of: "the name of a field with a JSON value")
-        let parameters = Parameters([(text, Parameters(try JSONValue(parsing: value.bytes)))])
-        try form.append(parameters, encoder: ParameterEncoder())
-    }
-
     private static func append(
         _ file: FilePart, name: RawText, _ input: Int32, to form: inout MultipartFormData
     ) throws {
@@ -101,7 +89,7 @@ enum FormBuilder {
                 name, fileName: file.fileName, mediaType: file.mediaType ?? file.fileName.flatMap(mediaType))
             try form.append(once: ByteStream(descriptor: input), heading: heading)
         case .text(let text): try append(Data(text.bytes), file, name, to: &form)
-        case .textOfFile(let path): try append(Data(try InputFile.text(path).utf8), file, name, to: &form)
+        case .textOfFile(let path): try append(Data(try InputFile.text(path, as: .field).utf8), file, name, to: &form)
         }
     }
 

@@ -27,7 +27,32 @@ struct RequestBuilder {
         if case .file(let path)? = options.data {
             builder.options.data = .file(path: path.expandingHome(environment()))
         }
+        if case .texts(let texts)? = options.data { try builder.take(texts) }
         return try builder.buildExpanded()
+    }
+
+    /// Reads the files of `--data-urlencode`, for the body or with `-G` for the query.
+    private mutating func take(_ texts: [DataArgument.Text]) throws(Failure) {
+        var pieces: [[UInt8]] = []
+        for text in texts {
+            switch text {
+            case .given(let text): pieces.append(text.bytes)
+            case .encodedFile(let prefix, let path):
+                let content = try InputFile.bytes(path.expandingHome(environment()), as: .field)
+                pieces.append(prefix.bytes + RawText(Array(content)).percentEncoded.utf8)
+            }
+        }
+        let data = RawText(Array(pieces.joined(separator: "&".utf8)))
+        guard options.putsDataInQuery else {
+            options.data = .text(data)
+            return
+        }
+        do throws(UsageError) {
+            command.url = CoreURL.append(query: try data.text(of: "the value of --data"), to: command.url)
+        } catch {
+            throw Failure(error)
+        }
+        options.data = nil
     }
 
     private func buildExpanded() throws(Failure) -> HTTPRequest {
@@ -103,7 +128,7 @@ struct RequestBuilder {
             switch item {
             case .field(let name, let value): fields.append((name, value))
             case .fieldFromFile(let name, let path):
-                fields.append((name, .text(RawText(try InputFile.text(path, isField: true)))))
+                fields.append((name, .text(RawText(try InputFile.text(path, as: .field)))))
             case .jsonFromFile(let name, let path): fields.append((name, .json(try InputFile.json(path, of: name))))
             default: break
             }
@@ -180,7 +205,10 @@ struct RequestBuilder {
         switch options.data {
         case .text(let text): request.body = .data(Data(text.bytes))
         case .file(let path): request.body = try InputFile.body(path)
-        case .standardInput: request.body = inputBody.ofOption
+        case .standardInput:
+            if !options.printsCurlCommand { try InputFile.refuseUnreadable(input) }
+            request.body = inputBody.ofOption
+        case .texts: break
         case nil where options.bodyFormat == .multipart: try addForm(to: &request)
         case nil where hasFields: try addFields(to: &request)
         case nil:
@@ -208,7 +236,8 @@ struct RequestBuilder {
             }
             boundary = boundary ?? type.parameter("boundary")
         }
-        let form = try FormBuilder.form(of: command.items, input: input, boundary: boundary)
+        let form = try FormBuilder.form(
+            of: command.items, input: input, boundary: boundary, isPrintedOnly: options.printsCurlCommand)
         request.body = .multipart(form)
         guard !given.isEmpty else { return }
         request.headers.remove(named: name)
@@ -228,7 +257,7 @@ struct RequestBuilder {
         let type = isForm ? MediaType.form : MediaType.json
         request.headers.fillGaps(from: ["Content-Type": type.essence])
         do throws(UsageError) {
-            request.body = isForm ? .text(try form(fields)) : .data(Data(try json(fields).bytes))
+            request.body = isForm ? .text(form(fields)) : .data(Data(try json(fields).bytes))
         } catch {
             throw Failure(error)
         }
@@ -248,29 +277,12 @@ struct RequestBuilder {
         return object.json
     }
 
-    private func form(_ fields: [(name: RawText, value: FieldValue)]) throws(UsageError) -> String {
-        var pairs: [String] = []
-        for (name, value) in fields {
+    private func form(_ fields: [(name: RawText, value: FieldValue)]) -> String {
+        fields.map { name, value in
             switch value {
-            case .text(let text): pairs.append("\(name.percentEncoded)=\(text.percentEncoded)")
-            case .json(let json):
-                if let number = json.number {
-                    pairs.append("\(name.percentEncoded)=\(ParameterEncoder.escape(number))")
-                } else {
-                    pairs.append(try form(json, name: try name.text(of: "the name of a field with a JSON value")))
-                }
+            case .text(let text): "\(name.percentEncoded)=\(text.percentEncoded)"
+            case .json(let json): "\(name.percentEncoded)=\(RawText(json.textInForm).percentEncoded)"
             }
-        }
-        return pairs.filter { !$0.isEmpty }.joined(separator: "&")
-    }
-
-    /// Encodes each field separately, because the encoder sorts the fields passed together.
-    private func form(_ json: JSONText, name: String) throws(UsageError) -> String {
-        do {
-            let value = Parameters(try JSONValue(parsing: json.bytes))
-            return try ParameterEncoder().encode(Parameters([(name, value)]))
-        } catch {
-            throw UsageError("the value of '\(name.printable)' can't be written as a form: \(error)")
-        }
+        }.joined(separator: "&")
     }
 }

@@ -22,7 +22,7 @@ extension Options {
         configuration.securityPolicy.validatesDomainName = validatesHostName
         if let path = anchorsPath {
             // Not by its name: a pipe can be read only once.
-            let certificates = try InputFile.bytes(path)
+            let certificates = try InputFile.bytes(path, as: .certificates)
             guard !certificates.isEmpty else {
                 throw Failure(.input, .invalidInput, "\(path.shown.printable) has no certificates")
             }
@@ -32,13 +32,13 @@ extension Options {
         }
         configuration.securityPolicy.pinning.keys = pins
         for path in pinnedCertificatePaths {
-            configuration.securityPolicy.pinning.certificates.insert(try InputFile.bytes(path))
+            configuration.securityPolicy.pinning.certificates.insert(try InputFile.bytes(path, as: .certificates))
         }
         if !pins.isEmpty { configuration.securityPolicy.pinningMode = .publicKey }
         if !pinnedCertificatePaths.isEmpty { configuration.securityPolicy.pinningMode = .certificate }
         if let certificate {
-            let content = try InputFile.bytes(certificate.path)
-            let key = try keyPath.map { path throws(Failure) in try InputFile.bytes(path) }
+            let content = try InputFile.bytes(certificate.path, as: .certificates)
+            let key = try keyPath.map { path throws(Failure) in try InputFile.bytes(path, as: .certificates) }
             configuration.tls.clientCertificates = [
                 ClientCertificate(content, key: key, password: try password(of: certificate.password, environment()))
             ]

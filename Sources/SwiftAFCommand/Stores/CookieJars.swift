@@ -29,7 +29,7 @@ struct CookieJars {
     /// Adds the cookies of a jar, and returns them. They replace those of jars before it.
     @discardableResult
     private func add(_ path: RawText) throws(Failure) -> [Cookie] {
-        let piped = try Self.isPipe(path) ? InputFile.bytes(path) : nil
+        let piped = try Self.isPipe(path) ? InputFile.bytes(path, as: .store) : nil
         return try Self.failingAsInput { () throws(SessionError) in
             let jar = if let piped { try CookieFile.storage(of: piped) } else { try CookieFile.read(path) }
             let cookies = try jar.cookies()
@@ -49,7 +49,7 @@ struct CookieJars {
     private static func refuseOtherFile(_ path: RawText) throws(Failure) {
         var status = stat()
         guard path.withCString({ stat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFREG,
-            let content = try? InputFile.bytes(path), !CookieFile.isJar(content)
+            let content = try? InputFile.bytes(path, as: .store), !CookieFile.isJar(content)
         else { return }
         throw Failure(
             .input, .invalidInput,

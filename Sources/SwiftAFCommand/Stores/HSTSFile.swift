@@ -22,7 +22,7 @@ struct HSTSFile {
         do throws(Failure) {
             // Also refuses a file that is too large to be read.
             store = try Self.store(name)
-            let content = try InputFile.bytes(RawText(name))
+            let content = try InputFile.bytes(RawText(name), as: .store)
             guard HSTSLines.areHosts(content) else {
                 throw Failure(
                     .input, .invalidInput, "\(name) isn't a file of HSTS hosts, and would be replaced by one")
@@ -59,7 +59,7 @@ struct HSTSFile {
     private func content() throws(Failure) -> Data {
         guard InputFile.exists(path) else { return Data() }
         do throws(Failure) {
-            return try InputFile.bytes(path)
+            return try InputFile.bytes(path, as: .store, stopsWithRun: false)
         } catch {
             throw Failure(.file, .file, error.message)
         }

@@ -44,10 +44,10 @@ struct NamedSession {
     }
 
     /// Reads the document as it is now.
-    private mutating func read() throws(Failure) {
+    private mutating func read(stopsWithRun: Bool = true) throws(Failure) {
         document = .null
         guard InputFile.exists(documentPath) else { return }
-        let content = Array(try InputFile.bytes(documentPath))
+        let content = Array(try InputFile.bytes(documentPath, as: .store, stopsWithRun: stopsWithRun))
         guard let stored = try? JSONValue(parsing: content), stored.object != nil else {
             throw Failure(.input, .invalidInput, "\(documentPath.shown.printable) isn't a session")
         }
@@ -99,7 +99,7 @@ struct NamedSession {
         OutputFile.makeFolders(of: path, mode: 0o700)
         try await FileLock.hold(for: documentPath) { () throws(Failure) in
             var (session, command, options) = (self, command, options)
-            try session.read()
+            try session.read(stopsWithRun: false)
             try session.add(to: &command, &options)
             try session.write(command, options)
         }
