@@ -80,8 +80,34 @@ afc_status afc__fail_returned(afc_failure *failure, const char *callback, int nu
                      accepted);
 }
 
+/**
+ * Writes a path into `room` bytes, without the middle of one that is too long: its end and the reason behind it say more.
+ */
+static void shorten_path(char *shown, size_t room, const char *path) {
+    static const char gap[] = "\xE2\x80\xA6"; /* An ellipsis. */
+    size_t size = strlen(path);
+    if (size < room) {
+        memcpy(shown, path, size + 1);
+        return;
+    }
+    size_t head = (room - sizeof gap) / 2;
+    const char *tail = path + size - (room - sizeof gap - head);
+    while (((unsigned char)*tail & 0xC0) == 0x80) tail++;
+    memcpy(shown, path, head);
+    shown[head] = '\0';
+    trim_cut_character(shown, head);
+    size_t written = strlen(shown);
+    snprintf(shown + written, room - written, "%s%s", gap, tail);
+}
+
 afc_status afc__fail_file(afc_failure *failure, const char *what, const char *path, int error) {
-    afc_status status = afc__fail(failure, AFC_EFILE, "%s %s: %s", what, path, strerror(error));
+    char shown[AFC_FAILURE_TEXT_SIZE];
+    const char *reason = strerror(error);
+    size_t others = strlen(what) + strlen(reason) + strlen(" : ");
+    /* Both are short, whatever the language of the system's texts. */
+    size_t room = others < sizeof shown / 2 ? sizeof shown - others : sizeof shown / 2;
+    shorten_path(shown, room, path);
+    afc_status status = afc__fail(failure, AFC_EFILE, "%s %s: %s", what, shown, reason);
     if (failure != NULL) failure->system_error = error;
     return status;
 }

@@ -25,10 +25,10 @@ enum {
 /* ---- Failing ------------------------------------------------------------------------------- */
 
 static afc_status failed_at(const char *path, int error, afc_failure *failure) {
-    afc_status status = error == ENOMEM ? AFC_ENOMEM : AFC_EFILE;
-    afc__fail(failure, status, "cannot write %s: %s", path, strerror(error));
-    if (failure != NULL) failure->system_error = error;
-    return status;
+    afc__fail_file(failure, "cannot write", path, error);
+    if (error != ENOMEM) return AFC_EFILE;
+    if (failure != NULL) failure->status = AFC_ENOMEM;
+    return AFC_ENOMEM;
 }
 
 afc_status afc__file_failed(const afc__file *file, int error, afc_failure *failure) {

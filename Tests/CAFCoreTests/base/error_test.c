@@ -1,6 +1,10 @@
 #include "base/failure.h"
 #include "support/check.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
 static void each_status_has_its_own_name_and_text(void **state) {
     (void)state;
     static const struct {
@@ -141,6 +145,27 @@ static void cuts_long_texts_between_characters(void **state) {
     }
 }
 
+static void long_path_keeps_its_ends_and_the_reason(void **state) {
+    (void)state;
+    for (size_t size = 100; size < 400; size++) {
+        char path[512] = "/begin/";
+        size_t used = strlen(path);
+        while (used < size) used += (size_t)snprintf(path + used, sizeof path - used, "\xC3\xA4");
+        snprintf(path + used, sizeof path - used, "/end");
+        afc_failure failure;
+        assert_int_equal(afc__fail_file(&failure, "cannot write", path, ENAMETOOLONG), AFC_EFILE);
+        char whole[1024];
+        snprintf(whole, sizeof whole, "cannot write %s: %s", path, strerror(ENAMETOOLONG));
+        bool is_short = strlen(whole) < AFC_FAILURE_TEXT_SIZE;
+        assert_int_equal(strcmp(failure.text, whole) == 0, is_short);
+        assert_memory_equal(failure.text, "cannot write /begin/\xC3\xA4", 22);
+        const char *end = "\xC3\xA4/end: File name too long";
+        assert_string_equal(failure.text + strlen(failure.text) - strlen(end), end);
+        assert_int_equal(strstr(failure.text, "\xC3\xA4\xE2\x80\xA6\xC3\xA4") == NULL, is_short);
+        assert_int_equal(failure.system_error, ENAMETOOLONG);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_status_has_its_own_name_and_text),
@@ -153,6 +178,7 @@ int main(void) {
         cmocka_unit_test(failure_text_can_quote_itself),
         cmocka_unit_test(replaces_control_characters),
         cmocka_unit_test(cuts_long_texts_between_characters),
+        cmocka_unit_test(long_path_keeps_its_ends_and_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
