@@ -50,7 +50,8 @@ static long first_read_size(const afc__transfer *transfer) {
 static bool needs_unfillable_buffer(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     if (!exchange->driver->quirks.hangs_if_read_buffer_fills) return false;
-    if (transfer->upgrades || afc__exchange_uses_own_listener(exchange)) return false;
+    if (transfer->purpose == AFC__PURPOSE_UPGRADE || afc__exchange_uses_own_listener(exchange))
+        return false;
     if (transfer->version == AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE) return true;
     return transfer->request.url.is_https && transfer->version != AFC_HTTP_PREFER_1_1;
 }
