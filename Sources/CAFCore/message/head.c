@@ -291,13 +291,16 @@ static afc_status read_length(afc_slice list, int64_t *length, afc_failure *fail
     return AFC_OK;
 }
 
-static afc_slice last_member(afc_slice list) {
-    afc_slice member, last = {NULL, 0};
+/** Reads a line of Transfer-Encoding. false: a coding follows "chunked", which libcurl would ignore (RFC 9112 6.1). */
+static bool read_codings(afc_slice list, bool *is_chunked) {
+    afc_slice member;
     while (afc__next_member(&list, &member)) {
         /* Empty list members don't count (RFC 9110 5.6.1.2). */
-        if (member.size != 0) last = member;
+        if (member.size == 0) continue;
+        if (*is_chunked) return false;
+        *is_chunked = afc__same_name(member, "chunked");
     }
-    return last;
+    return true;
 }
 
 static bool names_encoding(afc_slice list) {
@@ -349,7 +352,10 @@ afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__fr
             if (status != AFC_OK) return status;
         } else if (afc__same_name(field->name, "Transfer-Encoding")) {
             has_transfer_coding = true;
-            is_chunked = afc__same_name(last_member(field->value), "chunked");
+            if (!read_codings(field->value, &is_chunked)) {
+                return afc__fail(failure, AFC_EPROTOCOL,
+                                 "the response has a transfer coding after \"chunked\"");
+            }
             out->has_coding = out->has_coding || names_coding(field->value);
         }
     }
