@@ -21,6 +21,15 @@ static void init_global(void) {
     global_result = afc__memory_init_libcurl();
 }
 
+/** libcurl names all TLS libraries that it has, and those that it doesn't use in parentheses. */
+static bool uses_openssl(const char *names) {
+    static const char name[] = "OpenSSL/";
+    for (const char *at = names; (at = strstr(at, name)) != NULL; at++) {
+        if (at == names || at[-1] == ' ') return true;
+    }
+    return false;
+}
+
 afc_status afc__libcurl_check(afc_failure *failure) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_global);
@@ -33,7 +42,7 @@ afc_status afc__libcurl_check(afc_failure *failure) {
         return afc__fail(failure, AFC_EUNSUPPORTED,
                          "libcurl %s is too old: 7.88.0 or later is required", info->version);
     }
-    if (info->ssl_version != NULL && strstr(info->ssl_version, "OpenSSL/") != NULL) return AFC_OK;
+    if (info->ssl_version != NULL && uses_openssl(info->ssl_version)) return AFC_OK;
     return afc__fail(failure, AFC_EUNSUPPORTED, "libcurl uses %s: OpenSSL is required",
                      info->ssl_version != NULL ? info->ssl_version : "no TLS library");
 }

@@ -331,6 +331,8 @@ static afc__http_cache_stored *read_entry(afc__disk *disk, afc__cache_store_name
         return NULL;
     }
     afc__http_cache_stored *stored = afc__entry_read(file);
+    /* Its meta may have been changed while it was read. */
+    if (stored == NULL) stored = afc__entry_read(file);
     bool is_other = stored != NULL && (stored->key.size != key.size ||
                                        memcmp(stored->key.bytes, key.bytes, key.size) != 0);
     if (stored == NULL || is_other) {
