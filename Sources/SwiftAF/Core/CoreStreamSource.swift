@@ -21,6 +21,8 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
     private let stream: BodyStream
     private let ring: Locked<BodyRing>
     private let notify: Notify
+    /// That of the task that makes the request, and not of the reader's thread.
+    private let priority = Task.currentPriority
     /// Used on the reader's thread only.
     private var producer: Task<Void, Never>?
 
@@ -73,7 +75,13 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
 
     private func startProducer() {
         let run = ring.withLock { $0.run }
-        producer = Task { [self] in
+        do throws(SessionError) {
+            try stream.begin()
+        } catch {
+            // The reader finds out now.
+            return finish(run, error)
+        }
+        producer = Task(priority: priority) { [self] in
             do {
                 try await stream.produce { [self] chunk in await offer(chunk, run) }
                 finish(run, nil)

@@ -154,7 +154,8 @@ public struct HTTPBody: Sendable {
     }
 
     /// Chunks of an async sequence that can be read once. If the body would have to be replayed, the request fails with
-    /// ``SessionError/Code/bodyNotReplayable``.
+    /// ``SessionError/Code/bodyNotReplayable``. So does another request with this body, or a copy of it, once the
+    /// sequence has been read for the first one; a request that failed before that can be sent again.
     public static func stream<Chunks: AsyncSequence & Sendable>(
         once sequence: Chunks,
         length: Int64? = nil
@@ -256,8 +257,9 @@ package struct BodyStream: Sendable {
 
     /// The exact number of bytes; nil if unknown.
     package let length: Int64?
-    /// Whether ``produce`` can be called again for the same bytes.
-    package let isReplayable: Bool
+    /// The only run of a sequence that can be read once; nil if ``produce`` can be called again for the same bytes. Copies
+    /// of the body share it.
+    private let onlyRun: OnlyRun?
     /// Passes every chunk to the consumer, in order, and returns after the last.
     package let produce: @Sendable (Consumer) async throws -> Void
 
@@ -267,7 +269,23 @@ package struct BodyStream: Sendable {
         produce: @escaping @Sendable (Consumer) async throws -> Void
     ) {
         self.length = length
-        self.isReplayable = isReplayable
+        self.onlyRun = isReplayable ? nil : OnlyRun()
         self.produce = produce
+    }
+
+    /// Whether ``produce`` can be called again for the same bytes.
+    package var isReplayable: Bool { onlyRun == nil }
+
+    /// Records that the sequence is run. Call before ``produce``.
+    ///
+    /// - Throws: ``SessionError/Code/bodyNotReplayable`` if it can be read once, and this or another call has begun to.
+    package func begin() throws(SessionError) {
+        guard let onlyRun, onlyRun.hasBegun.exchange(true) else { return }
+        throw SessionError(
+            .bodyNotReplayable, message: "the request body can be read once, and was already used by another request")
+    }
+
+    private final class OnlyRun: Sendable {
+        let hasBegun = Locked(false)
     }
 }

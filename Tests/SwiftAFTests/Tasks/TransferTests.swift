@@ -195,6 +195,49 @@ struct TransferTests {
         }
     }
 
+    @Test func bodyThatCanBeReadOnceFailsASecondRequest() async throws {
+        var form = MultipartFormData()
+        try form.append(once: Self.chunks(4, of: 1000), name: "part")
+        for body in [.stream(once: Self.chunks(4, of: 1000)), .multipart(form)] as [HTTPBody] {
+            let request = HTTPRequest(.post, "x", body: body)
+            let earlier = server.requests.count
+            _ = try await manager.response(for: request)
+            let copy = request
+            #expect(try await sessionError { try await manager.response(for: copy) }.code == .bodyNotReplayable)
+            #expect(server.requests.dropFirst(earlier).filter(\.isBodyComplete).map { $0.body.count >= 4000 } == [true])
+        }
+    }
+
+    @Test func oneOfTwoConcurrentRequestsGetsABodyThatCanBeReadOnce() async throws {
+        let (chunks, end) = AsyncStream.makeStream(of: Data.self)
+        let request = HTTPRequest(.post, "x", body: .stream(once: chunks, length: 4))
+        let calls = (0..<2).map { _ in Task { [manager] in try await manager.response(for: request).status } }
+        end.yield(Data("abcd".utf8))
+        end.finish()
+        var codes: [SessionError.Code?] = []
+        for call in calls {
+            do {
+                _ = try await call.value
+                codes.append(nil)
+            } catch {
+                codes.append(error.asSessionError?.code)
+            }
+        }
+        #expect(codes == [nil, .bodyNotReplayable] || codes == [.bodyNotReplayable, nil])
+    }
+
+    @Test func requestThatFailedBeforeItsBodyWasReadCanBeSentAgain() async throws {
+        let body = HTTPBody.stream(once: Self.chunks(4, of: 1000))
+        let stopped = try TestServer()
+        stopped.stop()
+        let error = try await sessionError {
+            try await manager.response(for: HTTPRequest(.post, stopped.urlString("/"), body: body))
+        }
+        #expect(error.code == .connect)
+        _ = try await manager.response(for: HTTPRequest(.post, "x", body: body))
+        #expect(server.requests[0].body == Self.joined(4, of: 1000))
+    }
+
     // MARK: Redirects
 
     @Test("Redirects are followed and told")
