@@ -55,8 +55,7 @@ final class RetryLoop: Sendable {
         let registration = session.cancellations.withLock { $0.add(interrupt) }
         if registration == nil { interrupt() }
         defer { registration.map { id in session.cancellations.withLock { $0.remove(id) } } }
-        let deadline = request.totalTimeout.map { ContinuousClock.now + $0 }
-        if !isOver { startWorker(request, deadline, send) }
+        let deadline = request.totalTimeout.map { ContinuousClock.now + min($0, .longestPause) }
         let timer = deadline.map { deadline in
             Task {
                 await (deadline - .now).pause()
@@ -64,7 +63,13 @@ final class RetryLoop: Sendable {
             }
         }
         defer { timer?.cancel() }
-        var outcome = await end.wait()
+        // A task that waits for a worker lends it its priority, also one that rises later.
+        var outcome = await withTaskPriorityEscalationHandler {
+            if !isOver { startWorker(request, deadline, send) }
+            return await end.wait()
+        } onPriorityEscalated: { _, priority in
+            state.withLock { $0.worker }?.escalatePriority(to: priority)
+        }
         if let failure = outcome.failure, failure.url == nil { outcome.failure?.url = request.http.url }
         return outcome
     }
@@ -73,12 +78,18 @@ final class RetryLoop: Sendable {
         _ request: CoreRequest, _ deadline: ContinuousClock.Instant?,
         _ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome
     ) {
-        let worker = Task { finish(await attempts(request, deadline, send)) }
+        // A task of its own would leave the executor that the caller prefers.
+        let executor = withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }
+        let worker = Task(executorPreference: executor) {
+            self.finish(await self.attempts(request, deadline, send))
+        }
         let mustCancel = state.withLock { state in
             if state.phase != .ended { state.worker = worker }
             return state.stop != nil
         }
         if mustCancel { worker.cancel() }
+        // It may have risen before the worker was known.
+        worker.escalatePriority(to: Task.currentPriority)
     }
 
     // MARK: Ending

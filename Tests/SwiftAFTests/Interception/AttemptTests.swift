@@ -502,4 +502,58 @@ struct AttemptTests {
         #expect(try await manager.response(.post, "x").status == 503)
         #expect(server.requests.count == 8)
     }
+
+    // MARK: Where interceptors run
+
+    @Test func interceptorRisesToThePriorityOfItsCaller() async throws {
+        let began = OneValueChannel<Void>()
+        let risen = OneValueChannel<TaskPriority>()
+        manager.interceptors = [
+            Interceptor(adapt: { request, _ in
+                let priority = await withTaskPriorityEscalationHandler {
+                    began.send()
+                    return await risen.wait()
+                } onPriorityEscalated: { _, priority in
+                    risen.send(priority)
+                }
+                #expect(priority == .high)
+                return request
+            })
+        ]
+        let call = Task(priority: .background) { [manager] in try await manager.response(.get, "x").status }
+        await began.wait()
+        call.escalatePriority(to: .high)
+        #expect(try await call.value == 200)
+    }
+
+    @Test func bodyOfAStreamHasThePriorityOfItsCaller() async throws {
+        let priorities = Recorder<TaskPriority>()
+        let body = HTTPBody.stream {
+            AsyncStream<Data> {
+                guard priorities.values.isEmpty else { return nil }
+                priorities.record(Task.basePriority ?? .medium)
+                return Data("x".utf8)
+            }
+        }
+        let call = Task(priority: .low) { [manager] in
+            try await manager.response(for: HTTPRequest(.put, "x", body: body)).status
+        }
+        // Waits without lending it this task's priority.
+        #expect(await server.wait(for: .requests(1)))
+        _ = try await call.value
+        #expect(priorities.values == [.low])
+    }
+
+    @Test func interceptorsRunOnTheExecutorThatTheCallerPrefers() async throws {
+        let executor = manager.taskExecutor
+        manager.interceptors = [
+            Interceptor(adapt: { request, _ in
+                let own = withUnsafeCurrentTask { $0?.unownedTaskExecutor }
+                #expect(own == executor.asUnownedTaskExecutor())
+                return request
+            })
+        ]
+        let status = try await withTaskExecutorPreference(executor) { try await manager.response(.get, "x").status }
+        #expect(status == 200)
+    }
 }
