@@ -60,8 +60,8 @@ final class CoreSession: @unchecked Sendable {
         options.max_connections_per_host = UInt32(clamping: configuration.maximumConnectionsPerHost ?? 0)
         options.max_connections = UInt32(clamping: configuration.maximumConnections ?? 0)
         options.max_idle_connections = UInt32(clamping: configuration.maximumIdleConnections)
-        options.max_idle_s = configuration.idleConnectionLifetime.wholeSecondsRoundedUp
-        options.max_connection_age_s = configuration.maximumConnectionAge?.wholeSecondsRoundedUp ?? 0
+        options.max_idle_s = UInt32(clamping: configuration.idleConnectionLifetime.wholeSecondsRoundedUp)
+        options.max_connection_age_s = UInt32(clamping: configuration.maximumConnectionAge?.wholeSecondsRoundedUp ?? 0)
         options.max_requests_per_connection = UInt32(clamping: configuration.maximumRequestsPerConnection ?? 0)
         options.user_agent = userAgent.isEmpty ? nil : try arena.copy(userAgent, "the user agent")
         // on_done resumes a Swift task or a queue, so it always continues on another thread.
@@ -135,11 +135,4 @@ extension afc_slice {
     }
 
     var text: String { String(decoding: buffer, as: UTF8.self) }
-}
-
-extension Duration {
-    fileprivate var wholeSecondsRoundedUp: UInt32 {
-        let (seconds, attoseconds) = components
-        return UInt32(clamping: attoseconds > 0 ? seconds + 1 : seconds)
-    }
 }

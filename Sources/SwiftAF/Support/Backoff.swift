@@ -26,6 +26,9 @@ struct Backoff {
     ///   - random: The part of the upper bound: at least 0, less than 1.
     func delay(failures: Int, random: Double) -> Duration {
         guard failures > 0 else { return least }
-        return least + jitter.doubled(times: failures - 1, atMost: maximumJitter) * min(1, max(0, random))
+        // A sum of longer durations might overflow.
+        let longest = Duration.seconds(Int64.max)
+        let jitter = jitter.doubled(times: failures - 1, atMost: min(maximumJitter, longest))
+        return min(least, longest) + jitter * min(1, max(0, random))
     }
 }

@@ -1,9 +1,21 @@
 extension Duration {
+    /// The whole seconds and the rest of a duration, limited to what `Int64` can hold: `components` traps for a longer
+    /// duration, of about 292 billion years.
+    package var limitedComponents: (seconds: Int64, attoseconds: Int64) {
+        min(max(self, .seconds(Int64.min)), .seconds(Int64.max)).components
+    }
+
+    /// The seconds, of which the last one may have begun only; the largest or smallest number for a longer duration.
+    var wholeSecondsRoundedUp: Int64 {
+        let (seconds, attoseconds) = limitedComponents
+        return attoseconds > 0 && seconds < .max ? seconds + 1 : seconds
+    }
+
     private static let attosecondsPerMillisecond: Int64 = 1_000_000_000_000_000
 
     /// The milliseconds without a fraction; the largest or smallest number for a longer duration.
     var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = components
+        let (seconds, attoseconds) = limitedComponents
         let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1000)
         guard !overflows else { return seconds < 0 ? .min : .max }
         let (sum, isTooLarge) = whole.addingReportingOverflow(attoseconds / Self.attosecondsPerMillisecond)
@@ -14,13 +26,13 @@ extension Duration {
     /// The milliseconds, of which the last one may have begun only: a time limit never becomes 0, or shorter.
     var wholeMillisecondsRoundedUp: Int64 {
         let whole = wholeMilliseconds
-        let hasRest = components.attoseconds % Self.attosecondsPerMillisecond > 0
+        let hasRest = limitedComponents.attoseconds % Self.attosecondsPerMillisecond > 0
         return hasRest && whole < .max ? whole + 1 : whole
     }
 
     /// The milliseconds, exact to the microsecond.
     var fractionalMilliseconds: Double {
-        let (seconds, attoseconds) = components
+        let (seconds, attoseconds) = limitedComponents
         return Double(seconds) * 1000 + Double(attoseconds / (Self.attosecondsPerMillisecond / 1000)) / 1000
     }
 }
