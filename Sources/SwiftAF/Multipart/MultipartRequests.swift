@@ -3,8 +3,8 @@ import FoundationEssentials
 extension RequestSerializer {
     /// Makes a request with a multipart form: the parameters as its first fields, then the parts of `constructingBody`.
     ///
-    /// Parameters have the order of a query, with unescaped names and values; data is sent as raw bytes, null as an
-    /// empty part. Without any parts, the result is the serializer's request without parameters, which is an empty
+    /// Parameters have the order of a query, with unescaped names and values; data is sent as raw bytes, null
+    /// within the parameters as an empty part. Without any parts, the result is the serializer's request without parameters, which is an empty
     /// URL-encoded form for ``HTTPRequestSerializer``.
     ///
     /// - Parameters:
@@ -24,7 +24,7 @@ extension RequestSerializer {
         }
         var request = try serialize(HTTPRequest(method, url.urlText), parameters: nil)
         var form = MultipartFormData()
-        if let parameters { try form.append(parameters, encoder: parameterEncoder) }
+        if let parameters = parameters.unlessNull { try form.append(parameters, encoder: parameterEncoder) }
         try constructingBody(&form)
         guard !form.isEmpty else { return request }
         request.body = .multipart(form)

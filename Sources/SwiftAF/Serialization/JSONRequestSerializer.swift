@@ -14,7 +14,7 @@ public struct JSONRequestSerializer: RequestSerializer {
     /// The format of the JSON text.
     public var writingOptions: JSONValue.WritingOptions
 
-    /// Whether a string, a number, a boolean or null may be sent at the top level, as RFC 8259 allows.
+    /// Whether a string, a number or a boolean may be sent at the top level, as RFC 8259 allows.
     public var allowsFragments: Bool
 
     /// Writes dates, data, infinities and ``Parameters/encodable(_:)`` instead of the manager's encoder. If such a value
@@ -40,8 +40,8 @@ public struct JSONRequestSerializer: RequestSerializer {
     /// The parameter encoder of ``base``.
     public var parameterEncoder: ParameterEncoder { base.parameterEncoder }
 
-    /// Returns the request with the parameters as its body, written by ``encoder`` or a `JSONCoder()`. Without parameters it gets neither a body nor a
-    /// Content-Type.
+    /// Returns the request with the parameters as its body, written by ``encoder`` or a `JSONCoder()`. Without
+    /// parameters, or with ``Parameters/null``, it gets neither a body nor a Content-Type.
     ///
     /// - Throws: ``SessionError/Code/serialization`` if the parameters are neither an array nor a dictionary and
     ///   ``allowsFragments`` is false, or contain a value that JSON can't express; ``SessionError/Code/invalidInput``
@@ -56,7 +56,7 @@ public struct JSONRequestSerializer: RequestSerializer {
         if base.encodesInURI(request.method) { return try base.serialize(request, parameters: parameters) }
         var request = request
         base.fillGaps(of: &request)
-        if let parameters {
+        if let parameters = parameters.unlessNull {
             guard request.body.isNone else { throw HTTPRequest.secondBody(request.url) }
             request.body = .data(try encode(parameters, url: request.url, encoder: self.encoder ?? encoder))
             request.headers.fillGap(name: .contentType, value: Self.contentType)

@@ -13,7 +13,8 @@ public import FoundationEssentials
 /// `NSNumber` and `NSNull`, or a `RawRepresentable` whose raw value is one of these, such as an enum of strings. Any
 /// other value fails the request with ``SessionError/Code/invalidInput``, whose message names its key.
 public enum Parameters: Sendable {
-    /// A null: a key without a value in a query, `null` in JSON.
+    /// A null: a key without a value in a query, `null` in JSON. As the parameters of a request, it means none, as in
+    /// `isPaged ? Parameters(pages) : nil`.
     case null
     /// A boolean.
     case bool(Bool)
@@ -307,6 +308,14 @@ extension Parameters {
     }
 
     private static func printable(_ key: String?) -> String { ASCII.printable(key ?? "", limit: 100) }
+}
+
+extension Parameters? {
+    /// The parameters; nil also for ``Parameters/null``, which is what Swift takes nil for in
+    /// `isPaged ? Parameters(pages) : nil`.
+    var unlessNull: Parameters? {
+        if case .null? = self { nil } else { self }
+    }
 }
 
 extension Parameters {

@@ -66,12 +66,13 @@ public struct HTTPRequestSerializer: RequestSerializer {
 
     /// Returns the request with the parameters in its URL or body.
     ///
-    /// A POST, PUT or PATCH with neither parameters nor a body gets an empty form, which servers of such APIs expect.
+    /// ``Parameters/null`` means no parameters. A POST, PUT or PATCH with neither parameters nor a body gets an empty form, which servers of such APIs expect.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` if both a body and parameters for the body are given; the errors of
     ///   ``queryString``, ``bodyEncoder`` or an `Encodable`.
     public func serialize(_ request: HTTPRequest, parameters: Parameters?) throws -> HTTPRequest {
         var request = request
+        let parameters = parameters.unlessNull
         fillGaps(of: &request)
         if encodesInURI(request.method) {
             if let query = try query(for: request, parameters), !query.isEmpty {

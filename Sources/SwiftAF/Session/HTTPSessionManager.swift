@@ -246,7 +246,7 @@ public final class HTTPSessionManager: Sendable {
     /// }
     /// ```
     ///
-    /// Child tasks and default actors run there, too (SE-0417). While code runs there, no transfer of the manager
+    /// Child tasks, default actors and interceptors run there, too (SE-0417), sequences of request bodies don't. While code runs there, no transfer of the manager
     /// proceeds, so it must be short, and must not block: a thread that waits for a transfer would wait for itself.
     /// Tasks keep the network thread running. A manager that was invalidated, or whose session couldn't be made,
     /// returns the global concurrent executor; a change of ``securityPolicy`` begins another network thread.
@@ -571,7 +571,7 @@ public final class HTTPSessionManager: Sendable {
         // The serializer sees the request as it is sent: with its absolute URL, all fields, and JSON as bytes.
         try complete(&request, snapshot.settings)
         do {
-            var parameters = parameters
+            var parameters = parameters.unlessNull
             if case .form(let form) = request.body.content, let fields = parameters {
                 request.body = .multipart(try form.beginning(with: fields, encoder: serializer.parameterEncoder))
                 parameters = nil

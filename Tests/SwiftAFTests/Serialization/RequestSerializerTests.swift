@@ -195,7 +195,7 @@ import Testing
 
     @Test(
         arguments: [
-            "text", 1, nil, true, ["a": Set([1])], ["a": Double.infinity],
+            "text", 1, true, ["a": Set([1])], ["a": Double.infinity],
         ] as [Parameters])
     func whatIsNotJSON(parameters: Parameters) {
         let request = HTTPRequest(.post, "http://h/")
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(
-        arguments: [("text", #""text""#), (7, "7"), (true, "true"), (nil, "null"), (.encodable("x"), #""x""#)]
+        arguments: [("text", #""text""#), (7, "7"), (true, "true"), (.encodable("x"), #""x""#)]
             as [(Parameters, String)])
     func fragments(parameters: Parameters, body: String) throws {
         let request = HTTPRequest(.post, "http://h/")
@@ -220,6 +220,24 @@ import Testing
         var serializer = serializer
         serializer.allowsFragments = true
         #expect(try serializer.serialize(request, parameters: parameters).body.data == Data(body.utf8))
+    }
+
+    @Test(
+        arguments: [HTTPRequestSerializer(), JSONRequestSerializer(allowsFragments: true)] as [any RequestSerializer])
+    func nullMeansNoParameters(serializer: any RequestSerializer) throws {
+        func pages(_ isPaged: Bool) -> Parameters? { isPaged ? Parameters(["page": 1]) : nil }
+        let parameters = pages(false)
+        guard case .null? = parameters else { Issue.record("Swift takes this nil for that of Optional"); return }
+        for request in [
+            HTTPRequest("http://h/"), HTTPRequest(.post, "http://h/"),
+            HTTPRequest(.post, "http://h/", body: .text("x")),
+        ] {
+            let with = try serializer.serialize(request, parameters: parameters)
+            let without = try serializer.serialize(request, parameters: nil)
+            #expect(with.url == without.url && with.body.data == without.body.data)
+            #expect(with.headers.fields.map(\.name) == without.headers.fields.map(\.name))
+        }
+        #expect(try serializer.multipartFormRequest(.post, "http://h/", parameters: parameters).body.filePath == nil)
     }
 
     @Test func encodersAndOptions() throws {
