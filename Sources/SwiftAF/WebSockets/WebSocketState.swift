@@ -55,7 +55,7 @@ struct WebSocketState {
     /// Calls whose message is in the core's queue.
     private var sends: [UInt64: Waiter<Bool>] = [:]
     /// Calls that wait for room in that queue, in their order. Those without a waiter are about to try again.
-    private var line: [(id: UInt64, waiter: Waiter<Void>?)] = []
+    private var line = WaitingLine<Waiter<Void>>()
     /// Counts messages that were sent, so that no call waits for room that is already there.
     private(set) var sentCount: UInt64 = 0
 
@@ -97,7 +97,7 @@ struct WebSocketState {
 
     mutating func finish(_ end: End) -> Resumed {
         var resumed = Resumed(
-            pings: Array(pings.values), senders: line.compactMap(\.waiter), closers: Array(closers.values))
+            pings: Array(pings.values), senders: line.takeWaiters(), closers: Array(closers.values))
         if case .opening(let waiter) = phase { resumed.opening = waiter }
         if case .waiting(_, let waiter) = reading {
             resumed.reader = waiter
@@ -107,7 +107,6 @@ struct WebSocketState {
         phase = .ended(end)
         if case .discarding = reading {} else { reading = .buffering }
         pings = [:]
-        for index in line.indices { line[index].waiter = nil }
         closers = [:]
         return resumed
     }
@@ -224,7 +223,7 @@ struct WebSocketState {
     /// - Returns: ``sentCount`` if a call may pass its message to the core; nil if others come before it. After the
     ///   end, every call may, and gets the core's refusal.
     func sendPermission(of id: UInt64) -> UInt64? {
-        end != nil || line.isEmpty || line[0].id == id ? sentCount : nil
+        end != nil || line.isEmpty || line.firstID == id ? sentCount : nil
     }
 
     mutating func addSend(_ id: UInt64, _ waiter: Waiter<Bool>) {
@@ -241,7 +240,7 @@ struct WebSocketState {
     /// - Returns: The call that waited for it, and the one that tries next.
     mutating func didSend(_ id: UInt64) -> (sender: Waiter<Bool>?, next: Waiter<Void>?) {
         sentCount += 1
-        return (takeSend(id), takeFirstInLine())
+        return (takeSend(id), line.takeFirstWaiter())
     }
 
     /// Waits for room.
@@ -251,31 +250,17 @@ struct WebSocketState {
     mutating func waitInLine(_ id: UInt64, _ waiter: Waiter<Void>, since seen: UInt64?) -> Bool {
         if end != nil { return false }
         if let permission = sendPermission(of: id), permission != seen { return false }
-        if let index = line.firstIndex(where: { $0.id == id }) {
-            line[index].waiter = waiter
-        } else {
-            line.append((id, waiter))
-        }
+        line.wait(id, waiter)
         return true
     }
 
     /// - Returns: The call that tries next, if this one was the first in line.
     mutating func leaveLine(_ id: UInt64) -> Waiter<Void>? {
-        guard let index = line.firstIndex(where: { $0.id == id }) else { return nil }
-        line.remove(at: index)
-        return index == 0 ? takeFirstInLine() : nil
-    }
-
-    private mutating func takeFirstInLine() -> Waiter<Void>? {
-        guard !line.isEmpty else { return nil }
-        defer { line[0].waiter = nil }
-        return line[0].waiter
+        line.leave(id) ? line.takeFirstWaiter() : nil
     }
 
     mutating func cancelInLine(_ id: UInt64) -> Waiter<Void>? {
-        guard let index = line.firstIndex(where: { $0.id == id }) else { return nil }
-        defer { line[index].waiter = nil }
-        return line[index].waiter
+        line.takeWaiter(of: id)
     }
 
     // MARK: Pings and the close

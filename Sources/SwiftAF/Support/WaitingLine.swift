@@ -1,0 +1,69 @@
+/// Calls that wait for their turn, in the order of their arrival. A call keeps its place while it tries, without a waiter.
+///
+/// Every operation takes constant time on average: thousands of calls may wait, and each leaves under a lock.
+struct WaitingLine<Waiter> {
+    private struct Entry {
+        let id: UInt64
+        var waiter: Waiter?
+    }
+
+    /// Nil: that call has left.
+    private var entries: [Entry?] = []
+    /// The index of the first call that hasn't left.
+    private var first = 0
+    private var indices: [UInt64: Int] = [:]
+
+    var isEmpty: Bool { indices.isEmpty }
+
+    /// The first call.
+    var firstID: UInt64? { isEmpty ? nil : entries[first]?.id }
+
+    /// Gives a call a waiter; a new one goes to the end of the line.
+    mutating func wait(_ id: UInt64, _ waiter: Waiter) {
+        if let index = indices[id] {
+            entries[index]?.waiter = waiter
+        } else {
+            indices[id] = entries.count
+            entries.append(Entry(id: id, waiter: waiter))
+        }
+    }
+
+    /// Removes a call. Returns whether it was the first one.
+    mutating func leave(_ id: UInt64) -> Bool {
+        guard let index = indices.removeValue(forKey: id) else { return false }
+        entries[index] = nil
+        let wasFirst = index == first
+        if wasFirst {
+            first += 1
+            while first < entries.count, entries[first] == nil { first += 1 }
+        }
+        if entries.count > 64, entries.count / 2 > indices.count { removeGaps() }
+        return wasFirst
+    }
+
+    private mutating func removeGaps() {
+        entries.removeAll { $0 == nil }
+        first = 0
+        for (index, entry) in entries.enumerated() { if let entry { indices[entry.id] = index } }
+    }
+
+    /// Takes the waiter of a call, which keeps its place.
+    mutating func takeWaiter(of id: UInt64) -> Waiter? {
+        guard let index = indices[id] else { return nil }
+        defer { entries[index]?.waiter = nil }
+        return entries[index]?.waiter
+    }
+
+    /// Takes the waiter of the first call.
+    mutating func takeFirstWaiter() -> Waiter? {
+        firstID.flatMap { takeWaiter(of: $0) }
+    }
+
+    /// Takes all waiters, in order.
+    mutating func takeWaiters() -> [Waiter] {
+        entries[first...].indices.compactMap { index in
+            defer { entries[index]?.waiter = nil }
+            return entries[index]?.waiter
+        }
+    }
+}
