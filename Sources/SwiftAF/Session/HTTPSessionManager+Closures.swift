@@ -65,7 +65,7 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         start(
-            draft(method, url.urlText, headers: headers, json: json, body: body, configure: configure),
+            { draft(method, url.urlText, headers: headers, json: json, body: body, $0, configure: configure) },
             parameters: parameters, serializer: serializer, progress: progress, success: success, failure: failure)
     }
 
@@ -79,7 +79,7 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         start(
-            draft(.get, url.urlText, headers: headers, configure: configure), parameters: parameters,
+            { draft(.get, url.urlText, headers: headers, $0, configure: configure) }, parameters: parameters,
             serializer: serializer, progress: progress, success: success, failure: failure)
     }
 
@@ -92,7 +92,7 @@ extension HTTPSessionManager {
         failure: Failure? = nil
     ) -> DataTask? {
         start(
-            draft(.head, url.urlText, headers: headers, configure: configure), parameters: parameters,
+            { draft(.head, url.urlText, headers: headers, $0, configure: configure) }, parameters: parameters,
             serializer: HeadSerializer(), success: success, failure: failure)
     }
 
@@ -107,7 +107,7 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         start(
-            draft(.post, url.urlText, headers: headers, json: json, body: body, configure: configure),
+            { draft(.post, url.urlText, headers: headers, json: json, body: body, $0, configure: configure) },
             parameters: parameters, serializer: serializer, progress: progress, success: success, failure: failure)
     }
 
@@ -122,7 +122,7 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         start(
-            draft(.put, url.urlText, headers: headers, json: json, body: body, configure: configure),
+            { draft(.put, url.urlText, headers: headers, json: json, body: body, $0, configure: configure) },
             parameters: parameters, serializer: serializer, progress: progress, success: success, failure: failure)
     }
 
@@ -137,7 +137,7 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         start(
-            draft(.patch, url.urlText, headers: headers, json: json, body: body, configure: configure),
+            { draft(.patch, url.urlText, headers: headers, json: json, body: body, $0, configure: configure) },
             parameters: parameters, serializer: serializer, progress: progress, success: success, failure: failure)
     }
 
@@ -152,19 +152,20 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         start(
-            draft(.delete, url.urlText, headers: headers, json: json, body: body, configure: configure),
+            { draft(.delete, url.urlText, headers: headers, json: json, body: body, $0, configure: configure) },
             parameters: parameters, serializer: serializer, progress: progress, success: success, failure: failure)
     }
 
     /// Builds and sends a request; if it can't be built, returns nil and passes the error to `failure`.
     private func start<Serializer: ResponseSerializer>(
-        _ draft: HTTPRequest, parameters: Parameters?, serializer: Serializer, progress: ProgressHandler? = nil,
+        _ draft: (Snapshot) -> HTTPRequest, parameters: Parameters?, serializer: Serializer,
+        progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         let snapshot = snapshot
         let request: HTTPRequest
         do throws(SessionError) {
-            request = try serialize(draft, parameters, snapshot)
+            request = try serialize(draft(snapshot), parameters, snapshot)
         } catch {
             let target = CompletionTarget(snapshot.settings)
             target.enter()

@@ -21,21 +21,16 @@ public struct MixedJSON: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiter
         content = .elements(elements)
     }
 
-    func parameters(encoder: any DataEncoder) -> Parameters {
+    /// - Parameter encoder: Encodes the values at once; nil records them until an encoder is known.
+    func parameters(encoder: (any DataEncoder)? = nil) -> Parameters {
         switch content {
         case .members(let members): Parameters(members.map { ($0, Parameters.make(of: $1, at: $0, encoder: encoder)) })
         case .elements(let elements): Parameters.make(of: elements, at: nil, encoder: encoder)
         }
     }
 
-    func body(encoder: any DataEncoder) -> HTTPBody {
-        do {
-            return .data(
-                try parameters(encoder: encoder).jsonData(encoder: encoder), contentType: MediaType.json.essence)
-        } catch {
-            return HTTPBody(.invalid(SessionError(serializingRequest: error, url: nil)))
-        }
-    }
+    /// Written by the encoder of the request, as any other JSON body.
+    var body: HTTPBody { .json(parameters()) }
 }
 
 // Awaited calls.
@@ -49,7 +44,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            .post, url.urlText, parameters: parameters, body: json.body(encoder: encoder), headers: headers,
+            .post, url.urlText, parameters: parameters, body: json.body, headers: headers,
             configure: configure, progress: progress
         ).value()
     }
@@ -63,7 +58,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await post(
-            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, as: type,
+            url, parameters: parameters, body: json.body, headers: headers, as: type,
             configure: configure, progress: progress)
     }
 
@@ -77,7 +72,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await post(
-            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, configure: configure,
+            url, parameters: parameters, body: json.body, headers: headers, configure: configure,
             progress: progress)
     }
 
@@ -90,7 +85,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            .put, url.urlText, parameters: parameters, body: json.body(encoder: encoder), headers: headers,
+            .put, url.urlText, parameters: parameters, body: json.body, headers: headers,
             configure: configure, progress: progress
         ).value()
     }
@@ -104,7 +99,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await put(
-            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, as: type,
+            url, parameters: parameters, body: json.body, headers: headers, as: type,
             configure: configure, progress: progress)
     }
 
@@ -118,7 +113,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await put(
-            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, configure: configure,
+            url, parameters: parameters, body: json.body, headers: headers, configure: configure,
             progress: progress)
     }
 
@@ -131,7 +126,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            .patch, url.urlText, parameters: parameters, body: json.body(encoder: encoder), headers: headers,
+            .patch, url.urlText, parameters: parameters, body: json.body, headers: headers,
             configure: configure, progress: progress
         ).value()
     }
@@ -145,7 +140,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await patch(
-            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, as: type,
+            url, parameters: parameters, body: json.body, headers: headers, as: type,
             configure: configure, progress: progress)
     }
 
@@ -159,7 +154,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await patch(
-            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, configure: configure,
+            url, parameters: parameters, body: json.body, headers: headers, configure: configure,
             progress: progress)
     }
 
@@ -172,7 +167,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            .delete, url.urlText, parameters: parameters, body: json.body(encoder: encoder), headers: headers,
+            .delete, url.urlText, parameters: parameters, body: json.body, headers: headers,
             configure: configure, progress: progress
         ).value()
     }
@@ -186,7 +181,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await delete(
-            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, as: type,
+            url, parameters: parameters, body: json.body, headers: headers, as: type,
             configure: configure, progress: progress)
     }
 
@@ -200,7 +195,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await delete(
-            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, configure: configure,
+            url, parameters: parameters, body: json.body, headers: headers, configure: configure,
             progress: progress)
     }
 
@@ -213,7 +208,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            method, url.urlText, parameters: parameters, body: json.body(encoder: encoder), headers: headers,
+            method, url.urlText, parameters: parameters, body: json.body, headers: headers,
             configure: configure, progress: progress
         ).value()
     }
@@ -227,7 +222,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await request(
-            method, url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, as: type,
+            method, url, parameters: parameters, body: json.body, headers: headers, as: type,
             configure: configure, progress: progress)
     }
 
@@ -241,7 +236,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await request(
-            method, url, parameters: parameters, body: json.body(encoder: encoder), headers: headers,
+            method, url, parameters: parameters, body: json.body, headers: headers,
             configure: configure,
             progress: progress)
     }
@@ -255,7 +250,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await response(
-            method, url, parameters: parameters, body: json.body(encoder: encoder), headers: headers,
+            method, url, parameters: parameters, body: json.body, headers: headers,
             configure: configure,
             progress: progress)
     }
@@ -267,7 +262,7 @@ extension HTTPSessionManager {
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
         headers: HTTPHeaders = [:]
     ) throws(SessionError) -> HTTPRequest {
-        try makeRequest(method, url, parameters: parameters, body: json.body(encoder: encoder), headers: headers)
+        try makeRequest(method, url, parameters: parameters, body: json.body, headers: headers)
     }
 }
 
@@ -284,7 +279,7 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         post(
-            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, with: serializer,
+            url, parameters: parameters, body: json.body, headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 
@@ -299,7 +294,7 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         put(
-            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, with: serializer,
+            url, parameters: parameters, body: json.body, headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 
@@ -314,7 +309,7 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         patch(
-            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, with: serializer,
+            url, parameters: parameters, body: json.body, headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 
@@ -329,7 +324,7 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         delete(
-            url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, with: serializer,
+            url, parameters: parameters, body: json.body, headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 
@@ -344,7 +339,7 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         request(
-            method, url, parameters: parameters, body: json.body(encoder: encoder), headers: headers, with: serializer,
+            method, url, parameters: parameters, body: json.body, headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 }

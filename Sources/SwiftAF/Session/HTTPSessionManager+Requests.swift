@@ -393,7 +393,8 @@ extension HTTPSessionManager {
         json: (any Encodable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:]
     ) throws(SessionError) -> HTTPRequest {
-        try serialize(draft(method, url.urlText, headers: headers, json: json, body: body), parameters, snapshot)
+        try serialize(
+            draft(method, url.urlText, headers: headers, json: json, body: body, snapshot), parameters, snapshot)
     }
 
     /// Sends a request and returns the response, whatever its status.
@@ -448,7 +449,8 @@ extension HTTPSessionManager {
         progress: ProgressHandler? = nil
     ) throws(SessionError) -> AwaitedTransfer {
         let snapshot = snapshot
-        let draft = draft(method, url, headers: headers, json: json, body: body, configure: configure)
+        let draft = draft(
+            method, url, headers: headers, json: json, body: body, snapshot, configure: configure)
         let request = try serialize(draft, parameters, snapshot)
         return AwaitedTransfer(try prepare(request, snapshot, progress: progress), snapshot.settings.responses)
     }
@@ -462,7 +464,7 @@ extension HTTPSessionManager {
         var request = request
         request.headers.merge(headers)
         configure?(&request)
-        if let parameters { request = try serialize(request, parameters, snapshot) }
+        if let parameters = parameters.unlessNull { request = try serialize(request, parameters, snapshot) }
         return (try prepare(request, snapshot, sink: .callback, progress: progress), snapshot.settings.responses)
     }
 
@@ -479,12 +481,14 @@ extension HTTPSessionManager {
     /// actor.
     func draft(
         _ method: HTTPMethod, _ url: String, headers: HTTPHeaders, json: (any Encodable)? = nil,
-        body: HTTPBody? = nil, configure: ((inout HTTPRequest) -> Void)? = nil
+        body: HTTPBody? = nil, _ snapshot: Snapshot, configure: ((inout HTTPRequest) -> Void)? = nil
     ) -> HTTPRequest {
         var request = HTTPRequest(method, url, headers: headers, body: body ?? .none)
         if let json {
             request.body =
-                body == nil ? .json(encoding: json, encoder: encoder) : HTTPBody(.invalid(HTTPRequest.secondBody(url)))
+                body == nil
+                ? .json(encoding: json, encoder: snapshot.settings.handlers.encoder)
+                : HTTPBody(.invalid(HTTPRequest.secondBody(url)))
         }
         configure?(&request)
         return request

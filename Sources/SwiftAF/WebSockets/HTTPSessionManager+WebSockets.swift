@@ -29,7 +29,7 @@ extension HTTPSessionManager {
         let snapshot = snapshot
         // Before the base URL, whose origin decides which fields and credentials are added.
         let draft = draft(
-            .get, try CoreURL.fromWebSocket(url.urlText), headers: headers, configure: configure)
+            .get, try CoreURL.fromWebSocket(url.urlText), headers: headers, snapshot, configure: configure)
         let request = try serialize(draft, parameters, snapshot)
         return try await open(request, protocols, options, snapshot)
     }

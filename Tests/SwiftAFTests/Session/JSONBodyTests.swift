@@ -114,4 +114,20 @@ struct JSONBodyTests {
         let expected = spelling.expected(#""1970-01-01T00:00:00Z""#, "was_read")
         #expect(try JSONValue(parsing: Data(text.utf8)) == JSONValue(parsing: Data(expected.utf8)))
     }
+
+    @Test(arguments: 0..<3)
+    func encoderThatIsReplacedMeanwhileIsThatOfTheNextRequest(spelling: Int) async throws {
+        let server = try TestServer()
+        server.route("/echo", .text("x"))
+        let manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        manager.encoder = JSONCoder(dates: .secondsSince1970)
+        let configure: (inout HTTPRequest) -> Void = { _ in manager.encoder = JSONCoder(dates: .iso8601) }
+        let date = Date(timeIntervalSince1970: 0)
+        switch spelling {
+        case 0: try await manager.post("echo", json: ["at": date, "more": 1], configure: configure)
+        case 1: try await manager.post("echo", json: ["at": date], configure: configure)
+        default: try await manager.post("echo", body: .json(["at": date]), configure: configure)
+        }
+        #expect(String(decoding: server.requests[0].body, as: UTF8.self).hasPrefix(#"{"at":0"#))
+    }
 }
