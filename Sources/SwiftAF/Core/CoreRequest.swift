@@ -20,6 +20,7 @@ final class CoreRequest: Sendable {
     let handlers: TransferHandlers
 
     init(_ http: consuming HTTPRequest, session: CoreSession, sink: Sink, handlers: TransferHandlers) {
+        http.addCacheFields()
         self.http = http
         self.session = session
         self.sink = sink
@@ -107,9 +108,12 @@ final class CoreRequest: Sendable {
         core.url = texts.put(http.url)
         switch sink {
         case .memory: core.sink.kind = AFC_SINK_MEMORY
-        case .connection: core.flags = UInt32(AFC_REQUEST_CONNECT_ONLY)
+        case .connection: core.flags |= UInt32(AFC_REQUEST_CONNECT_ONLY)
         case .callback: core.sink.kind = AFC_SINK_CALLBACK
         case .file(let file): core.sink = file.sink(&texts)
+        }
+        if http.collapsesRequests ?? session.configuration.collapsesRequests {
+            core.flags |= UInt32(AFC_REQUEST_COLLAPSE)
         }
         core.timeouts = timeouts
         core.limits = limits

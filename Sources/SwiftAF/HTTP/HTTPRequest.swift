@@ -117,6 +117,13 @@ extension HTTPRequest {
         set { ownSettings().values.waitsForConnectivity = newValue }
     }
 
+    /// Whether to wait for a request of the same session that is already receiving the same cacheable response, and to use
+    /// that response; nil uses the session's setting, ``SessionConfiguration/collapsesRequests``.
+    public var collapsesRequests: Bool? {
+        get { settings?.values.collapsesRequests }
+        set { update { $0.collapsesRequests = newValue } }
+    }
+
     /// The proxy of all hops; nil uses the session's.
     public var proxy: Proxy? {
         get { settings?.values.proxy }
@@ -211,6 +218,7 @@ extension HTTPRequest {
             var continueExpectation: ContinueExpectation?
             var responseHandler: ResponseHandler?
             var waitsForConnectivity: Bool?
+            var collapsesRequests: Bool?
             var proxy: Proxy?
             var unixSocket: String?
             var mainDocumentURL: String?

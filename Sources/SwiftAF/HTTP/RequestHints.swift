@@ -5,8 +5,8 @@ extension HTTPRequest {
     /// documents its effect on Linux.
     public struct Hints: Hashable, Sendable, Codable {
         /// Which responses may come from the cache. Without ``SessionConfiguration/cache``,
-        /// ``HTTPRequest/CachePolicy/returnCacheDataDontLoad`` fails with ``SessionError/Code/invalidInput``; others
-        /// have no effect. Default: nil, as HTTP says.
+        /// ``HTTPRequest/CachePolicy/returnCacheDataDontLoad`` fails with ``SessionError/Code/invalidInput``, and
+        /// others concern the caches on the way only. Default: nil, as HTTP says.
         public var cachePolicy: CachePolicy?
         /// Whether cookies are sent and stored. No effect in a session without ``SessionConfiguration/cookieStorage``.
         /// Default: nil, which means true.
@@ -41,38 +41,6 @@ extension HTTPRequest {
             networkServiceType = networkServiceType ?? defaults.networkServiceType
             allowsCellularAccess = allowsCellularAccess ?? defaults.allowsCellularAccess
         }
-    }
-
-    /// Which responses may come from the cache: ``Hints/cachePolicy``.
-    public var cachePolicy: CachePolicy? {
-        get { hints.cachePolicy }
-        set { hints.cachePolicy = newValue }
-    }
-
-    /// Which responses may come from a cache. Later versions may add policies.
-    public struct CachePolicy: RawRepresentable, Hashable, Sendable, Codable {
-        /// The stable name of the policy.
-        public let rawValue: String
-
-        /// Makes a policy with any name; a cache treats an unknown one as ``useProtocolCachePolicy``.
-        public init(rawValue: String) {
-            self.rawValue = rawValue
-        }
-
-        /// The rules of HTTP (RFC 9111).
-        public static let useProtocolCachePolicy = CachePolicy(rawValue: "useProtocolCachePolicy")
-        /// Ignores the local cache.
-        public static let reloadIgnoringLocalCacheData = CachePolicy(rawValue: "reloadIgnoringLocalCacheData")
-        /// Ignores the local cache and those on the way.
-        public static let reloadIgnoringLocalAndRemoteCacheData =
-            CachePolicy(rawValue: "reloadIgnoringLocalAndRemoteCacheData")
-        /// Uses the cache regardless of age, else the server.
-        public static let returnCacheDataElseLoad = CachePolicy(rawValue: "returnCacheDataElseLoad")
-        /// Uses the cache regardless of age, never the server. If nothing is stored, the response is a 504 with
-        /// ``CacheStatus/missing``.
-        public static let returnCacheDataDontLoad = CachePolicy(rawValue: "returnCacheDataDontLoad")
-        /// Revalidates the cached response with the server.
-        public static let reloadRevalidatingCacheData = CachePolicy(rawValue: "reloadRevalidatingCacheData")
     }
 
     /// The purpose of traffic. Later versions may add types.

@@ -90,6 +90,7 @@ extension afc_http_cache_policy {
             case .returnCacheDataElseLoad: AFC_HTTP_CACHE_ELSE_LOAD
             case .returnCacheDataDontLoad: AFC_HTTP_CACHE_ONLY
             case .reloadRevalidatingCacheData: AFC_HTTP_CACHE_REVALIDATE
+            case .bypassCache: AFC_HTTP_CACHE_BYPASS
             default: AFC_HTTP_CACHE_PROTOCOL
             }
     }

@@ -92,6 +92,14 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// Default: nil.
     public var cache: HTTPCache?
 
+    /// Whether a request waits for another one of this session that is already receiving the same response, if that may be
+    /// stored in the ``cache``, and then uses it if it fits: of many requests at the same time, only one asks the server.
+    ///
+    /// The wait is as long as that request takes, also as long as the reader of its stream pauses it;
+    /// ``HTTPRequest/Timeouts/total`` ends it. If that request is cancelled or reaches a limit of its own, one of those
+    /// that wait takes its place. No effect without a cache. Default: false.
+    public var collapsesRequests = false
+
     /// Separates the responses of this session from those of others with the same cache: sessions of other users, with
     /// another client certificate, with ``network`` options that lead to other servers (host overrides, a Unix socket),
     /// or with a less strict trust policy, because the session that stores a response has

@@ -78,8 +78,57 @@ import Testing
         #expect(try await status("/stale", .reloadIgnoringLocalCacheData) == .server)
         #expect(try await status("/stale", .reloadIgnoringLocalAndRemoteCacheData) == .server)
         #expect(server.requests.count == 3 && server.requests.last?["If-None-Match"] == nil)
+        #expect(try await status("/fresh", .bypassCache) == .server)
         #expect(try await status("/fresh", .useProtocolCachePolicy) == .server)
         #expect(try await status("/fresh", .useProtocolCachePolicy) == .hit)
+    }
+
+    @Test func onlyThePolicyForRemoteCachesSendsNoCache() async throws {
+        for manager in [manager(), HTTPSessionManager()] {
+            for policy in [.reloadIgnoringLocalCacheData, .bypassCache, .useProtocolCachePolicy]
+                as [HTTPRequest.CachePolicy]
+            {
+                _ = try await manager.response(for: request("/never", policy))
+                #expect(server.requests.last?["Cache-Control"] == nil && server.requests.last?["Pragma"] == nil)
+            }
+            var request = request("/never", .reloadIgnoringLocalAndRemoteCacheData)
+            _ = try await manager.response(for: request)
+            #expect(
+                server.requests.last?["Cache-Control"] == "no-cache" && server.requests.last?["Pragma"] == "no-cache")
+            request.headers["Cache-Control"] = "max-age=5"
+            request.headers.suppressDefault("Pragma")
+            _ = try await manager.response(for: request)
+            #expect(server.requests.last?["Cache-Control"] == "max-age=5" && server.requests.last?["Pragma"] == nil)
+        }
+    }
+
+    @Test func concurrentRequestsThatCollapseAskTheServerOnce() async throws {
+        server.route(
+            "/slow",
+            [.stall(at: "gate"), .respond(200, headers: ["Cache-Control": "max-age=1000"], body: Data("s".utf8))])
+        let manager = manager { $0.collapsesRequests = true }
+        let request = request("/slow")
+        let bodies = try await withThrowingTaskGroup(of: Data.self) { group in
+            for _ in 0..<200 { group.addTask { try await manager.response(for: request).body } }
+            #expect(await server.wait(for: .stalled(at: "gate")))
+            server.open("gate")
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(bodies.count == 200 && bodies.allSatisfy { $0 == Data("s".utf8) })
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func requestDecidesWhetherItCollapses() async throws {
+        server.route(
+            "/slow",
+            [.stall(at: "gate"), .respond(200, headers: ["Cache-Control": "max-age=1000"], body: Data("s".utf8))])
+        let manager = manager { $0.collapsesRequests = true }
+        var request = request("/slow")
+        request.collapsesRequests = false
+        let calls = (0..<2).map { _ in Task { [request] in try await manager.response(for: request).status } }
+        #expect(await server.wait(for: .stalled(at: "gate", count: 2)))
+        server.open("gate")
+        for call in calls { #expect(try await call.value == 200) }
     }
 
     @Test func managerHasAPolicyForRequestsWithoutTheirOwn() async throws {
