@@ -7,9 +7,11 @@ enum DateText {
         date.formatted(.iso8601)
     }
 
-    /// Parses a date of ISO 8601, also one with fractional seconds; nil for another text.
+    /// Parses a date of ISO 8601, also one with fractional seconds; nil for another text, and for a date that doesn't
+    /// exist.
     static func date(of text: String) -> Date? {
-        date(of: text, in: Date.ISO8601FormatStyle())
+        guard exists(text) else { return nil }
+        return date(of: text, in: Date.ISO8601FormatStyle())
             ?? date(of: text, in: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
@@ -18,5 +20,29 @@ enum DateText {
         // `parse` would ignore what follows the date.
         guard let (end, date) = try? style.consuming(text, startingAt: whole.lowerBound, in: whole) else { return nil }
         return end == whole.upperBound ? date : nil
+    }
+
+    /// Whether the month has the day, and the day the time: Foundation makes 1 March of 30 February. A minute may have a
+    /// leap second (RFC 3339, section 5.7).
+    private static func exists(_ text: String) -> Bool {
+        var rest = text.utf8[...]
+        func next(_ digits: Int) -> Int? {
+            rest = rest.drop { !ASCII.isDigit($0) }
+            defer { rest = rest.dropFirst(digits) }
+            return rest.prefix(digits).allSatisfy(ASCII.isDigit) ? Int(Substring(rest.prefix(digits))) : nil
+        }
+        guard let year = next(4), let month = next(2), let day = next(2), (1...12).contains(month),
+            (1...days(of: month, in: year)).contains(day), let hour = next(2), let minute = next(2),
+            let second = next(2)
+        else { return false }
+        return hour <= 23 && minute <= 59 && second <= 60
+    }
+
+    private static func days(of month: Int, in year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
     }
 }

@@ -21,7 +21,7 @@ public import FoundationEssentials
 ///   nested at most 512 levels deep, in both directions, so that neither a text nor a value that contains itself
 ///   overflows the stack.
 /// - **Members are written in the order in which they are encoded.**
-/// - Dates in ``DateStyle/iso8601`` may have fractional seconds.
+/// - Dates in ``DateStyle/iso8601`` may have fractional seconds, and must exist: 30 February is an error.
 ///
 /// For strategies with closures, or for `userInfo`, use a `JSONDecoder` or `JSONEncoder`.
 public struct JSONCoder: Sendable, Hashable, Codable {

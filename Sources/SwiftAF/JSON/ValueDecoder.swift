@@ -268,7 +268,10 @@ extension ValueDecoder {
     }
 
     private final func hint(forMissing name: String) -> DecodingHint? {
-        guard options.keys == .useDefaultKeys else { return nil }
+        guard options.keys == .useDefaultKeys else {
+            let camel = SnakeCase.decoded(name)
+            return convertsKeys && camel != name ? .camelCase(camel) : nil
+        }
         let snake = SnakeCase.encoded(name)
         return snake != name && find(snake) != nil ? .snakeCase(snake) : nil
     }
@@ -276,7 +279,8 @@ extension ValueDecoder {
     private final func mismatch(_ type: any Any.Type, _ name: String? = nil) -> DecodingError {
         let kind = kind(at: own)
         let context = DecodingError.Context(
-            codingPath: codingPath, debugDescription: "expected \(name ?? "\(type)"), found \(kind.rawValue)")
+            codingPath: codingPath, debugDescription: "expected \(name ?? "\(type)"), found \(kind.rawValue)",
+            underlyingError: DecodingHint.kind(kind))
         return kind == .null ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
 

@@ -321,10 +321,10 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
             "the body can't be decoded as User: not JSON: the text ends inside a value (line 1, column 2, byte 1)"
         ),
         (#"{"name":"Ada"}"#, "the body can't be decoded as User: no member \"age\""),
-        (#"{"name":"Ada","age":"x"}"#, "the body can't be decoded as User: expected Int at $.age"),
+        (#"{"name":"Ada","age":"x"}"#, "the body can't be decoded as User: expected Int at $.age, found a string"),
         (#"{"name":"Ada","age":null}"#, "the body can't be decoded as User: expected Int at $.age, found null"),
         ("null", "the body can't be decoded as User: expected an object, found null"),
-        ("[1]", "the body can't be decoded as User: expected an object"),
+        ("[1]", "the body can't be decoded as User: expected an object, found an array"),
     ])
     func undecodables(body: String, message: String) {
         let error = #expect(throws: SessionError.self) {
@@ -371,6 +371,30 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
         #expect(error?.message.hasSuffix(": \(message)") == true && error?.message.contains("s3cret") == false)
     }
 
+    @Test func errorNamesTheTypeFoundInsteadOfAnArray() {
+        let error = #expect(throws: SessionError.self) {
+            try DecodableResponseSerializer<[Int]>().serialize(response(), body: Data("{}".utf8))
+        }
+        #expect(error?.message.hasSuffix("expected an array, found an object") == true, "\(error?.message ?? "")")
+    }
+
+    @Test func errorOfASnakeCaseKeyNamesTheOption() {
+        struct Account: Decodable {
+            enum CodingKeys: String, CodingKey { case userID = "user_id" }
+            var userID: Int
+        }
+        let serializer = DecodableResponseSerializer<Account>(decoder: JSONCoder(keys: .snakeCase))
+        for body in [#"{"user_id":1}"#, "{}"] {
+            let error = #expect(throws: SessionError.self) {
+                try serializer.serialize(response(), body: Data(body.utf8))
+            }
+            #expect(
+                error?.message.hasSuffix(
+                    #"no member "user_id", because JSONCoder(keys: .snakeCase) converts names to camel case: "#
+                        + #"name the key "userId", or leave the option out"#) == true, "\(error?.message ?? "")")
+        }
+    }
+
     @Test(arguments: [
         (
             #"{"place":{"post_code":"x"}}"#,
@@ -383,8 +407,8 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
         ),
         (#"{"startsAt":"s3cret"}"#, "expected Date at $.startsAt, found a string that isn't an ISO 8601 date"),
         (#"{"tags":[1,"s3cret"]}"#, "expected Date at $.tags[1], found a string that isn't an ISO 8601 date"),
-        (#"{"startsAt":true}"#, "expected Double at $.startsAt"),
-        (#"{"author":"2024-02-29T12:00:00Z"}"#, "expected Int at $.author"),
+        (#"{"startsAt":true}"#, "expected Double at $.startsAt, found a boolean"),
+        (#"{"author":"2024-02-29T12:00:00Z"}"#, "expected Int at $.author, found a string"),
     ])
     func messageNamesTheOption(body: String, message: String) throws {
         for text in [body, #"{"x":[1,2,3],"y":{}, \#(body.dropFirst())"#] {

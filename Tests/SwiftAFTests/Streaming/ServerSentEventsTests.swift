@@ -109,7 +109,9 @@ struct ServerSentEventsTests {
         #expect(number["born"] == 1815)
         let error = #expect(throws: SessionError.self) { try event.value(as: [String].self) }
         #expect(error?.code == .serialization)
-        #expect(error?.message == "the data of an event can't be decoded as Array<String>: expected an array")
+        #expect(
+            error?.message
+                == "the data of an event can't be decoded as Array<String>: expected an array, found an object")
     }
 
     @Test("A stream that is cut anywhere gives the same events", arguments: [1, 7, 4096])
