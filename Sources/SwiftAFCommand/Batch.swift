@@ -11,7 +11,9 @@ struct Batch {
     /// Runs the transfers and returns their outcomes in order.
     func run() async -> [Outcome] {
         // With `-v`, header lines and progress bars would overwrite each other.
-        guard console.canShowProgress, options.messages >= .progress, !options.isVerbose else { return await transfer(nil) }
+        guard console.canShowProgress, options.messages >= .progress, !options.isVerbose else {
+            return await transfer(nil)
+        }
         let display = ProgressDisplay(sink: console.error)
         console.notes.write = display.write
         defer { console.notes.write = nil }

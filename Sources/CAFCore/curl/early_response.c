@@ -198,11 +198,6 @@ static bool sends_unwanted_body(const afc__exchange *exchange) {
            afc__transfer_expects_unsent_body(exchange->hop.transfer);
 }
 
-bool afc__exchange_accepts_end(const afc__exchange *exchange) {
-    int status = exchange->hop.transfer->hop.reader->head.status;
-    return exchange->early.has_orderly_end || status < 200 || status >= 300;
-}
-
 bool afc__exchange_has_whole_response(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     const afc_head *head = &transfer->hop.reader->head;

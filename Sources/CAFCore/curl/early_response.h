@@ -40,13 +40,6 @@ typedef struct afc__early_response {
     int64_t recovered_size; /**< Bytes of it that libcurl doesn't know about. */
 } afc__early_response;
 
-/**
- * Tells whether a body that ends with the connection counts as complete, though it broke while the request's body was
- * being sent. A reset may have lost its end (RFC 9112 section 8): only a response without success, whose status says all,
- * is accepted then.
- */
-bool afc__exchange_accepts_end(const afc__exchange *exchange);
-
 void afc__early_response_init(afc__early_response *early);
 
 /**

@@ -112,6 +112,16 @@ static inline bool afc__exchange_is_connected(const afc__exchange *exchange) {
     return afc__attempt_is_connected(exchange->run.attempt);
 }
 
+/**
+ * Tells whether a body that ends with the connection counts as complete, though it broke while the request's body was
+ * being sent. A reset may have lost its end (RFC 9112 section 8): only a response without success, whose status says all,
+ * is accepted then.
+ */
+static inline bool afc__exchange_accepts_end(const afc__exchange *exchange) {
+    int status = exchange->hop.transfer->hop.reader->head.status;
+    return exchange->early.has_orderly_end || status < 200 || status >= 300;
+}
+
 /** Returns whether the hop reads an early response from a listener of our own, and not from its server. */
 static inline bool afc__exchange_uses_own_listener(const afc__exchange *exchange) {
     return exchange->early.state == AFC__EARLY_REINJECTED;

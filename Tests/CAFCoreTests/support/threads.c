@@ -72,3 +72,34 @@ void wait_for_threads(const char *name, size_t count) {
     while (count_threads(name) != count && afc__now_us() < deadline) sched_yield();
     assert_int_equal(count_threads(name), count);
 }
+
+static bool is_asleep(pid_t process, const char *thread) {
+    char path[300], text[600], state = ' ';
+    snprintf(path, sizeof path, "/proc/%d/task/%s/stat", (int)process, thread);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) return false;
+    size_t size = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[size] = 0;
+    const char *close = strrchr(text, ')');
+    return close != NULL && sscanf(close + 1, " %c", &state) == 1 && state == 'S';
+}
+
+static bool are_asleep(pid_t process) {
+    char path[64];
+    bool all_sleep = true;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)process);
+    DIR *directory = opendir(path);
+    assert_non_null(directory);
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        if (entry->d_name[0] != '.') all_sleep = all_sleep && is_asleep(process, entry->d_name);
+    }
+    closedir(directory);
+    return all_sleep;
+}
+
+void wait_until_asleep(pid_t process) {
+    int64_t deadline = afc__now_us() + (int64_t)PATIENCE_MS * 1000;
+    while (!are_asleep(process) && afc__now_us() < deadline) sched_yield();
+    assert_true(are_asleep(process));
+}

@@ -3,6 +3,7 @@
 
 #include "support/files.h"
 
+#include <afcore/session.h>
 #include <afts/certificate.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
@@ -217,6 +218,18 @@ static void names_the_file_that_cannot_be_read(void **state) {
 
 #define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+static void refuses_options_without_a_certificate(void **state) {
+    (void)state;
+    afc_client_certificate nothing = {0};
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.tls.client_certificates = &nothing;
+    options.tls.client_certificate_count = 1;
+    afc_session *session;
+    afc_failure failure;
+    check_status(afc_session_new(&session, &options, &failure), AFC_EINVAL);
+    assert_null(session);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(names_the_file_of_an_invalid_certificate),
@@ -225,6 +238,7 @@ int main(void) {
         FIXTURE_TEST(accepts_keys_of_der),
         FIXTURE_TEST(names_the_file_of_a_damaged_or_foreign_key),
         FIXTURE_TEST(names_the_file_that_cannot_be_read),
+        cmocka_unit_test(refuses_options_without_a_certificate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -570,6 +570,18 @@ static void no_allocation_that_fails_makes_a_wrong_answer(void **state) {
     for (size_t n = 1; fetch_failing(site, "/stale", n) >= n; n++) {}
 }
 
+/** Each hop takes a turn of the loop, not a piece of its stack. */
+static void endless_stored_redirects_end_at_their_limit(void **state) {
+    cached_site *site = *state;
+    serve(site->world, "/", answer(301, FRESH "\r\nLocation: /", ""));
+    call *call = call_new(site->world, "/");
+    call->request.limits.redirects = 40000;
+    call_perform(call);
+    check_ended(call, AFC_EREDIRECT);
+    call_free(call);
+    assert_int_equal(seen(site), 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         SITE_TEST(response_from_before_a_jump_of_the_clock_is_validated),
@@ -591,6 +603,7 @@ int main(void) {
         WIDE_SITE_TEST(hook_refuses_and_edits_what_is_stored),
         WIDE_SITE_TEST(hook_does_not_change_what_describes_the_body),
         WIDE_SITE_TEST(no_allocation_that_fails_makes_a_wrong_answer),
+        WIDE_SITE_TEST(endless_stored_redirects_end_at_their_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -618,18 +618,6 @@ static void result_says_why_response_is_not_stored(void **state) {
 
 /* ---- Redirects ------------------------------------------------------------------------------- */
 
-/** Each hop takes a turn of the loop, not a piece of its stack. */
-static void endless_stored_redirects_end_at_their_limit(void **state) {
-    cached_site *site = *state;
-    serve(site->world, "/", answer(301, FRESH "\r\nLocation: /", ""));
-    call *call = call_new(site->world, "/");
-    call->request.limits.redirects = 40000;
-    call_perform(call);
-    check_ended(call, AFC_EREDIRECT);
-    call_free(call);
-    assert_int_equal(seen(site), 1);
-}
-
 static void redirect_is_answered_from_cache_hop_by_hop(void **state) {
     cached_site *site = *state;
     serve(site->world, "/from", answer(301, FRESH "\r\nLocation: /to", "moved"));
@@ -793,7 +781,6 @@ int main(void) {
         SITE_TEST(validation_is_reported_as_two_hops),
         SITE_TEST(result_says_why_response_is_not_stored),
         SITE_TEST(redirect_is_answered_from_cache_hop_by_hop),
-        SITE_TEST(endless_stored_redirects_end_at_their_limit),
         SITE_TEST(long_body_is_the_same_from_cache),
         SITE_TEST(reader_takes_cached_body_at_its_own_pace),
         SITE_TEST(cached_answer_ends_when_cancelled),
