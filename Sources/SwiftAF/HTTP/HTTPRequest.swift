@@ -121,7 +121,7 @@ extension HTTPRequest {
     /// that response; nil uses the session's setting, ``SessionConfiguration/collapsesRequests``.
     public var collapsesRequests: Bool? {
         get { settings?.values.collapsesRequests }
-        set { update { $0.collapsesRequests = newValue } }
+        set { ownSettings().values.collapsesRequests = newValue }
     }
 
     /// The proxy of all hops; nil uses the session's.
