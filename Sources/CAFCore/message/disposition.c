@@ -182,7 +182,7 @@ afc_status afc_url_file_name(char name[AFC_FILE_NAME_MAX + 1], afc_slice url,
     afc__name_text text;
     afc__clear_failure(failure);
     decode_percent(&text, last_segment(url));
-    if (text.size == 0) return refuse_name(name, "is empty or missing", failure);
+    if (text.size == 0) return refuse_name(name, "is empty", failure);
     if (text.is_too_long) return refuse_name(name, "is too long", failure);
     if (!afc__name_text_is_utf8(&text)) return refuse_name(name, "is not UTF-8", failure);
     if (text.bytes[0] == '.') return refuse_name(name, "would be a hidden file", failure);

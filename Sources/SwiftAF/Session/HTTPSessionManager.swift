@@ -544,7 +544,7 @@ public final class HTTPSessionManager: Sendable {
     private func complete(_ request: inout HTTPRequest, _ settings: Settings) throws(SessionError) {
         if let base {
             let url = base.resolve(request.url)
-            if let fault = base.fault, url != request.url {
+            if let fault = base.fault, URLText(request.url).scheme == nil {
                 throw SessionError(.invalidInput, message: fault, url: request.url)
             }
             request.url = url

@@ -287,6 +287,7 @@ import Testing
             },
             Row("httpVersion", ["version": "1"]) { $0.httpVersion = .http1_1 },
             Row("decompressesBodies", ["keep_encoding": "true"]) { $0.decompressesBodies = false },
+            Row("collapsesRequests", ["flags": "\(AFC_REQUEST_COLLAPSE)"]) { $0.collapsesRequests = true },
         ]
         // The policies have tests above. The others become fields of a request's head, or are stored for challenges.
         let elsewhere = ["securityPolicy", "proxySecurityPolicy", "headers", "credential", "proxyCredential"]
@@ -347,6 +348,7 @@ import Testing
             Row("redirectPolicy", ["limits.redirects": "-1"]) { $0.redirectPolicy = .doNotFollow },
             Row("httpVersion", ["version": "3"]) { $0.httpVersion = .http2PriorKnowledge },
             Row("decompressesBody", ["keep_encoding": "true"]) { $0.decompressesBody = false },
+            Row("collapsesRequests", ["flags": "\(AFC_REQUEST_COLLAPSE)"]) { $0.collapsesRequests = true },
             Row("priority", ["priority": "255"]) { $0.priority = 1 },
             Row("rateLimit.sendBytesPerSecond", ["max_send_rate": "9"]) { $0.rateLimit.sendBytesPerSecond = 9 },
             Row("rateLimit.receiveBytesPerSecond", ["max_receive_rate": "10"]) {
