@@ -195,7 +195,8 @@ import Testing
 
     @Test(arguments: [
         (["-u", "nl"], "", "nl:pw"), ([], "nl@", "nl:pw"), ([], "other@", "other:no"), ([], "any@", "any:fallback"),
-        ([], "nl:own@", "nl:own"), ([], "nobody@", "nobody:"), (["-u", "nl:own"], "", "nl:own"), ([], "", "other:no"),
+        ([], "nl:own@", "nl:own"), ([], "stranger@", "stranger:"), (["-u", "nl:own"], "", "nl:own"),
+        ([], "", "other:no"),
     ])
     func passwordOfUserComesFromNetrc(words: [String], userInfo: String, sent: String) async throws {
         let netrc = try TemporaryFile(

@@ -459,8 +459,8 @@ static int overwrite(afc__file *file, bool *goes_on) {
 }
 
 /**
- * Makes the system say whether what was written has a place: NFS and quotas may tell only when a descriptor is closed
- * (close(2)). A copy is closed, as the file has to stay locked.
+ * Reports bytes that were written but refused: NFS and quotas report them only when a descriptor is closed (close(2)). A
+ * copy of the descriptor is closed, because the file must stay locked.
  */
 static int flush(const afc__file *file) {
     int copy = fcntl(file->descriptor, F_DUPFD_CLOEXEC, 0);

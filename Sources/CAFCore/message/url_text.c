@@ -84,7 +84,7 @@ static void put_after(text_writer *writer, const char *mark, afc_slice part) {
     put(writer, part);
 }
 
-/** Removes dot segments from `rest` on, which begins with "/" or is empty. What stands before it may go with them. */
+/** Removes dot segments from `rest` on, which begins with "/" or is empty. ".." may remove what stands before it. */
 static char *remove_dots_from(char *path, char *rest, const char *end) {
     char *out = rest;
     for (const char *in = rest; in < end;) {

@@ -267,7 +267,7 @@ static void replay(afc_task *task) {
     switch (step) {
     case AFC__REPLAY_DONE:
         next = afc__transfer_end_hop(&task->transfer, &outcome);
-        /* Stored redirects may lead from one to the next for long: each takes a turn, which others get, too. */
+        /* A chain of stored redirects can be long: after each, other tasks and time limits get their turn. */
         if (next == AFC__NEXT_HOP) {
             afc__task_arm(task);
             afc__task_post(task, AFC__TASK_CACHED);

@@ -165,7 +165,7 @@ afc_status afc_task_begin(afc_task **out, afc_session *session, const afc_reques
     return AFC_OK;
 }
 
-/** A task that wasn't started isn't the loop's yet: afc_task_start() looks at what was asked for before. */
+/** The loop doesn't know a task that wasn't started. afc_task_start() takes account of earlier calls. */
 static void post_if_started(afc_task *task, unsigned what) {
     if (atomic_load(&task->was_started)) afc__task_post(task, what);
 }

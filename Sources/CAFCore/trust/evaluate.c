@@ -80,7 +80,7 @@ static int verify(evaluation_state *evaluation, X509_STORE *store, path_end end,
             evaluation->chain = X509_STORE_CTX_get1_chain(context);
             error = evaluation->chain != NULL ? X509_V_OK : X509_V_ERR_OUT_OF_MEM;
         } else if (afc__take_memory_error()) {
-            /* Verification goes on without what it couldn't load, and fails by another error. */
+            /* OpenSSL continues without what it had no memory for, and reports another error. */
             error = X509_V_ERR_OUT_OF_MEM;
         } else if (error == X509_V_OK) {
             error = X509_V_ERR_UNSPECIFIED;

@@ -29,8 +29,7 @@ static afc_status check_rule(const afc_trust_rule *rule, afc_failure *failure) {
     }
     if (rule->mode == AFC_PINNING_NONE && is_pinning(rule)) {
         return afc__fail(failure, AFC_EINVAL,
-                         "pins are set but the mode is none: expected the mode for public keys "
-                         "or certificates");
+                         "pins need a pinning mode: expected public key or certificate");
     }
     return AFC_OK;
 }

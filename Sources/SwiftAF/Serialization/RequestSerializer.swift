@@ -66,7 +66,8 @@ public struct HTTPRequestSerializer: RequestSerializer {
 
     /// Returns the request with the parameters in its URL or body.
     ///
-    /// ``Parameters/null`` means no parameters. A POST, PUT or PATCH with neither parameters nor a body gets an empty form, which servers of such APIs expect.
+    /// ``Parameters/null`` means no parameters. A POST, PUT or PATCH with neither parameters nor a body gets an empty form,
+    /// which servers of such APIs expect.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` if both a body and parameters for the body are given; the errors of
     ///   ``queryString``, ``bodyEncoder`` or an `Encodable`.

@@ -246,8 +246,9 @@ public final class HTTPSessionManager: Sendable {
     /// }
     /// ```
     ///
-    /// Child tasks, default actors and interceptors run there, too (SE-0417), sequences of request bodies don't. While code runs there, no transfer of the manager
-    /// proceeds, so it must be short, and must not block: a thread that waits for a transfer would wait for itself.
+    /// Child tasks, default actors and interceptors run there, too (SE-0417). Sequences of request bodies don't. While code
+    /// runs there, no transfer of the manager proceeds, so it must be short, and must not block: a thread that waits for a
+    /// transfer would wait for itself.
     /// Tasks keep the network thread running. A manager that was invalidated, or whose session couldn't be made,
     /// returns the global concurrent executor; a change of ``securityPolicy`` begins another network thread.
     public var taskExecutor: any TaskExecutor {

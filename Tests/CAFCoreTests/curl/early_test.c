@@ -236,7 +236,7 @@ static void reads_early_response_in_each_framing(void **state) {
     bodies_remove(&bodies);
 }
 
-/** A reset may have lost the end of a body without a length, which nobody must take for a whole one. */
+/** A reset can lose the end of a body without a length, so such a body isn't complete. */
 static void never_accepts_a_success_that_a_reset_cut(void **state) {
     (void)state;
     static const char *const answers[] = {"HTTP/1.1 200 OK\r\n\r\n{\"balance\": 1000",

@@ -266,7 +266,7 @@ static void stopped_process_is_not_idle(void **state) {
     pid_t child = fork();
     if (child == 0) fetch_in_a_child(url);
     assert_true(afts_wait_stalled(world->server, "half", 1, PATIENCE_MS));
-    wait_until_asleep(child);
+    wait_until_blocked(child);
     stop_for_the_limit(child);
     /* The child has time to notice a limit that passed, which it must not: there was nothing to read. */
     let_pass(SHORT_MS);

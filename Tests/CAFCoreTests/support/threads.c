@@ -73,7 +73,7 @@ void wait_for_threads(const char *name, size_t count) {
     assert_int_equal(count_threads(name), count);
 }
 
-static bool is_asleep(pid_t process, const char *thread) {
+static bool is_blocked(pid_t process, const char *thread) {
     char path[300], text[600], state = ' ';
     snprintf(path, sizeof path, "/proc/%d/task/%s/stat", (int)process, thread);
     FILE *file = fopen(path, "re");
@@ -85,21 +85,21 @@ static bool is_asleep(pid_t process, const char *thread) {
     return close != NULL && sscanf(close + 1, " %c", &state) == 1 && state == 'S';
 }
 
-static bool are_asleep(pid_t process) {
+static bool are_blocked(pid_t process) {
     char path[64];
-    bool all_sleep = true;
+    bool all_block = true;
     snprintf(path, sizeof path, "/proc/%d/task", (int)process);
     DIR *directory = opendir(path);
     assert_non_null(directory);
     for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        if (entry->d_name[0] != '.') all_sleep = all_sleep && is_asleep(process, entry->d_name);
+        if (entry->d_name[0] != '.') all_block = all_block && is_blocked(process, entry->d_name);
     }
     closedir(directory);
-    return all_sleep;
+    return all_block;
 }
 
-void wait_until_asleep(pid_t process) {
+void wait_until_blocked(pid_t process) {
     int64_t deadline = afc__now_us() + (int64_t)PATIENCE_MS * 1000;
-    while (!are_asleep(process) && afc__now_us() < deadline) sched_yield();
-    assert_true(are_asleep(process));
+    while (!are_blocked(process) && afc__now_us() < deadline) sched_yield();
+    assert_true(are_blocked(process));
 }

@@ -12,6 +12,6 @@ size_t count_threads(const char *name);
 void wait_for_threads(const char *name, size_t count);
 
 /** Waits until all threads of another process wait for something. */
-void wait_until_asleep(pid_t process);
+void wait_until_blocked(pid_t process);
 
 #endif

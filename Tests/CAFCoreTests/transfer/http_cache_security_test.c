@@ -317,7 +317,7 @@ static int octet_for(cached_site *site, const char *value) {
     return first_octet_of(call);
 }
 
-/** Whatever on_cache makes of the stored fields, a later head without Vary gives the response to nobody else. */
+/** If on_cache removes Vary, and a later head has none, the response still fits only the requests that it was stored for. */
 static void update_never_forgets_which_requests_a_response_fits(void **state) {
     cached_site *site = *state;
     serve(site->world, "/", answer(200, "Vary: Foo\r\n" STALE TAG, "old"));

@@ -134,7 +134,8 @@ AFC_API afc_status afc_url_write_origin(char out[AFC_URL_ORIGIN_SIZE], afc_slice
  * dots and spaces are removed. A hidden name, or one with a separator or a control character, is refused.
  *
  * Thread: any.    Owns: nothing; writes to `name`.
- * Fails: AFC_EINVAL with the reason: the last segment of the path is empty or missing (text without a slash may be a host), refused as above, not UTF-8 or too long.
+ * Fails: AFC_EINVAL with the reason: the last segment of the path is empty, missing (text without a slash may be a host),
+ * refused as above, not UTF-8 or too long.
  * `name` is then empty.
  */
 AFC_API afc_status afc_url_file_name(char name[AFC_FILE_NAME_MAX + 1], afc_slice url,

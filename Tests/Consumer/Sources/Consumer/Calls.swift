@@ -405,6 +405,20 @@ func readsAnswersOnce(_ manager: HTTPSessionManager, question: String) async thr
 func usesTheCache(_ manager: HTTPSessionManager) async throws {
     let user: User = try await manager.get("users/7") { $0.cachePolicy = .returnCacheDataElseLoad }
     print(user, try await manager.get("users/7").cacheStatus.isFromCache)
+    let other: User = try await manager.get("users/8") {
+        $0.cachePolicy = .bypassCache
+        $0.collapsesRequests = true
+    }
+    var configuration = SessionConfiguration()
+    configuration.collapsesRequests = true
+    print(other, HTTPSessionManager(configuration: configuration))
+}
+
+func followsLinks(_ manager: HTTPSessionManager, isPaged: Bool) async throws {
+    let pages = ["page": 1]
+    let first = try await manager.get("users", parameters: isPaged ? Parameters(pages) : nil)
+    let second: [User] = try await manager.get(first.url(resolving: "?page=2"))
+    print(second, first.head.url(resolving: "/users/7"))
 }
 
 func decodesFailures(_ manager: HTTPSessionManager) async throws {
