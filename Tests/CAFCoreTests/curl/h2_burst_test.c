@@ -36,6 +36,7 @@ typedef struct shape {
 typedef struct burst {
     uint8_t *bytes;
     size_t size;
+    uint8_t *block; /**< One head in HPACK, before it is cut into frames. */
 } burst;
 
 static void put_frame(burst *burst, uint8_t type, uint8_t flags, uint32_t stream,
@@ -70,7 +71,7 @@ static uint8_t *put_field(uint8_t *out, unsigned number, size_t size) {
 /** A head with so many bytes of fields, in as many frames as it takes. */
 static void put_head(burst *burst, uint32_t stream, const char *status, size_t size, size_t field,
                      uint8_t flags) {
-    static uint8_t block[BURST_MAX];
+    uint8_t *block = burst->block;
     uint8_t *end = block;
     *end++ = 0x08;
     *end++ = 3;
@@ -124,9 +125,10 @@ static void serve_bursts(h2_peer *peer, burst *burst, const shape *shape) {
 static void handle(afts_conn *conn, const struct afts_request *request, void *payload) {
     (void)request;
     h2_peer *peer = malloc(sizeof *peer);
-    burst burst = {.bytes = malloc(BURST_MAX)};
-    if (peer != NULL && burst.bytes != NULL && h2_begin(peer, conn))
+    burst burst = {.bytes = malloc(BURST_MAX), .block = malloc(BURST_MAX)};
+    if (peer != NULL && burst.bytes != NULL && burst.block != NULL && h2_begin(peer, conn))
         serve_bursts(peer, &burst, payload);
+    free(burst.block);
     free(burst.bytes);
     free(peer);
 }
