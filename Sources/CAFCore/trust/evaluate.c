@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/fork_gate.h"
+#include "trust/anchors.h"
 #include "trust/names_text.h"
 #include "trust/reason.h"
 
@@ -217,7 +218,11 @@ static void evaluate(evaluation_state *evaluation) {
     const afc__trust_rule *rule = evaluation->rule;
     const afc_trust_policy *policy = evaluation->policy;
     path_end end = policy->has_own_anchors ? AT_ANY_ANCHOR : AT_ROOT;
-    int depth, error = verify(evaluation, afc__policy_store(policy), end, &depth);
+    X509_STORE *store = afc__policy_store(policy);
+    int depth, error = verify(evaluation, store, end, &depth);
+    if (afc__trust_lacks_anchor(error) && afc__anchors_add_bundle(store)) {
+        error = verify(evaluation, store, end, &depth);
+    }
     verdict->is_verified = error == X509_V_OK;
     verdict->error = error;
     if (error != X509_V_OK) {
@@ -289,6 +294,9 @@ afc__verification *afc__trust_evaluate(const afc_trust_policy *policy,
         if (evaluation.untrusted != NULL) {
             verification->verdict = (afc__verdict){0};
             evaluate(&evaluation);
+            /* The rule may not ask for it, but what is stored for stricter sessions depends on it. */
+            verification->verdict.names_host = is_host && verification->verdict.is_verified &&
+                                               names_host(trust_case->leaf, &verification->host);
         }
         sk_X509_free(evaluation.untrusted);
     }

@@ -178,9 +178,17 @@ static bool fill(report_block *block, const afc__verification *verification) {
     return is_complete;
 }
 
+/** Pins that are only reported, or have expired, change nothing. */
+static bool has_forgiven_pins(const afc__verdict *verdict) {
+    return verdict->reason == AFC_TRUST_PIN &&
+           (verdict->pins == AFC_PINS_REPORTED || verdict->pins == AFC_PINS_EXPIRED);
+}
+
 bool afc__verification_is_faultless(const afc__verification *verification) {
-    return verification != NULL && verification->verdict.is_accepted &&
-           verification->verdict.is_verified && verification->verdict.reason == AFC_TRUST_ACCEPTED;
+    if (verification == NULL) return false;
+    const afc__verdict *verdict = &verification->verdict;
+    return verdict->is_accepted && verdict->is_verified && verdict->names_host &&
+           (verdict->reason == AFC_TRUST_ACCEPTED || has_forgiven_pins(verdict));
 }
 
 afc_trust_report *afc__verification_report(const afc__verification *verification) {

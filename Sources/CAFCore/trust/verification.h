@@ -13,7 +13,11 @@ typedef struct afc__verification afc__verification;
 afc__verification *afc__verification_retain(afc__verification *verification);
 void afc__verification_release(afc__verification *verification);
 
-/** Returns whether a chain was verified without accepted errors. false for NULL. */
+/**
+ * Returns whether a chain was verified and names the host, without accepted errors; only then may others rely on what the
+ * server says. A skipped comparison of the host is made here after all. Missed pins that are only reported, or have
+ * expired, don't count. false for NULL.
+ */
 bool afc__verification_is_faultless(const afc__verification *verification);
 
 /** Creates a report; afc_trust_report_free(). NULL when out of memory. */

@@ -44,7 +44,8 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
     /// checked, and only a pin of the server's own key, or a chain to a pinned certificate, matches.
     public var allowsInvalidCertificates: Bool
 
-    /// Whether the certificate must be for the request's host.
+    /// Whether the certificate must be for the request's host. If not, responses under a name that the certificate doesn't
+    /// have aren't stored in an HTTP cache, nor is their Strict-Transport-Security.
     public var validatesDomainName: Bool
 
     /// Rules for single hosts. The most specific one applies. Default: none.

@@ -310,12 +310,12 @@ typedef struct site {
     unsigned port;
 } site;
 
-static void use(site *site, bool is_lax) {
+static void use(site *site, afc_trust_rule rule) {
     const uint16_t port = (uint16_t)site->port;
     const afc_host_override override = {"*", port, "127.0.0.1", {0}};
     afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
     trust.anchors = afc_slice_of(afts_cert_pem(site->world->authority));
-    trust.everywhere.allow_invalid_certificates = is_lax;
+    trust.everywhere = rule;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.network = (afc_network_options){.overrides = &override, .override_count = 1};
     options.hsts = site->hsts;
@@ -328,7 +328,7 @@ static void use(site *site, bool is_lax) {
 static site make_site(void) {
     site site = {.world = world_new_tls(), .hsts = make_store()};
     site.port = (unsigned)strtoul(strrchr(url_of(site.world, ""), ':') + 1, NULL, 10);
-    use(&site, false);
+    use(&site, (afc_trust_rule){0});
     serve(site.world, "/", answer(200, NULL, "here"));
     serve(site.world, "/hsts",
           answer(200, "Strict-Transport-Security: max-age=1000; includeSubDomains", ""));
@@ -391,11 +391,39 @@ static void upgrades_redirects(void **state) {
     end_site(&site);
 }
 
+/** A rule that compares no host must not make other sessions insist on https for a host that the certificate doesn't name. */
+static void ignores_field_of_another_host(void **state) {
+    (void)state;
+    site site = make_site();
+    use(&site, (afc_trust_rule){.skip_host_check = true});
+    fetch(&site, "https", "other.test", "/hsts", AFC_OK);
+    assert_false(afc_hsts_has(site.hsts, "other.test"));
+    fetch(&site, "https", "localhost", "/hsts", AFC_OK);
+    assert_true(afc_hsts_has(site.hsts, "localhost"));
+    end_site(&site);
+}
+
+/** Missed pins that are only reported, or have expired, are as if there were none. */
+static void keeps_field_despite_forgiven_pins(void **state) {
+    (void)state;
+    static const char *const pin = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    const afc_trust_rule rules[] = {
+        {.mode = AFC_PINNING_PUBLIC_KEY, .pins = &pin, .pin_count = 1, .report_only = true},
+        {.mode = AFC_PINNING_PUBLIC_KEY, .pins = &pin, .pin_count = 1, .expires_s = 1000}};
+    for (size_t i = 0; i < COUNT_OF(rules); i++) {
+        site site = make_site();
+        use(&site, rules[i]);
+        fetch(&site, "https", "localhost", "/hsts", AFC_OK);
+        assert_true(afc_hsts_has(site.hsts, "localhost"));
+        end_site(&site);
+    }
+}
+
 static void ignores_field_of_unverified_server(void **state) {
     (void)state;
     site site = make_site();
     /* Under a name that the certificate isn't for, let through. */
-    use(&site, true);
+    use(&site, (afc_trust_rule){.allow_invalid_certificates = true});
     fetch(&site, "https", "other.test", "/hsts", AFC_EUNTRUSTED);
     fetch(&site, "https", "127.0.0.1", "/hsts", AFC_OK);
     assert_int_equal(afc_hsts_remove(site.hsts, NULL), 0);
@@ -424,11 +452,11 @@ static void ignores_field_if_an_invalid_chain_was_accepted(void **state) {
     afts_cert *stranger = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
     afts_cert *authority = site.world->authority;
     site.world->authority = stranger;
-    use(&site, true);
+    use(&site, (afc_trust_rule){.allow_invalid_certificates = true});
     fetch(&site, "https", "localhost", "/hsts", AFC_OK);
     assert_int_equal(afc_hsts_remove(site.hsts, NULL), 0);
     site.world->authority = authority;
-    use(&site, false);
+    use(&site, (afc_trust_rule){0});
     fetch(&site, "https", "localhost", "/hsts", AFC_OK);
     assert_int_equal(afc_hsts_remove(site.hsts, NULL), 1);
     end_site(&site);
@@ -485,7 +513,9 @@ int main(void) {
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(upgrades_http_before_a_byte_is_sent),
         cmocka_unit_test(upgrades_redirects),
+        cmocka_unit_test(ignores_field_of_another_host),
         cmocka_unit_test(ignores_field_of_unverified_server),
+        cmocka_unit_test(keeps_field_despite_forgiven_pins),
         cmocka_unit_test(ignores_field_if_an_invalid_chain_was_accepted),
         cmocka_unit_test(unicode_hosts_are_upgraded_like_their_a_labels),
         cmocka_unit_test(refuses_options_of_a_later_version),

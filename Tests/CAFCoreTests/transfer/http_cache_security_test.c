@@ -631,6 +631,40 @@ static void response_over_an_unverified_connection_is_not_stored(void **state) {
     world_free(world);
 }
 
+/** A rule that compares no host must not store what a server says for a host that its certificate doesn't name. */
+static void response_of_another_host_is_not_stored(void **state) {
+    (void)state;
+    afc_http_cache *cache;
+    world *world = world_new_tls();
+    check_status(afc_http_cache_open(&cache, NULL, NULL), AFC_OK);
+    const uint16_t port = (uint16_t)strtoul(strrchr(url_of(world, ""), ':') + 1, NULL, 10);
+    const afc_host_override override = {"*", port, "127.0.0.1", {0}};
+    afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+    trust.anchors = afc_slice_of(afts_cert_pem(world->authority));
+    trust.everywhere.skip_host_check = true;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.network = (afc_network_options){.overrides = &override, .override_count = 1};
+    check_status(afc_trust_policy_new(&options.trust, &trust, NULL), AFC_OK);
+    options.http_cache = cache;
+    afc_session *session;
+    check_status(afc_session_new(&session, &options, NULL), AFC_OK);
+    afc_trust_policy_release(options.trust);
+    serve(world, "/", answer(200, FRESH, "body"));
+    static const char *const hosts[] = {"other.test", "localhost"};
+    for (size_t i = 0; i < COUNT_OF(hosts); i++) {
+        call *call = call_new(world, "/");
+        call->session = session;
+        call->request.url = text_of(world, "https://%s:%u/", hosts[i], (unsigned)port);
+        call_perform(call);
+        check_ended(call, AFC_OK);
+        assert_int_equal(afc_result_get_not_stored(call->result)[0] == '\0', i == 1);
+        call_free(call);
+    }
+    afc_session_release(session);
+    afc_http_cache_release(cache);
+    world_free(world);
+}
+
 /** Waits until the loop has taken what was posted before. */
 static void wait_for_loop(world *world) {
     call *call = call_new(world, "/absent");
@@ -705,6 +739,7 @@ int main(void) {
         SITE_TEST(response_requested_before_a_change_is_not_stored),
         cmocka_unit_test(stale_response_does_not_hide_an_untrusted_server),
         cmocka_unit_test(response_of_http_is_not_validated_over_https),
+        cmocka_unit_test(response_of_another_host_is_not_stored),
         cmocka_unit_test(response_over_an_unverified_connection_is_not_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
  * Several sessions may use the same cache. Every function may be called from any thread. A response that can't be
  * stored or read is treated as missing: no request fails because of the cache, except when a stored body of more than
  * 256 KiB turns out to be damaged after a part of it was passed on (AFC_ETRUNCATED). Responses of servers with
- * certificate errors aren't stored, nor is a body while 8 MiB of it wait to be written: responses don't wait for the
+ * certificate errors, or whose certificate doesn't name the host, aren't stored, nor is a body while 8 MiB of it wait to be written: responses don't wait for the
  * disk. Of a body that is cut short or given up, up to 1 MiB is kept if the server can be asked for the rest with
  * If-Range; the next request for all of it does that. A final response to GET that isn't stored ends the use of the stored
  * one, unless it is a 5xx or says something about the request only (206, 401, 412, 416, 429 and the like).
@@ -201,7 +201,8 @@ typedef struct afc_http_cache_response {
 
 /**
  * Returns the newest stored response to a GET request, fresh or stale, with the whole body; `*out` is NULL if there is
- * none. User-Agent and Accept-Encoding, which sessions add, select only if the request has them. The lookup doesn't
+ * none. User-Agent and Accept-Encoding, which sessions add, select only if the request has them. A request with a Host of
+ * its own, or with another method in a field such as X-HTTP-Method-Override, has none. The lookup doesn't
  * count as a use: neither for statistics nor for evictions. Blocks while the disk is read.
  *
  * Thread: any but loops.    Owns: `*out` is yours, afc_http_cache_response_free().
@@ -221,7 +222,7 @@ AFC_API void afc_http_cache_response_free(const afc_http_cache_response *respons
 
 /**
  * Stores a response to a GET request in place of the one that the same request would select. The rules of HTTP
- * apply: what they forbid to store is refused, and its fields say how long it is fresh. All is copied. A failed
+ * apply: what they forbid to store is refused, also by `no-store` of the request, and its fields say how long it is fresh. All is copied. A failed
  * write is treated as a miss. While more than 8 MiB wait for the disk, it waits, too.
  *
  * Thread: any but loops.    Owns: nothing.

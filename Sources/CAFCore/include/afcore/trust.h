@@ -98,7 +98,10 @@ typedef struct afc_trust_rule {
     bool report_only;
     /** Accepts a chain that isn't verified (expired, unknown issuer, …). The name is still checked. */
     bool allow_invalid_certificates;
-    /** Accepts certificates for other hosts. */
+    /**
+     * Accepts certificates for other hosts. Responses under a name that the certificate doesn't have are stored in no HTTP
+     * cache, and their Strict-Transport-Security in no HSTS store.
+     */
     bool skip_host_check;
     uint64_t reserved[6]; /**< 0. */
 } afc_trust_rule;
