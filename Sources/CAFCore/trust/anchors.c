@@ -11,6 +11,22 @@
 
 static X509_STORE *system_store;
 
+/* What a store with the system's directory has of the system's bundle; others have no mark. */
+static char bundle_is_left, bundle_is_added;
+static pthread_mutex_t bundle_lock = PTHREAD_MUTEX_INITIALIZER;
+static int mark_index = -1;
+
+static void make_mark_index(void) {
+    mark_index = X509_STORE_get_ex_new_index(0, NULL, NULL, NULL, NULL);
+}
+
+/** -1: out of memory. */
+static int get_mark_index(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_mark_index);
+    return mark_index;
+}
+
 /** Returns whether a directory has OpenSSL's hashed names ("1e08bfd1.0"). */
 static bool is_hashed(const char *path) {
     DIR *directory = opendir(path);
@@ -41,8 +57,9 @@ static void add_bundle(X509_STORE *store) {
 
 /**
  * Adds the system's anchors. From a hashed directory OpenSSL loads only the roots that a chain needs; parsing a
- * whole bundle takes about 30 ms. The bundle is for systems without such a directory, and for users who set
- * SSL_CERT_FILE or SSL_CERT_DIR.
+ * whole bundle takes about 30 ms. So the bundle is read at once only if there is no such directory; otherwise when a chain
+ * has no anchor in it. Containers often get a bundle of their own, and keep the directory of their image. Users who set
+ * SSL_CERT_FILE or SSL_CERT_DIR have chosen.
  */
 static void add_system(X509_STORE *store) {
     const char *directory = X509_get_default_cert_dir();
@@ -50,9 +67,25 @@ static void add_system(X509_STORE *store) {
                      getenv(X509_get_default_cert_dir_env()) != NULL;
     if (is_chosen) {
         X509_STORE_set_default_paths(store);
-    } else if (!is_hashed(directory) || !add_directory(store, directory)) {
+    } else if (is_hashed(directory) && add_directory(store, directory)) {
+        /* Without memory for the mark it is as if there were no bundle. */
+        if (get_mark_index() >= 0) X509_STORE_set_ex_data(store, mark_index, &bundle_is_left);
+    } else {
         add_bundle(store);
     }
+}
+
+bool afc__anchors_add_bundle(X509_STORE *store) {
+    if (store == NULL || get_mark_index() < 0) return false;
+    pthread_mutex_lock(&bundle_lock);
+    const char *mark = X509_STORE_get_ex_data(store, mark_index);
+    if (mark == &bundle_is_left) {
+        add_bundle(store);
+        X509_STORE_set_ex_data(store, mark_index, &bundle_is_added);
+    }
+    pthread_mutex_unlock(&bundle_lock);
+    ERR_clear_error();
+    return mark != NULL;
 }
 
 static void load_system_store(void) {

@@ -17,9 +17,12 @@ enum { BASE64_SIZE = 44 }; /* Size of a digest. */
 
 /* ---- Certificates and revocation lists ----------------------------------------------------- */
 
-/** DER starts with the tag of a SEQUENCE, which PEM text can't start with. */
+/**
+ * DER starts with the tag of a SEQUENCE, which is also the digit 0, and with a length of several bytes, because certificates
+ * and revocation lists have more than 127. In front of PEM there may be any text.
+ */
 static bool is_der(afc_slice text) {
-    return text.size > 0 && text.bytes[0] == 0x30;
+    return text.size > 1 && text.bytes[0] == 0x30 && (unsigned char)text.bytes[1] > 0x80;
 }
 
 static void *read_one(BIO *bio, bool is_pem, bool is_crl) {

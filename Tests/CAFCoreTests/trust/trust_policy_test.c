@@ -89,6 +89,19 @@ static void refuses_broken_certificate_among_good_ones(void **state) {
     check_refused(&options, "number 2");
 }
 
+/** Tools write texts in front of PEM, "0: Certificate" among them; a digit 0 is also how DER begins. */
+static void accepts_text_in_front_of_pem(void **state) {
+    (void)state;
+    static const char *const texts[] = {"0: Certificate\n", "00\n", "0\n", "subject=x\n"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        char text[8192];
+        afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+        snprintf(text, sizeof text, "%s%s", texts[i], afts_cert_pem(made->root));
+        options.anchors = afc_slice_of(text);
+        check_verdict(&options, "good", "localhost", AFC_TRUST_ACCEPTED);
+    }
+}
+
 static void accepts_der_and_several_certificates(void **state) {
     (void)state;
     char both[8192];
@@ -317,6 +330,7 @@ int main(void) {
         cmocka_unit_test(refuses_counts_without_arrays),
         cmocka_unit_test(refuses_broken_certificate_among_good_ones),
         cmocka_unit_test(accepts_der_and_several_certificates),
+        cmocka_unit_test(accepts_text_in_front_of_pem),
         cmocka_unit_test(uses_the_most_specific_rule),
         cmocka_unit_test(store_with_a_time_is_not_shared),
         cmocka_unit_test(callback_decides_last),
