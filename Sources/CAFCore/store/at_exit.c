@@ -7,12 +7,19 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static afc__list entries; /* Under the lock. */
-/* A forked child doesn't use the list: another thread may have held the lock during the fork. */
-static pid_t process;
+static pid_t process;     /* Whose stores these are. */
+
+/** A forked child begins with none: another thread may have had the lock, and the parent saves its own stores. */
+static void forget_others(void) {
+    pthread_mutex_init(&lock, NULL);
+    afc__list_init(&entries);
+    process = getpid();
+}
 
 /** Keeps the lock meanwhile, so that no store is freed. No other thread takes it while it holds another lock. */
 static void save_all(void) {
     afc__node *node;
+    /* A child that was made without fork handlers. */
     if (getpid() != process) return;
     pthread_mutex_lock(&lock);
     while ((node = afc__list_first(&entries)) != NULL) {
@@ -24,8 +31,8 @@ static void save_all(void) {
 }
 
 static void begin(void) {
-    afc__list_init(&entries);
-    process = getpid();
+    forget_others();
+    (void)pthread_atfork(NULL, NULL, forget_others);
     /* Without it, stores are saved by their release only. */
     (void)atexit(save_all);
 }
@@ -33,14 +40,14 @@ static void begin(void) {
 void afc__at_exit_add(afc__at_exit *entry, void *store, void (*save)(void *store)) {
     pthread_once(&once, begin);
     if (getpid() != process) return;
-    *entry = (afc__at_exit){.store = store, .save = save};
+    *entry = (afc__at_exit){.store = store, .save = save, .process = process};
     pthread_mutex_lock(&lock);
     afc__list_append(&entries, &entry->node);
     pthread_mutex_unlock(&lock);
 }
 
 void afc__at_exit_remove(afc__at_exit *entry) {
-    if (entry->store == NULL || getpid() != process) return;
+    if (entry->store == NULL || entry->process != getpid()) return;
     pthread_mutex_lock(&lock);
     afc__list_remove(&entry->node);
     pthread_mutex_unlock(&lock);

@@ -13,6 +13,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -245,10 +246,19 @@ static int leave(char **arguments) {
     left_store = kind->open(arguments[1]);
     bool is_unchanged = strcmp(arguments[2], "unchanged") == 0;
     if (!is_unchanged) kind->add(left_store, "left");
-    if (strcmp(arguments[2], "forked") != 0) return 0;
+    bool has_own = strcmp(arguments[2], "forked with its own") == 0;
+    if (!has_own && strcmp(arguments[2], "forked") != 0) return 0;
     /* The child's copy has changed too; the parent ends without exit(). */
     pid_t child = fork();
-    if (child == 0) exit(0);
+    if (child == 0) {
+        if (!has_own) exit(0);
+        static void *own_store;
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%s.child", arguments[1]);
+        own_store = kind->open(path);
+        kind->add(own_store, "own");
+        exit(0);
+    }
     int status;
     _exit(waitpid(child, &status, 0) == child && status == 0 ? 0 : 1);
 }
@@ -257,14 +267,20 @@ static void exit_saves_what_has_changed(void **state) {
     (void)state;
     folder folder;
     folder_make(&folder);
-    const char *path = path_in(&folder, "store");
+    const char *path = path_in(&folder, "store"), *own = path_in(&folder, "store.child");
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         const kind *kind = &kinds[i];
         leave_store(i, path, "unchanged");
         leave_store(i, path, "forked");
+        leave_store(i, path, "forked with its own");
         assert_false(file_exists(path));
+        void *read = kind->open(own);
+        assert_true(kind->has(read, "own"));
+        assert_false(kind->has(read, "left"));
+        kind->release(read);
+        assert_int_equal(unlink(own), 0);
         leave_store(i, path, "changed");
-        void *read = kind->open(path);
+        read = kind->open(path);
         assert_true(kind->has(read, "left"));
         kind->release(read);
         /* Nor is a file written anew. */
