@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -199,4 +200,11 @@ char *afc__follow_links(const char *path, int *error) {
     }
     *error = ELOOP;
     return NULL;
+}
+
+uint64_t afc__free_space(int descriptor) {
+    struct statvfs facts;
+    if (fstatvfs(descriptor, &facts) != 0 || facts.f_blocks == 0) return UINT64_MAX;
+    /* Blocks are counted in f_frsize; f_bsize is only what is best to write at once. */
+    return (uint64_t)facts.f_bavail * facts.f_frsize;
 }

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 
+#include <stdint.h>
 #include <sys/types.h>
 
 /**
@@ -52,5 +53,11 @@ afc_status afc__open_regular(int *descriptor, const char *path, int64_t *length,
  * when out of memory.
  */
 char *afc__follow_links(const char *path, int *error);
+
+/**
+ * Returns the bytes that are left on the file system of `descriptor`, without those reserved for root. UINT64_MAX: it has no
+ * limit of its own, or it is unknown.
+ */
+uint64_t afc__free_space(int descriptor);
 
 #endif

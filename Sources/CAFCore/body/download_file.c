@@ -12,7 +12,6 @@
 #include <limits.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 enum {
@@ -372,12 +371,8 @@ afc_status afc__file_write_token(afc__file *file, afc__resume_token *token, afc_
 /* ---- Writing ------------------------------------------------------------------------------- */
 
 afc_status afc__file_check_space(const afc__file *file, int64_t length, afc_failure *failure) {
-    struct statfs facts;
-    /* No blocks: the file system has no limit of its own, or it is unknown. */
-    if (length <= 0 || fstatfs(file->descriptor, &facts) != 0 || facts.f_blocks == 0) return AFC_OK;
-    /* Without the blocks that are reserved for root. */
-    uint64_t available = (uint64_t)facts.f_bavail * (uint64_t)facts.f_bsize;
-    return (uint64_t)length > available ? afc__file_failed(file, ENOSPC, failure) : AFC_OK;
+    if (length <= 0 || (uint64_t)length <= afc__free_space(file->descriptor)) return AFC_OK;
+    return afc__file_failed(file, ENOSPC, failure);
 }
 
 afc_status afc__file_write(afc__file *file, const char *bytes, size_t size, afc_failure *failure) {
@@ -401,14 +396,20 @@ ssize_t afc__file_read(const afc__file *file, void *buffer, size_t size, int64_t
 
 /* ---- Ending -------------------------------------------------------------------------------- */
 
-static int sync_folder(const char *path) {
+/** Returns 0 or an errno. */
+static int open_folder_of(const char *path, int *descriptor) {
     char folder[PATH_MAX];
     int error = afc__folder_of(path, folder, sizeof folder);
     if (error != 0) return error;
-    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return errno;
+    *descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return *descriptor >= 0 ? 0 : errno;
+}
+
+/** Closes what open_folder_of() opened, after writing it to the disk if it has changed. Returns 0 or an errno. */
+static int leave_folder(int descriptor, bool has_changed) {
+    if (descriptor < 0) return 0;
     /* EINVAL: some file systems don't support (or need) fsync() on folders. */
-    error = fsync(descriptor) != 0 && errno != EINVAL ? errno : 0;
+    int error = has_changed && fsync(descriptor) != 0 && errno != EINVAL ? errno : 0;
     close(descriptor);
     return error;
 }
@@ -497,8 +498,15 @@ afc_status afc__file_finish(afc__file *file, bool may_overwrite, bool *goes_on,
         close_file(file);
         return AFC_OK;
     }
+    /* Opened first: a folder that can't be read can't be synced, and then the old file must stay. */
+    int folder = -1;
+    int error = (file->flags & AFC_FILE_SYNC) != 0 ? open_folder_of(file->path, &folder) : 0;
     /* Otherwise the rename would give the destination's name to a foreign file. */
-    int error = is_in_place(file) ? put_in_place(file, may_overwrite, goes_on) : ENOENT;
+    if (error == 0 && !is_in_place(file)) error = ENOENT;
+    if (error == 0) error = put_in_place(file, may_overwrite, goes_on);
+    bool is_named = error == 0 && !*goes_on;
+    if (is_named && file->is_resumable) unlink(file->token_path);
+    int sync_error = leave_folder(folder, is_named);
     if (error == 0 && *goes_on) return AFC_OK;
     if (error != 0) {
         *goes_on = false;
@@ -508,11 +516,9 @@ afc_status afc__file_finish(afc__file *file, bool may_overwrite, bool *goes_on,
         }
         return afc__file_failed(file, error, failure);
     }
-    if (file->is_resumable) unlink(file->token_path);
-    if ((file->flags & AFC_FILE_SYNC) != 0) error = sync_folder(file->path);
     close_file(file);
     afc__resume_clear(&file->token);
-    return error == 0 ? AFC_OK : afc__file_failed(file, error, failure);
+    return sync_error == 0 ? AFC_OK : afc__file_failed(file, sync_error, failure);
 }
 
 void afc__file_discard(afc__file *file) {

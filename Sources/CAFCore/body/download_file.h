@@ -1,7 +1,8 @@
 /**
  * A file that a body is written to under a temporary name, until it is complete.
  *
- * A plain one (base/temporary_file.h) never outlives its task. A resumable one is PATH.part, locked
+ * A plain one (base/temporary_file.h) outlives its task only if the process is killed in the instant in which it replaces
+ * another file. A resumable one is PATH.part, locked
  * while a task uses it, and PATH.part.resume, the resume token for its bytes. The token identifies
  * the file by device, inode and birth time, so any other file in its place is foreign and is
  * replaced. So is one that has grown since its download ended, whose size the token has.

@@ -1,11 +1,12 @@
 #include "body/overwrite.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 enum {
@@ -17,15 +18,13 @@ enum {
 
 static int check(int descriptor, int64_t size) {
     struct statx file;
-    struct statfs system;
     unsigned wanted = STATX_TYPE | STATX_BLOCKS;
     if (statx(descriptor, "", AT_EMPTY_PATH, wanted, &file) != 0) return errno;
     /* File systems also say EBUSY of a file that is in use. */
     if (!S_ISREG(file.stx_mode) || (file.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0) return EBUSY;
-    /* No blocks: the file system has no limit of its own, or it is unknown. */
-    if (fstatfs(descriptor, &system) != 0 || system.f_blocks == 0) return 0;
-    uint64_t available = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize;
-    return (uint64_t)size > available + file.stx_blocks * BLOCK ? ENOSPC : 0;
+    uint64_t available = afc__free_space(descriptor), occupied = file.stx_blocks * BLOCK;
+    bool fits = available > UINT64_MAX - occupied || (uint64_t)size <= available + occupied;
+    return fits ? 0 : ENOSPC;
 }
 
 int afc__overwrite_begin(int *target, const char *path, int64_t size) {

@@ -11,7 +11,8 @@ static bool is_range_field(const afc_header *header) {
 
 static const afc_header *find_range_field(const afc_request *request) {
     for (size_t i = 0; i < request->header_count; i++) {
-        if (is_range_field(&request->headers[i])) return &request->headers[i];
+        bool is_sent = (request->headers[i].flags & AFC_HEADER_REMOVE) == 0;
+        if (is_sent && is_range_field(&request->headers[i])) return &request->headers[i];
     }
     return NULL;
 }

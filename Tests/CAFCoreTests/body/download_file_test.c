@@ -220,6 +220,13 @@ static void refuses_options_that_contradict(void **state) {
         call->request.headers = &fields[i];
         call->request.header_count = 1;
         check_invalid(call, i == 0 ? "Range" : "If-Range");
+        /* One that is only removed is no range. */
+        fields[i].flags = AFC_HEADER_REMOVE;
+        call = prepare(scene, "/file", BOTH);
+        call->request.headers = &fields[i];
+        call->request.header_count = 1;
+        call_perform(call);
+        check_done(scene, call, AFC_RESUMPTION_NONE);
     }
 }
 
@@ -265,6 +272,21 @@ static void refuses_to_replace_existing_file_if_asked(void **state) {
         check_done(scene, download(scene, flags[i] | AFC_FILE_NO_REPLACE | AFC_FILE_SYNC),
                    AFC_RESUMPTION_NONE);
     }
+}
+
+/** A folder that can't be read can't be synced; that must be known before the old file is gone. */
+static void sync_in_unreadable_folder_keeps_the_old_file(void **state) {
+    scene *scene = *state;
+    bool is_root = geteuid() == 0;
+    write_file(scene->path, S("old"));
+    assert_int_equal(chmod(scene->path, 0666), 0);
+    assert_int_equal(chmod(scene->folder.path, 0333), 0);
+    if (is_root) assert_int_equal(seteuid(65534), 0);
+    call *call = download(scene, AFC_FILE_SYNC);
+    if (is_root) assert_int_equal(seteuid(0), 0);
+    assert_int_equal(chmod(scene->folder.path, 0755), 0);
+    check_refused(scene, call, EACCES, 1);
+    check_file(scene->path, S("old"));
 }
 
 /** HEAD has no body, so there is nothing to save. */
@@ -463,6 +485,7 @@ int main(void) {
         SCENE_TEST(resumes_only_get_requests),
         SCENE_TEST(two_downloads_to_one_path_do_not_mix),
         SCENE_TEST(refuses_to_replace_existing_file_if_asked),
+        SCENE_TEST(sync_in_unreadable_folder_keeps_the_old_file),
         SCENE_TEST(head_leaves_the_file_alone),
         SCENE_TEST(keeps_file_that_appears_during_the_download),
         SCENE_TEST(creates_missing_folders_if_asked),
