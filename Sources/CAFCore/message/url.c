@@ -58,6 +58,7 @@ afc_status afc_url_from_websocket(char *out, size_t capacity, size_t *size, afc_
     afc_url_split(&parts, url);
     const char *scheme = handshake_scheme(parts.scheme);
     *size = 0;
+    afc__clear_failure(failure);
     if (scheme == NULL && parts.scheme.size != 0 && !is_http_scheme(parts.scheme)) {
         int shown = parts.scheme.size < 32 ? (int)parts.scheme.size : 32;
         return afc__fail(

@@ -136,6 +136,23 @@ afc_slice afc__url_directory(afc_slice path) {
     return (afc_slice){path.bytes, (size_t)(slash - path.bytes) + 1};
 }
 
+/**
+ * Writes "." and a slash in front of a path that would be read as something else without its dot segments: after "//" comes
+ * an authority, and a colon in the first segment ends a scheme (RFC 3986 3.3, 4.2). Needs two bytes, as a segment had.
+ */
+static char *keep_as_path(char *path, char *end, const afc_url_parts *base) {
+    if (base->authority.bytes != NULL) return end;
+    size_t size = (size_t)(end - path);
+    const char *slash = size > 0 ? memchr(path, '/', size) : NULL;
+    size_t first = slash != NULL ? (size_t)(slash - path) : size;
+    bool is_like_authority = size > 1 && path[0] == '/' && path[1] == '/';
+    bool is_like_scheme = base->scheme.bytes == NULL && memchr(path, ':', first) != NULL;
+    if (!is_like_authority && !is_like_scheme) return end;
+    memmove(path + 2, path, size);
+    memcpy(path, is_like_authority ? "/." : "./", 2);
+    return end + 2;
+}
+
 /** Merges the reference's path with that of the base (RFC 3986 5.2.3). */
 static void put_merged(text_writer *writer, const afc_url_parts *base, afc_slice path) {
     size_t start = writer->size;
@@ -147,6 +164,7 @@ static void put_merged(text_writer *writer, const afc_url_parts *base, afc_slice
     if (writer->size > writer->capacity) return;
     char *from = writer->out + start, *to = writer->out + writer->size;
     char *end = *from == '/' ? afc__remove_dot_segments(from, to) : remove_rootless_dots(from, to);
+    if (to - end >= 2) end = keep_as_path(from, end, base);
     writer->size = (size_t)(end - writer->out);
 }
 

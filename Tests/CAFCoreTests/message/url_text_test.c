@@ -254,6 +254,18 @@ static void resolves_text_and_keeps_the_rest(void **state) {
         {"mailto:a", "b", "mailto:b"},
         {"mailto:a", "../b", "mailto:b"},
         {"mailto:a", ".././../b/./c", "mailto:b/c"},
+        /* What is left of a path must not be read as an authority or a scheme. */
+        {"/a/b", "..//evil.test/x", "/.//evil.test/x"},
+        {"/b", ".//evil.test/x", "/.//evil.test/x"},
+        {"file:/a/b", "..//evil.test/x", "file:/.//evil.test/x"},
+        {"a:b", "x/..//evil.test", "a:/.//evil.test"},
+        {"http://h", "..//evil.test/x", "http://h//evil.test/x"},
+        {"a", "./b:c", "./b:c"},
+        {"", "./b:c/d", "./b:c/d"},
+        {"a", "./b/c:d", "b/c:d"},
+        {"x:a", "./b:c", "x:b:c"},
+        {"/a", "./b:c", "/b:c"},
+        {"", "1:b/.", "1:b/"},
     };
     char out[128];
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
