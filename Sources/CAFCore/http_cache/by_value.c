@@ -33,6 +33,11 @@ static bool url_has_query(const cache_query *query) {
     return memchr(url.bytes, '?', url.size) != NULL;
 }
 
+/** No entry has a key for it, so sessions neither store nor use one. */
+static bool is_unkeyed(const cache_query *query) {
+    return afc__request_is_unkeyed(query->request.headers, query->request.header_count);
+}
+
 static void clear_query(cache_query *query) {
     afc__buffer_clear(&query->key);
 }
@@ -170,7 +175,7 @@ afc_status afc_http_cache_lookup(const afc_http_cache_response **out, afc_http_c
         clear_query(&query);
         return afc__fail_memory(failure);
     }
-    copy->stored = find(cache, &query);
+    copy->stored = is_unkeyed(&query) ? NULL : find(cache, &query);
     bool is_found = copy->stored != NULL;
     if (is_found) {
         afc__buffer_init(&copy->body, afc__http_cache_stored_body_size(copy->stored));
@@ -213,7 +218,7 @@ static afc_status check_length(const afc_http_cache_response *response, afc_fail
 static afc_status check_head(const afc_http_cache_response *response, const cache_query *query,
                              afc__http_cache_control *control, afc_failure *failure) {
     const afc_head *head = &response->head;
-    static const afc__http_cache_control none = {.max_age = AFC__CONTROL_ABSENT};
+    afc__http_cache_control asked;
     if (head->status < 200 || head->status > 599 || head->status == 206) {
         return afc__fail(failure, AFC_EINVAL,
                          "status %d can't be stored: expected 200 to 599, not 206", head->status);
@@ -235,10 +240,16 @@ static afc_status check_head(const afc_http_cache_response *response, const cach
             return afc__fail(failure, AFC_EINVAL, "field %zu has an invalid name or value", i);
         }
     }
+    if (is_unkeyed(query)) {
+        return afc__fail(
+            failure, AFC_EINVAL,
+            "the request has a field that says what the URL doesn't: Host or a method");
+    }
+    afc__request_control_read(&asked, query->request.headers, query->request.header_count);
     afc__response_control_read(control, head->headers, head->header_count);
     afc__storable_question question = {.method = "GET",
                                        .head = head,
-                                       .request = &none,
+                                       .request = &asked,
                                        .response = control,
                                        .has_query = url_has_query(query)};
     const char *reason = afc__storable_text(afc__storable_of(&question));

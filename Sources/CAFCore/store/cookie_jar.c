@@ -373,7 +373,21 @@ static int compare(const void *left, const void *right) {
     return a->created < b->created ? -1 : 1;
 }
 
-/** Requires the lock. */
+/** Leaves out what exceeds the limits of a request; a shorter cookie may fit behind one that doesn't. */
+static void keep_what_fits(cookie_selection *selection) {
+    size_t kept = 0, size = 0;
+    for (size_t i = 0; i < selection->count && kept < AFC__COOKIES_MAX; i++) {
+        afc__jar_cookie *cookie = selection->cookies[i];
+        size_t more = (kept > 0 ? sizeof "; " - 1 : 0) + cookie->name.size +
+                      (cookie->name.size > 0 ? 1 : 0) + cookie->value.size;
+        if (more > AFC__COOKIES_SIZE_MAX - size) continue;
+        size += more;
+        selection->cookies[kept++] = cookie;
+    }
+    selection->count = kept;
+}
+
+/** All cookies without a site; otherwise those that a request sends. Requires the lock. */
 static void select_for(const afc_cookie_jar *jar, const afc__cookie_site *site, int64_t now,
                        cookie_selection *out) {
     afc__ip ip;
@@ -393,6 +407,7 @@ static void select_for(const afc_cookie_jar *jar, const afc__cookie_site *site, 
         }
     }
     if (out->count > 1) qsort(out->cookies, out->count, sizeof *out->cookies, compare);
+    if (site != NULL) keep_what_fits(out);
 }
 
 /** Writes the field to `context`, a `char **`. */
@@ -400,13 +415,11 @@ static afc_status write_selection(afc_cookie_jar *jar, const cookie_selection *s
                                   void *context) {
     char **out = context;
     afc__buffer text;
-    afc__buffer_init(&text, AFC__COOKIES_SIZE_MAX + 1);
+    afc__buffer_init(&text, AFC__COOKIES_SIZE_MAX);
     afc_status status = AFC_OK;
-    size_t count = selection->count < AFC__COOKIES_MAX ? selection->count : AFC__COOKIES_MAX;
-    for (size_t i = 0; i < count && status == AFC_OK; i++) {
+    for (size_t i = 0; i < selection->count && status == AFC_OK; i++) {
         afc__jar_cookie *cookie = selection->cookies[i];
-        size_t before = text.size;
-        if (before > 0) status = afc__buffer_append(&text, "; ", 2);
+        if (i > 0) status = afc__buffer_append(&text, "; ", 2);
         if (status == AFC_OK && cookie->name.size > 0) {
             status = afc__buffer_append_two(&text, cookie->name, (afc_slice){"=", 1});
         }
@@ -414,17 +427,12 @@ static afc_status write_selection(afc_cookie_jar *jar, const cookie_selection *s
             status = afc__buffer_append(&text, cookie->value.bytes, cookie->value.size);
         }
         touch(jar, cookie);
-        /* This cookie exceeds the remaining space; shorter ones may fit. */
-        if (status == AFC_ETOOBIG) {
-            text.size = before;
-            status = AFC_OK;
-        }
     }
     if (status == AFC_OK && text.size > 0) {
         *out = afc__copy_text(afc__buffer_slice(&text));
         if (*out == NULL) status = AFC_ENOMEM;
     }
-    if (text.size > 0) memset(text.bytes, 0, text.size);
+    if (text.size > 0) explicit_bzero(text.bytes, text.size);
     afc__buffer_clear(&text);
     return status;
 }

@@ -350,6 +350,41 @@ static void refuses_what_must_not_be_stored(void **state) {
     tear_down(&box);
 }
 
+/** As sessions don't: what the request forbids to store, and what its URL alone doesn't name. */
+static void refuses_responses_to_requests_that_are_not_stored(void **state) {
+    static const char *const fields[] = {"Cache-Control: no-store", "Host: other.test",
+                                         "X-HTTP-Method-Override: DELETE"};
+    static const char *const texts[] = {"no-store", "Host", "Host"};
+    const afc_http_cache_response *found;
+    box box;
+    (void)state;
+    set_up(&box, false);
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        afc_failure failure;
+        afc_header room[4];
+        afc_http_cache_request request = request_of(URL, room, fields[i]);
+        afc_http_cache_response response = AFC_HTTP_CACHE_RESPONSE_INIT;
+        afc_header fresh = {{"Cache-Control", 13}, {"max-age=9", 9}, 0};
+        response.head.headers = &fresh;
+        response.head.header_count = 1;
+        check_status(afc_http_cache_store(box.cache, &request, &response, &failure), AFC_EINVAL);
+        check_contains(failure.text, texts[i]);
+        check_body(box.cache, URL, "", NULL);
+    }
+    /* Nor do they find what others have stored. */
+    afc_header room[4];
+    afc_http_cache_request plain = request_of(URL, room, "");
+    afc_http_cache_response response = AFC_HTTP_CACHE_RESPONSE_INIT;
+    afc_header fresh = {{"Cache-Control", 13}, {"max-age=9", 9}, 0};
+    response.head.headers = &fresh;
+    response.head.header_count = 1;
+    check_status(afc_http_cache_store(box.cache, &plain, &response, NULL), AFC_OK);
+    afc_http_cache_request with_host = request_of(URL, room, fields[1]);
+    check_status(afc_http_cache_lookup(&found, box.cache, &with_host, NULL), AFC_OK);
+    assert_null(found);
+    tear_down(&box);
+}
+
 static void refuses_times_before_1970(void **state) {
     (void)state;
     static const int64_t times[] = {INT64_MIN, -1};
@@ -620,6 +655,7 @@ int main(void) {
         cmocka_unit_test(fields_and_credentials_of_the_request_select),
         cmocka_unit_test(partition_separates),
         cmocka_unit_test(refuses_what_must_not_be_stored),
+        cmocka_unit_test(refuses_responses_to_requests_that_are_not_stored),
         cmocka_unit_test(refuses_times_before_1970),
         cmocka_unit_test(refuses_counts_and_sizes_without_bytes),
         cmocka_unit_test(refuses_a_response_that_is_too_large),

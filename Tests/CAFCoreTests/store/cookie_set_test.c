@@ -106,7 +106,8 @@ static void one_site_cannot_evict_cookies_of_others(void **state) {
         }
     }
     assert_int_equal(count(jar, "http://a.example.org/"), 1);
-    assert_int_equal(count(jar, "http://h39.evil.co.uk/"), 180);
+    /* As many as one request sends, of those that are left. */
+    assert_int_equal(count(jar, "http://h39.evil.co.uk/"), 150);
     assert_int_equal(count(jar, NULL), 181);
     afc_cookie_jar_release(jar);
 }

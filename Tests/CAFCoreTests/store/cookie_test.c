@@ -332,6 +332,14 @@ static void cookies_expire(void **state) {
     afc_cookie_jar_release(jar);
 }
 
+static size_t count_all(afc_cookie_jar *jar) {
+    afc_cookie_list *list;
+    check_status(afc_cookie_jar_copy(&list, jar, NULL, NULL), AFC_OK);
+    size_t count = list->count;
+    afc_cookie_list_free(list);
+    return count;
+}
+
 /** S17. */
 static void limits_the_size_of_jars(void **state) {
     (void)state;
@@ -370,18 +378,30 @@ static void limits_the_size_of_jars(void **state) {
     assert_in_range(strlen(sent), 6000, AFC__COOKIES_SIZE_MAX);
     check_contains(sent, "; small=1");
     afc_free(sent);
+    /* The copy is of those that are sent. */
+    afc_cookie_list *list;
+    check_status(afc_cookie_jar_copy(&list, jar, "http://x/", NULL), AFC_OK);
+    assert_int_equal(list->count, 3);
+    afc_cookie_list_free(list);
+    afc_cookie_jar_release(jar);
+    /* And so many of them. */
+    jar = make_jar();
+    for (int i = 0; i < 160; i++) {
+        snprintf(line, sizeof line, "n%d=1", i);
+        check_status(keep(jar, "http://x/", line), AFC_OK);
+    }
+    check_status(afc_cookie_jar_copy(&list, jar, "http://x/", NULL), AFC_OK);
+    assert_int_equal(list->count, AFC__COOKIES_MAX);
+    afc_cookie_list_free(list);
+    check_status(afc__cookie_jar_write(jar, &site, NOW, &sent), AFC_OK);
+    check_contains(sent, "; n149=1");
+    assert_null(strstr(sent, "n150"));
+    afc_free(sent);
+    assert_int_equal(count_all(jar), 160);
     afc_cookie_jar_release(jar);
 }
 
 /* ---- The public functions ------------------------------------------------------------------ */
-
-static size_t count_all(afc_cookie_jar *jar) {
-    afc_cookie_list *list;
-    check_status(afc_cookie_jar_copy(&list, jar, NULL, NULL), AFC_OK);
-    size_t count = list->count;
-    afc_cookie_list_free(list);
-    return count;
-}
 
 static void programs_can_list_set_and_delete(void **state) {
     (void)state;

@@ -16,7 +16,8 @@
  *   is an element of an array or lies in the caller's memory. `reserved` must be 0. A new field takes its place; 0 is
  *   then its default. Setting it for an older library is AFC_EUNSUPPORTED, too.
  * - A struct that only the library makes, and passes by pointer, may get new fields at its end.
- * - Other structs (afc_slice, afc_bytes, afc_header, afc_url_field, afc_reader, afc_executor, handlers) never change.
+ * - Other structs (afc_slice, afc_bytes, afc_header, afc_head, afc_url_field, afc_url_parts, afc_reader, afc_executor,
+ *   handlers) never change.
  *
  * Pointers must not be NULL unless their comment says so. `failure`, which receives the text of an error, may be NULL
  * in every function.

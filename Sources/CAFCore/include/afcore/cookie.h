@@ -65,10 +65,10 @@ typedef struct afc_cookie_jar_options {
      */
     const char *path;
     /**
-     * Maximum number of cookies per site and in total. Beyond it, expired cookies are evicted first, then
-     * the least recently used; of a file with more cookies, those nearer its beginning. A site is a
-     * registrable domain, "example.co.uk" with all its subdomains, so that one server can't evict the
-     * cookies of others. 0: the defaults, 180 and 3000.
+     * Maximum number of cookies per site and in total. Beyond it, expired cookies are evicted first; of a site, then
+     * those without Secure, which anybody on the network could set; then the least recently used. Of a file with more
+     * cookies, those nearer its beginning. A site is a registrable domain, "example.co.uk" with all its subdomains, so
+     * that one server can't evict the cookies of others. 0: the defaults, 180 and 3000.
      */
     uint32_t max_cookies_per_site, max_cookies;
 } afc_cookie_jar_options;
@@ -133,7 +133,8 @@ typedef struct afc_cookie_list {
 
 /**
  * Copies the cookies that would be sent to `url`, in the order of sending; for NULL all cookies. Expired
- * ones are left out.
+ * ones are left out. A request sends at most 150 cookies, and 8190 bytes of them: those with the longest paths, of these the
+ * oldest. Of one response, the first 50 Set-Cookie fields are read.
  *
  * Thread: any.    Owns: `*out` is yours, afc_cookie_list_free().
  * Fails: AFC_EINVAL (`url` has no ASCII host), AFC_ENOMEM; `*out` is then NULL.

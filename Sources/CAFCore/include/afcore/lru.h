@@ -96,7 +96,7 @@ AFC_API void afc_lru_free(afc_lru *cache);
  *
  * Thread: any.    Owns: takes `value`; on failure it is released.
  * Fails: AFC_ENOMEM; AFC_EINVAL (`value` is NULL, or the key is longer than AFC_LRU_KEY_MAX); AFC_ETOOBIG
- * (`cost` exceeds `max_cost`). The key then has no value.
+ * (`cost` exceeds `max_cost`). Unless `value` is NULL, the key then has no value.
  */
 AFC_API afc_status afc_lru_put(afc_lru *cache, afc_slice key, void *value, uint64_t cost);
 
