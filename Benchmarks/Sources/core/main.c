@@ -105,6 +105,10 @@ static void open_session(void) {
 }
 
 static void describe_request(void) {
+    static const afc_header fields[] = {
+        {{"User-Agent", 10}, {BENCH_USER_AGENT, sizeof BENCH_USER_AGENT - 1}, 0},
+        {{"Accept-Language", 15}, {BENCH_ACCEPT_LANGUAGE, sizeof BENCH_ACCEPT_LANGUAGE - 1}, 0},
+    };
     static const afc_sink_kind sinks[] = {
         [BENCH_MEMORY] = AFC_SINK_MEMORY,   [BENCH_FILE] = AFC_SINK_FILE,
         [BENCH_EVENTS] = AFC_SINK_CALLBACK, [BENCH_UPLOAD] = AFC_SINK_MEMORY,
@@ -114,6 +118,8 @@ static void describe_request(void) {
     };
     request = (afc_request)AFC_REQUEST_INIT;
     request.url = options.url;
+    request.headers = fields;
+    request.header_count = sizeof fields / sizeof *fields;
     request.sink.kind = sinks[options.kind];
     request.limits.body = (uint64_t)options.bytes;
     if (options.kind == BENCH_STORED) request.cache_policy = AFC_HTTP_CACHE_RELOAD;

@@ -24,6 +24,7 @@ typedef struct slot {
 
 static bench_options options;
 static X509_STORE *store; /* Parsed once; NULL: libcurl loads the system's by itself. */
+static struct curl_slist *fields;
 static int64_t unstarted; /* Requests of this run that wait for a free slot. */
 static int64_t under_way;
 
@@ -113,6 +114,9 @@ static void make_handle(slot *self) {
     floor_check_easy(curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L));
     floor_check_easy(curl_easy_setopt(easy, CURLOPT_PRIVATE, self));
     floor_check_easy(curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, self->error));
+    floor_check_easy(curl_easy_setopt(easy, CURLOPT_USERAGENT, BENCH_USER_AGENT));
+    floor_check_easy(curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, BENCH_ACCEPT_ENCODING));
+    floor_check_easy(curl_easy_setopt(easy, CURLOPT_HTTPHEADER, fields));
     floor_check_easy(curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_write));
     floor_check_easy(curl_easy_setopt(easy, CURLOPT_WRITEDATA, self));
     if (strncmp(options.url, "https:", 6) ==
@@ -210,6 +214,7 @@ static void clean_up(CURLM *multi, slot **slots) {
     }
     free(slots);
     floor_check_multi(curl_multi_cleanup(multi));
+    curl_slist_free_all(fields);
     X509_STORE_free(store);
     curl_global_cleanup();
 }
@@ -226,6 +231,8 @@ int main(int argc, char **argv) {
     if (multi == NULL || slots == NULL) bench_fail("start", "out of memory");
     floor_check_multi(curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)options.in_flight));
     if (options.ca != NULL) store = load_store(options.ca);
+    fields = curl_slist_append(NULL, "Accept-Language: " BENCH_ACCEPT_LANGUAGE);
+    if (fields == NULL) bench_fail("start", "out of memory");
     if (options.loop == BENCH_LOOP_EPOLL) floor_prepare_epoll(multi);
     if (options.warmup == 0) bench_begin();
     for (int64_t i = 0; i < options.in_flight; i++) slots[i] = slot_new();

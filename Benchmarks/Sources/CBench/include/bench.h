@@ -8,6 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What SwiftAF adds to each request by default. The C clients send the same, so that none of them saves bytes. */
+#define BENCH_USER_AGENT "bench-swift (Linux; Debian GNU/Linux 12 (bookworm)) SwiftAF/0.1.0"
+#define BENCH_ACCEPT_LANGUAGE "en;q=1"
+#define BENCH_ACCEPT_ENCODING "gzip, br, zstd"
+
 /** What a client does with each request. */
 typedef enum bench_kind {
     BENCH_MEMORY, /**< GET, the body collected in memory. */
