@@ -197,21 +197,21 @@ static bool comes_before(const afc__entry *a, const afc__entry *b) {
 }
 
 /**
- * Returns whether a host must give up its connection: endless streams must not keep the last one from an entry
- * that needs a connection of its own.
+ * Returns whether an entry that needs a connection of its own is next, and none like it runs. If no connection is left then,
+ * the host must give up the one of its streams: endless streams must not keep the last one from that entry.
  */
-static bool must_make_way(const afc__queue *queue, const afc__queue_host *host) {
+static bool isolated_is_next(const afc__queue_host *host) {
     const afc__entry *isolated = first_of(&host->lanes[AFC__LANE_ISOLATED]);
     return isolated != NULL && host->lanes[AFC__LANE_ISOLATED].running == 0 &&
-           !has_connection_left(queue, host) &&
            comes_before(isolated, first_of(&host->lanes[AFC__LANE_SHARED]));
 }
 
-/** Returns the first entry of the shared lane if it may run without another connection. */
+/** Returns the first entry of the shared lane if it may run without another connection, as far as its host is concerned. */
 static afc__entry *next_stream(const afc__queue *queue, const afc__queue_host *host) {
     afc__entry *entry = first_of(&host->lanes[AFC__LANE_SHARED]);
     bool may = entry != NULL && host->unconnected < MAX_UNCONNECTED &&
-               has_stream_left(queue, host) && !must_make_way(queue, host);
+               has_stream_left(queue, host) &&
+               (has_connection_left(queue, host) || !isolated_is_next(host));
     return may ? entry : NULL;
 }
 
@@ -353,10 +353,11 @@ static afc__entry *run(afc__queue *queue, afc__entry *entry) {
     return entry;
 }
 
-/** Returns whether other entries have waited long enough for a connection of this host. */
+/** Returns whether a host with streams must give up its connection, as others need it. */
 static bool must_yield(const afc__queue *queue, const afc__queue_host *host, bool is_full) {
-    return is_full && host->in_a_row >= MAX_STREAMS_IN_A_ROW &&
-           !afc__list_is_empty(&queue->connecting);
+    if (!is_full) return false;
+    bool others_wait = !afc__list_is_empty(&queue->connecting);
+    return isolated_is_next(host) || (others_wait && host->in_a_row >= MAX_STREAMS_IN_A_ROW);
 }
 
 /** Chooses among hosts with streams; when the total limit is reached, their number is at most that limit. */

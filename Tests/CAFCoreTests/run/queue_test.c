@@ -312,6 +312,66 @@ static void streams_yield_to_entries_that_need_their_connection(void **state) {
     clear(&queue, shared, 4);
 }
 
+static void streams_yield_to_entries_that_need_the_last_connection_of_all(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t per_host, total;
+        unsigned rank;         /**< Of the entry that needs a connection. */
+        bool is_other_running; /**< Another host has one of two connections. */
+        bool yields;
+    } cases[] = {{0, 1, NORMAL, false, true},     {6, 1, NORMAL, false, true},
+                 {6, 1, NORMAL + 1, false, true}, {6, 1, NORMAL - 1, false, false},
+                 {6, 2, NORMAL, true, true},      {6, 3, NORMAL, true, false}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        afc__queue queue;
+        afc__entry shared[3] = {0}, isolated = {0}, other = {0};
+        make(&queue, cases[i].per_host, cases[i].total);
+        if (cases[i].is_other_running) {
+            add(&queue, &other, "b");
+            check_next(&queue, &other);
+        }
+        add_to(&queue, &shared[0], "a", AFC__LANE_SHARED, NORMAL);
+        check_next(&queue, &shared[0]);
+        afc__queue_connected(&queue, &shared[0], AFC__SHARING_STREAMS);
+        add_to(&queue, &isolated, "a", AFC__LANE_ISOLATED, cases[i].rank);
+        add_to(&queue, &shared[1], "a", AFC__LANE_SHARED, NORMAL);
+        if (cases[i].yields) {
+            check_next(&queue, NULL);
+            /* Nothing runs until the last stream has ended, and the next one doesn't come first. */
+            afc__queue_remove(&queue, &shared[0]);
+            check_next(&queue, &isolated);
+            assert_int_equal(shared[1].state, AFC__ENTRY_WAITING);
+        } else {
+            assert_true(run_all(&queue) > 0);
+            assert_int_equal(shared[1].state, AFC__ENTRY_RUNNING);
+        }
+        afc__queue_remove(&queue, &other);
+        afc__queue_remove(&queue, &isolated);
+        clear(&queue, shared, COUNT_OF(shared));
+    }
+}
+
+/** The connection that comes free is another host's. */
+static void entry_that_streams_yielded_to_runs_with_any_free_connection(void **state) {
+    (void)state;
+    afc__queue queue;
+    afc__entry shared[2] = {0}, isolated = {0}, other = {0};
+    make(&queue, 0, 2);
+    add(&queue, &other, "b");
+    check_next(&queue, &other);
+    add_to(&queue, &shared[0], "a", AFC__LANE_SHARED, NORMAL);
+    check_next(&queue, &shared[0]);
+    afc__queue_connected(&queue, &shared[0], AFC__SHARING_STREAMS);
+    add(&queue, &isolated, "a");
+    add_to(&queue, &shared[1], "a", AFC__LANE_SHARED, NORMAL);
+    check_next(&queue, NULL);
+    afc__queue_remove(&queue, &other);
+    check_next(&queue, &isolated);
+    check_next(&queue, &shared[1]);
+    afc__queue_remove(&queue, &isolated);
+    clear(&queue, shared, COUNT_OF(shared));
+}
+
 static void streaming_host_yields_to_others_after_a_while(void **state) {
     (void)state;
     afc__queue queue;
@@ -473,6 +533,8 @@ int main(void) {
         cmocka_unit_test(multiplies_connections_by_streams),
         cmocka_unit_test(streams_pass_entries_that_need_a_connection),
         cmocka_unit_test(streams_yield_to_entries_that_need_their_connection),
+        cmocka_unit_test(streams_yield_to_entries_that_need_the_last_connection_of_all),
+        cmocka_unit_test(entry_that_streams_yielded_to_runs_with_any_free_connection),
         cmocka_unit_test(streaming_host_yields_to_others_after_a_while),
         cmocka_unit_test(remembers_the_protocol_of_hosts),
         cmocka_unit_test(keeps_few_hosts_without_entries),
