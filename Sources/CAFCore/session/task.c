@@ -405,6 +405,18 @@ static void end_late_hop(afc_task *task, const afc_failure *failure) {
     }
 }
 
+/** Moves on what waited for a moment, which may have come after the hop it was of. The other limits of the task stay. */
+static void stop_waiting(afc_task *task, int64_t now) {
+    bool is_replaying = task->state == AFC__STATE_IN_CACHE &&
+                        afc__transfer_is_replaying(&task->transfer);
+    afc__transfer_stop_waiting(&task->transfer, now);
+    if (task->exchange == NULL && !is_replaying) {
+        afc__task_arm(task);
+    } else if (continue_exchange(task)) {
+        afc__task_arm(task);
+    }
+}
+
 static void on_alarm(afc__alarm *alarm) {
     afc_task *task = AFC__OWNER(alarm, afc_task, alarm);
     afc_failure failure = {0};
@@ -420,8 +432,7 @@ static void on_alarm(afc__alarm *alarm) {
         proceed(task, AFC__NEXT_HOP);
         break;
     case AFC__DUE_BYTES:
-        afc__transfer_stop_waiting(&task->transfer, now);
-        if (continue_exchange(task)) afc__task_arm(task);
+        stop_waiting(task, now);
         break;
     case AFC__DUE_BODY:
         if (afc__exchange_send_waiting_body(task->exchange)) {

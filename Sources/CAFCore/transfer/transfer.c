@@ -535,6 +535,13 @@ void afc__transfer_stop_waiting(afc__transfer *transfer, int64_t now) {
     if (now >= rate_wakeup(&transfer->receive_rate)) transfer->receive_rate.wakeup_us = 0;
 }
 
+/** What a hop waited for means nothing to the next one, nor to a task without a hop. */
+static void forget_waits(afc__transfer *transfer) {
+    transfer->source.is_waiting = false;
+    transfer->source.ready_us = 0;
+    transfer->send_rate.wakeup_us = transfer->receive_rate.wakeup_us = 0;
+}
+
 void afc__transfer_wake(afc__transfer *transfer) {
     transfer->hop.is_held = transfer->source.is_waiting = false;
     if (transfer->events.on_wake == NULL) return;
@@ -669,6 +676,7 @@ static afc__next apply_next_step(afc__transfer *transfer, const afc__outcome *ou
 }
 
 afc__next afc__transfer_end_hop(afc__transfer *transfer, const afc__outcome *outcome) {
+    forget_waits(transfer);
     afc__transfer_store_hsts(transfer, outcome->verification);
     afc__result_set_verification(transfer->result, outcome->verification);
     if (afc__transfer_is_cancelled(transfer)) {

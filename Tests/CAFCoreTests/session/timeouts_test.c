@@ -334,6 +334,92 @@ static void total_limit_runs_while_suspended(void **state) {
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
 }
 
+/* ---- After a hop whose body waited for its rate -------------------------------------------- */
+
+/** The server answers between two bytes of a slow body, so that the next one was to be sent while the task waits for something else. */
+static call *call_sending_slowly(world *world, afts_script *script) {
+    serve(world, "/", script);
+    call *call = call_with_limits(world, "/", LONG_MS, LONG_MS, SHORT_MS);
+    call_send(call, "PUT", S("a body of many bytes"));
+    call->request.expect = AFC_EXPECT_NEVER;
+    call->request.max_send_rate = 10;
+    return call;
+}
+
+static afts_script *answer_in_between(int status, const char *headers, const char *body,
+                                      size_t size) {
+    afts_script *script = afts_script_new();
+    afts_read_head_only(script);
+    afts_read_body_bytes(script, 1);
+    afts_respond(script, status, headers, body, size);
+    afts_wait_peer_close(script);
+    return script;
+}
+
+static void total_limit_runs_in_the_queue_after_a_slow_hop(void **state) {
+    (void)state;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.max_connections_per_host = 1;
+    world *world = world_new(NULL, &options);
+    struct world *other = world_new(NULL, NULL);
+    afts_script *script = afts_script_new();
+    afts_stall(script, "busy");
+    serve(other, "/", script);
+    call *busy = call_new(world, "/");
+    busy->request.url = url_of(other, "/");
+    call_start(busy);
+    assert_true(afts_wait_stalled(other->server, "busy", 1, PATIENCE_MS));
+    const char *field = text_of(world, "Location: %s", url_of(other, "/"));
+    call *call = call_sending_slowly(world, answer_in_between(307, field, "", 0));
+    check_times_out(call, AFC_TIMEOUT_TOTAL);
+    afc_task_cancel(busy->task);
+    call_wait(busy);
+    call_free(busy);
+    world_free(other);
+    world_free(world);
+}
+
+static afc_redirect_decision suspend_before_next_hop(call *call, afc_redirect *redirect) {
+    (void)redirect;
+    afc_task_suspend(call->task);
+    return AFC_REDIRECT_FOLLOW;
+}
+
+static void total_limit_runs_while_suspended_after_a_slow_hop(void **state) {
+    world *world = *state;
+    call *call = call_sending_slowly(world, answer_in_between(307, "Location: /", "", 0));
+    call->at_redirect = suspend_before_next_hop;
+    check_times_out(call, AFC_TIMEOUT_TOTAL);
+}
+
+static afc_challenge_decision answer_never(void *context, const afc_challenge *challenge,
+                                           afc_credentials *credentials) {
+    (void)context, (void)challenge, (void)credentials;
+    return AFC_CHALLENGE_LATER;
+}
+
+static void total_limit_runs_while_credentials_are_awaited_after_a_slow_hop(void **state) {
+    world *world = *state;
+    call *call = call_sending_slowly(
+        world, answer_in_between(401, "WWW-Authenticate: Basic realm=x", "", 0));
+    call->events.on_challenge = answer_never;
+    check_times_out(call, AFC_TIMEOUT_TOTAL);
+}
+
+static void total_limit_runs_while_a_pipe_is_full_after_a_slow_hop(void **state) {
+    world *world = *state;
+    /* A little more than a pipe takes. */
+    static char bytes[64 * 1024 + 3000];
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    call *call = call_sending_slowly(world, answer_in_between(413, NULL, bytes, sizeof bytes));
+    call->request.sink.kind = AFC_SINK_FD;
+    call->request.sink.descriptor = ends[1];
+    check_times_out(call, AFC_TIMEOUT_TOTAL);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 /* ---- Waiting for a connection -------------------------------------------------------------- */
 
 static void waiting_for_a_connection_hits_only_the_total_limit(void **state) {
@@ -383,6 +469,10 @@ int main(void) {
         WORLD_TEST(task_with_waiting_reader_is_not_idle),
         WORLD_TEST(total_limit_runs_across_redirects),
         WORLD_TEST(total_limit_runs_while_suspended),
+        cmocka_unit_test(total_limit_runs_in_the_queue_after_a_slow_hop),
+        WORLD_TEST(total_limit_runs_while_suspended_after_a_slow_hop),
+        WORLD_TEST(total_limit_runs_while_credentials_are_awaited_after_a_slow_hop),
+        WORLD_TEST(total_limit_runs_while_a_pipe_is_full_after_a_slow_hop),
         cmocka_unit_test(waiting_for_a_connection_hits_only_the_total_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
