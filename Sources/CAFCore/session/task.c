@@ -499,12 +499,16 @@ static void on_challenge_answer(afc_task *task) {
     }
 }
 
-static void check_flags(afc_task *task, bool is_woken) {
+static void check_flags(afc_task *task, unsigned requests) {
     if (afc__transfer_is_cancelled(&task->transfer)) {
         afc__task_cancel(task);
         return;
     }
-    if (is_woken) afc__transfer_wake(&task->transfer);
+    if ((requests & AFC__TASK_WAKE) != 0) {
+        afc__transfer_wake(&task->transfer);
+    } else if ((requests & AFC__TASK_SEND) != 0) {
+        afc__transfer_wake_sending(&task->transfer);
+    }
     if (afc__transfer_is_suspended(&task->transfer)) return;
     if (task->state == AFC__STATE_SUSPENDED) {
         proceed(task, task->next);
@@ -562,8 +566,8 @@ void afc__task_handle(afc_task *task) {
         if (is_active(task) && (requests & AFC__TASK_GATHERED)) on_gathered(task);
         if (is_active(task) && (requests & AFC__TASK_ANSWERED)) on_challenge_answer(task);
         if (is_active(task) && (requests & AFC__TASK_CACHED)) continue_from_cache(task);
-        bool has_flags = (requests & (AFC__TASK_CHECK | AFC__TASK_WAKE)) != 0;
-        if (has_flags && is_active(task)) check_flags(task, (requests & AFC__TASK_WAKE) != 0);
+        bool has_flags = (requests & (AFC__TASK_CHECK | AFC__TASK_WAKE | AFC__TASK_SEND)) != 0;
+        if (has_flags && is_active(task)) check_flags(task, requests);
     }
     afc_task_release(task);
 }

@@ -187,3 +187,7 @@ void afc_task_cancel(afc_task *task) {
 void afc_task_wake(afc_task *task) {
     post_if_started(task, AFC__TASK_WAKE);
 }
+
+void afc__task_wake_sending(afc_task *task) {
+    post_if_started(task, AFC__TASK_SEND);
+}

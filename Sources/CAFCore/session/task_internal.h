@@ -12,13 +12,14 @@
 enum {
     AFC__TASK_START = 1u,
     AFC__TASK_CHECK = 2u, /**< Suspended, resumed, cancelled or woken: the flags say which. */
-    AFC__TASK_WAKE = 4u,
+    AFC__TASK_WAKE = 4u,  /**< What was paused is tried again, in both directions. */
     AFC__TASK_FINISHED = 8u,
     AFC__TASK_NETWORK = 16u,  /**< A monitor has reported on the network. */
     AFC__TASK_WORKED = 32u,   /**< Its job on the writer is done. */
     AFC__TASK_ANSWERED = 64u, /**< A challenge has been answered. */
     AFC__TASK_CACHED = 128u, /**< The cache has what the task waits for, or it is its turn again. */
-    AFC__TASK_GATHERED = 256u /**< Its sink holds bytes back until the turn of the loop ends. */
+    AFC__TASK_GATHERED = 256u, /**< Its sink holds bytes back until the turn of the loop ends. */
+    AFC__TASK_SEND = 512u /**< The request body has bytes; what on_body has refused still waits. */
 };
 
 /** An answer to a challenge, on its way to the loop. */

@@ -109,7 +109,7 @@ static void ping(afc_websocket *socket, int64_t now) {
     int64_t oldest = afc__outbox_oldest_ping(&socket->outbox);
     pthread_mutex_unlock(&socket->lock);
     afc__keepalive_update(&socket->keepalive, oldest);
-    afc_task_wake(socket->task);
+    afc__task_wake_sending(socket->task);
 }
 
 static void end_closing(afc_websocket *socket) {
@@ -155,7 +155,7 @@ static void fail(afc_websocket *socket, uint16_t code, const afc_failure *failur
     afc__outbox_add_close(&socket->outbox, code, (afc_slice){NULL, 0}, AFC__CLOSE_FRAME_LAST);
     pthread_mutex_unlock(&socket->lock);
     await_close(socket, 0);
-    afc_task_wake(socket->task);
+    afc__task_wake_sending(socket->task);
 }
 
 static void take_close(afc_websocket *socket, const afc__websocket_item *item) {
@@ -169,7 +169,7 @@ static void take_close(afc_websocket *socket, const afc__websocket_item *item) {
     afc__outbox_add_close(&socket->outbox, code, (afc_slice){NULL, 0}, AFC__CLOSE_FRAME_NEXT);
     pthread_mutex_unlock(&socket->lock);
     await_close(socket, 0);
-    afc_task_wake(socket->task);
+    afc__task_wake_sending(socket->task);
 }
 
 static void take_pong(afc_websocket *socket, afc_slice payload) {
@@ -202,7 +202,7 @@ static afc_status deliver(afc_websocket *socket, const afc__websocket_item *item
         pthread_mutex_lock(&socket->lock);
         afc__outbox_add_pong(&socket->outbox, item->payload);
         pthread_mutex_unlock(&socket->lock);
-        afc_task_wake(socket->task);
+        afc__task_wake_sending(socket->task);
         return AFC_OK;
     case AFC__WEBSOCKET_PONG:
         take_pong(socket, item->payload);
@@ -451,7 +451,7 @@ static afc_status on_head(void *context, afc_response *response) {
                                          agreement.deflate.is_used};
         socket->events.on_open(socket->events.context, &opening);
     }
-    afc_task_wake(socket->task);
+    afc__task_wake_sending(socket->task);
     return AFC_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "run/loop.h"
 #include "run/threads.h"
+#include "session/task_calls.h"
 #include "session/websocket_internal.h"
 
 /*
@@ -73,7 +74,7 @@ static afc_status add(afc_websocket *socket, afc__draft *draft, afc__outgoing *f
     if (cannot_finish) socket->message_failure = status;
     pthread_mutex_unlock(&socket->lock);
     if (status == AFC_OK) return status;
-    if (cannot_finish) afc_task_wake(socket->task);
+    if (cannot_finish) afc__task_wake_sending(socket->task);
     afc_free(frame);
     afc__encoder_close(&draft->encoder);
     return status;
@@ -92,7 +93,7 @@ afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind, af
     }
     give_turn(socket, order);
     if (status != AFC_OK) return status;
-    afc_task_wake(socket->task);
+    afc__task_wake_sending(socket->task);
     if (bytes.size >= SENT_SOON) afc__loop_hurry(&socket->task->session->loop);
     return AFC_OK;
 }
@@ -112,7 +113,7 @@ afc_status afc_websocket_ping(afc_websocket *socket, afc_slice payload) {
         status = afc__outbox_add_ping(&socket->outbox, payload, afc__now_us());
     }
     pthread_mutex_unlock(&socket->lock);
-    if (status == AFC_OK) afc_task_wake(socket->task);
+    if (status == AFC_OK) afc__task_wake_sending(socket->task);
     return status;
 }
 
@@ -130,7 +131,7 @@ afc_status afc_websocket_close(afc_websocket *socket, uint16_t code, afc_slice r
         afc__outbox_add_close(&socket->outbox, code, reason, AFC__CLOSE_FRAME_LAST);
     }
     pthread_mutex_unlock(&socket->lock);
-    if (state == AFC__WEBSOCKET_OPEN) afc_task_wake(socket->task);
+    if (state == AFC__WEBSOCKET_OPEN) afc__task_wake_sending(socket->task);
     if (state == AFC__WEBSOCKET_OPENING) afc_task_cancel(socket->task);
     return AFC_OK;
 }

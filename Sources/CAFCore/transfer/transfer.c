@@ -543,7 +543,12 @@ static void forget_waits(afc__transfer *transfer) {
 }
 
 void afc__transfer_wake(afc__transfer *transfer) {
-    transfer->hop.is_held = transfer->source.is_waiting = false;
+    transfer->hop.is_held = false;
+    afc__transfer_wake_sending(transfer);
+}
+
+void afc__transfer_wake_sending(afc__transfer *transfer) {
+    transfer->source.is_waiting = false;
     if (transfer->events.on_wake == NULL) return;
     afc__transfer_count_event(transfer);
     transfer->events.on_wake(transfer->events.context);

@@ -339,6 +339,9 @@ void afc__transfer_stop_waiting(afc__transfer *transfer, int64_t now);
 /** Retries what was paused, in either direction. */
 void afc__transfer_wake(afc__transfer *transfer);
 
+/** Asks for the request body again, and calls on_wake. What on_body has refused still waits. */
+void afc__transfer_wake_sending(afc__transfer *transfer);
+
 /** Reads the next bytes of the request body. Returns their number, or AFC_READ_…. */
 ptrdiff_t afc__transfer_read_body(afc__transfer *transfer, void *buffer, size_t size);
 

@@ -132,6 +132,55 @@ static void held_messages_come_in_order_before_the_end(void **state) {
     check_held_messages(*state, MOST_NUMBERED);
 }
 
+static afc_status refuse_all(wire *wire, const afc_websocket_message *message) {
+    (void)message;
+    numbered *numbered = wire->payload;
+    if (atomic_load(&numbered->permits) > 0) return AFC_OK;
+    pthread_mutex_lock(&wire->lock);
+    atomic_fetch_add(&numbered->refused, 1);
+    pthread_cond_broadcast(&wire->changed);
+    pthread_mutex_unlock(&wire->lock);
+    return AFC_EAGAIN;
+}
+
+static void held_message_comes_again_only_after_a_resume(void **state) {
+    world *world = *state;
+    enum { MESSAGES = 3 };
+    afts_script *script = afts_script_new();
+    afts_upgrade(script, NULL);
+    afts_send(script, "\x82\x03one", 5);
+    /* The frames of three messages and of a ping, each with a mask. */
+    afts_read_bytes(script, MESSAGES * (2 + 4 + 3) + 2 + 4 + 4);
+    afts_stall(script, "all is read");
+    afts_wait_peer_close(script);
+    serve(world, "/", script);
+    numbered numbered = {0};
+    wire *wire = wire_new(world, "/");
+    wire->payload = &numbered;
+    wire->at_message = refuse_all;
+    wire_open(wire, world);
+    wire_wait_for(wire, &numbered.refused, 1);
+    for (unsigned i = 1; i <= MESSAGES; i++) {
+        wire_send_text(wire, "two");
+        wire_wait_for(wire, &wire->sent_count, i);
+    }
+    check_status(afc_websocket_ping(wire->socket, S("ping")), AFC_OK);
+    assert_true(afts_wait_stalled(world->server, "all is read", 1, PATIENCE_MS));
+    /* The loop has passed it on again, if it does: other tasks have run to their ends meanwhile. */
+    for (int i = 0; i < 20; i++) check_fetch(world, "/other", AFC_OK);
+    assert_int_equal(atomic_load(&numbered.refused), 1);
+    afc_websocket_resume(wire->socket);
+    wire_wait_for(wire, &numbered.refused, 2);
+    wire_send_text(wire, "two");
+    wire_wait_for(wire, &wire->sent_count, MESSAGES + 1);
+    atomic_store(&numbered.permits, 1);
+    afc_websocket_resume(wire->socket);
+    wire_wait_for(wire, &wire->message_count, 1);
+    assert_int_equal(atomic_load(&numbered.refused), 2);
+    afc_websocket_cancel(wire->socket);
+    wire_free(wire);
+}
+
 /* ---- Sending ------------------------------------------------------------------------------- */
 
 /* More than the buffers of both directions hold. */
@@ -228,6 +277,7 @@ int main(void) {
         WORLD_TEST(held_message_stops_the_server_and_arrives_once),
         cmocka_unit_test(held_message_stops_the_server_over_tls),
         WORLD_TEST(held_messages_come_in_order_before_the_end),
+        WORLD_TEST(held_message_comes_again_only_after_a_resume),
         WORLD_TEST(sends_every_byte_once_if_the_connection_takes_parts),
         WORLD_TEST(full_queue_refuses_messages_until_they_are_sent),
     };
