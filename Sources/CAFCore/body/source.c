@@ -209,7 +209,8 @@ static ptrdiff_t end_of_source(const afc__source *source, afc_failure *failure) 
     return AFC_READ_FAILED;
 }
 
-static ptrdiff_t wait_for_more(afc__source *source) {
+static ptrdiff_t wait_for_more(afc__source *source, afc__source_use before) {
+    source->use = before == AFC__SOURCE_READ ? AFC__SOURCE_READ : AFC__SOURCE_ASKED;
     source->is_waiting = true;
     if (source->body.kind == AFC_BODY_MULTIPART) {
         int64_t delay = afc_multipart_get_delay_us(source->body.form);
@@ -238,7 +239,8 @@ static bool has_surplus(const afc__source *source, afc_failure *failure) {
 }
 
 ptrdiff_t afc__source_read(afc__source *source, void *buffer, size_t size, afc_failure *failure) {
-    source->has_started = true;
+    afc__source_use before = (afc__source_use)source->use;
+    source->use = AFC__SOURCE_READ;
     source->is_waiting = false;
     source->ready_us = 0;
     if (source->length != AFC_LENGTH_UNKNOWN) {
@@ -247,7 +249,7 @@ ptrdiff_t afc__source_read(afc__source *source, void *buffer, size_t size, afc_f
         if (size == 0) return AFC_READ_END;
     }
     ptrdiff_t count = read_some(source, buffer, size, failure);
-    if (count == AFC_READ_AGAIN) return wait_for_more(source);
+    if (count == AFC_READ_AGAIN) return wait_for_more(source, before);
     if (count == 0) return end_of_source(source, failure);
     if (count < 0) {
         if (source->body.kind == AFC_BODY_READER) (void)reader_failed(count, failure);
@@ -279,13 +281,13 @@ void afc__source_took(afc__source *source, size_t count) {
 
 bool afc__source_can_rewind(const afc__source *source) {
     if (source->body.kind == AFC_BODY_MULTIPART) return afc_multipart_can_rewind(source->body.form);
-    if (source->body.kind == AFC_BODY_FD) return !source->has_started;
+    if (source->body.kind == AFC_BODY_FD) return source->use != AFC__SOURCE_READ;
     return source->body.kind != AFC_BODY_READER || source->body.reader.rewind != NULL ||
-           !source->has_started;
+           source->use != AFC__SOURCE_READ;
 }
 
-afc_status afc__source_rewind(afc__source *source, afc_failure *failure) {
-    if (!source->has_started) return AFC_OK;
+/** What was read of a source is read again. */
+static afc_status restart(afc__source *source, afc_failure *failure) {
     if (source->body.kind == AFC_BODY_FD) {
         return afc__fail(failure, AFC_EREPLAY,
                          "the request body can't be replayed: it was read from a descriptor");
@@ -301,11 +303,18 @@ afc_status afc__source_rewind(afc__source *source, afc_failure *failure) {
         }
     }
     if (source->body.kind == AFC_BODY_MULTIPART) {
-        afc_status status = afc_multipart_rewind(source->body.form, failure);
-        if (status != AFC_OK) return status;
+        return afc_multipart_rewind(source->body.form, failure);
     }
+    return AFC_OK;
+}
+
+afc_status afc__source_rewind(afc__source *source, afc_failure *failure) {
+    if (source->use == AFC__SOURCE_UNTOUCHED) return AFC_OK;
+    afc_status status = source->use == AFC__SOURCE_READ ? restart(source, failure) : AFC_OK;
+    if (status != AFC_OK) return status;
     source->position = source->ready_us = 0;
-    source->has_started = source->is_waiting = false;
+    source->use = AFC__SOURCE_UNTOUCHED;
+    source->is_waiting = false;
     if (source->body.kind == AFC_BODY_FILE) {
         /* Opened again, because the file may have been replaced by one of another length. */
         close_file(source);

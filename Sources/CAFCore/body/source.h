@@ -13,6 +13,13 @@ typedef struct afc__lender {
     void (*took)(void *context, size_t count);
 } afc__lender;
 
+/** How far a source was used since its last rewind. */
+typedef enum afc__source_use {
+    AFC__SOURCE_UNTOUCHED,
+    AFC__SOURCE_ASKED, /**< It had nothing yet, so that nothing of it is missing. */
+    AFC__SOURCE_READ   /**< It gave bytes, ended or failed. */
+} afc__source_use;
+
 typedef struct afc__source {
     afc_body body; /**< BYTES: `bytes` are ours or borrowed; FILE: `path` is ours. */
     union {
@@ -22,7 +29,7 @@ typedef struct afc__source {
     int64_t length;   /**< AFC_LENGTH_UNKNOWN with a reader or file that does not know. */
     int64_t position; /**< Bytes read since the last rewind. */
     int descriptor;   /**< FILE, once open; FD: ours. */
-    bool has_started; /**< A byte was requested since the last rewind. */
+    uint8_t use;      /**< afc__source_use */
     bool is_waiting;  /**< No bytes were available; resumed by afc_task_wake(). */
     int64_t ready_us; /**< Waiting: when to ask again without a wake, afc__now_us(); 0: never. */
 } afc__source;

@@ -35,7 +35,7 @@ typedef struct afc__part {
     int64_t file_size; /**< AFC_LENGTH_UNKNOWN: any size that includes the range. */
     /* READER */
     afc_reader reader;
-    bool has_started; /**< The reader was called since the last rewind. */
+    bool was_read; /**< The reader gave bytes, ended or failed since the last rewind. */
 } afc__part;
 
 struct afc_multipart {
@@ -605,9 +605,9 @@ static ptrdiff_t reader_failed(const afc_multipart *form, const char *how, afc_f
 static ptrdiff_t read_reader(afc_multipart *form, afc__part *part, void *buffer, size_t size,
                              afc_failure *failure) {
     if (size == 0) return AFC_READ_END;
-    part->has_started = true;
     ptrdiff_t count = part->reader.read(part->reader.context, buffer, size);
     if (count == AFC_READ_AGAIN) return count;
+    part->was_read = true;
     if (count == AFC_READ_END) {
         if (part->length == AFC_LENGTH_UNKNOWN) return count;
         return reader_failed(form, "ended before its length", failure);
@@ -720,13 +720,13 @@ ptrdiff_t afc_multipart_read(afc_multipart *form, void *buffer, size_t size, afc
 bool afc_multipart_can_rewind(const afc_multipart *form) {
     for (size_t i = 0; i < form->count; i++) {
         const afc__part *part = &form->parts[i];
-        if (part->has_started && part->reader.rewind == NULL) return false;
+        if (part->was_read && part->reader.rewind == NULL) return false;
     }
     return true;
 }
 
 static afc_status rewind_reader(afc__part *part, size_t number, afc_failure *failure) {
-    if (!part->has_started) return AFC_OK;
+    if (!part->was_read) return AFC_OK;
     if (part->reader.rewind == NULL) {
         return afc__fail(failure, AFC_EREPLAY,
                          "the form can't be replayed: the reader of part %zu has no rewind",
@@ -737,7 +737,7 @@ static afc_status rewind_reader(afc__part *part, size_t number, afc_failure *fai
                          "the form can't be replayed: the reader of part %zu failed to rewind",
                          number);
     }
-    part->has_started = false;
+    part->was_read = false;
     return AFC_OK;
 }
 

@@ -239,7 +239,7 @@ bool afc__transfer_expects(const afc__transfer *transfer) {
 }
 
 bool afc__transfer_awaits_continue(const afc__transfer *transfer) {
-    return !afc__hop_is_http_2(transfer) && !transfer->source.has_started &&
+    return !afc__hop_is_http_2(transfer) && transfer->source.use == AFC__SOURCE_UNTOUCHED &&
            afc__transfer_expects(transfer);
 }
 

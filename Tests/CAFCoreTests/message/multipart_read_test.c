@@ -444,6 +444,26 @@ static void rewinds_only_readers_that_were_read(void **state) {
     afc_multipart_free(form);
 }
 
+static void rewinds_form_whose_reader_had_nothing_yet(void **state) {
+    (void)state;
+    script_reader script = {.bytes = S("x"), .again_each = 1, .reads_once = true};
+    char buffer[1000];
+    afc_multipart *form = form_new();
+    form_add_reader(form, "r", &script, 1);
+    read_bytes(form, 20);
+    ptrdiff_t count;
+    while ((count = afc_multipart_read(form, buffer, sizeof buffer, NULL)) > 0) continue;
+    assert_int_equal(count, AFC_READ_AGAIN);
+    assert_true(script.reads > 0);
+    assert_true(afc_multipart_can_rewind(form));
+    check_status(afc_multipart_rewind(form, NULL), AFC_OK);
+    script.again_each = 0;
+    free(drain(form, 100).bytes);
+    assert_int_equal(script.position, 1);
+    assert_false(afc_multipart_can_rewind(form));
+    afc_multipart_free(form);
+}
+
 static void reader_may_refuse_to_rewind(void **state) {
     (void)state;
     script_reader script = {.bytes = S("x"), .refuses_rewind = true};
@@ -617,6 +637,7 @@ int main(void) {
         cmocka_unit_test(reader_is_never_asked_beyond_its_length),
         cmocka_unit_test(form_rewinds_from_any_position),
         cmocka_unit_test(rewinds_only_readers_that_were_read),
+        cmocka_unit_test(rewinds_form_whose_reader_had_nothing_yet),
         cmocka_unit_test(reader_may_refuse_to_rewind),
         cmocka_unit_test(throttling_splits_and_delays),
         cmocka_unit_test(throttled_form_is_complete),

@@ -41,7 +41,10 @@ typedef struct afc_reader {
     void *context; /**< Passed to the functions. */
     /** Writes at most `size` bytes to `buffer`. Returns their number or AFC_READ_…. Must not block. */
     ptrdiff_t (*read)(void *context, void *buffer, size_t size);
-    /** Returns to the first byte; true on success. NULL: the body can be read only once. */
+    /**
+     * Returns to the first byte; true on success. Not called after nothing but AFC_READ_AGAIN. NULL: the body can be read only
+     * once.
+     */
     bool (*rewind)(void *context);
     /** Called once, last, in every case. May be NULL. */
     void (*release)(void *context);
