@@ -142,12 +142,12 @@ size_t afc__exchange_read_body(char *buffer, size_t one, size_t size, void *cont
         afc__direct_gave(exchange, (size_t)count);
         return (size_t)count;
     }
-    if (count == AFC_READ_AGAIN) {
-        wait_for_transfer(exchange);
-        afc__direct_waits(exchange);
-        return CURL_READFUNC_PAUSE;
-    }
-    return CURL_READFUNC_ABORT;
+    if (count != AFC_READ_AGAIN) return CURL_READFUNC_ABORT;
+    afc__direct_waits(exchange);
+    exchange->early.is_complete = afc__exchange_has_whole_response(exchange);
+    if (exchange->early.is_complete) return CURL_READFUNC_ABORT;
+    wait_for_transfer(exchange);
+    return CURL_READFUNC_PAUSE;
 }
 
 void afc__exchange_report_end(afc__exchange *exchange) {
@@ -186,14 +186,24 @@ void afc__exchange_take_received(afc__exchange *exchange, afc_slice chunk) {
 /* ---- Ends that libcurl doesn't report ------------------------------------------------------- */
 
 /*
- * libcurl ends a transfer only when both directions are over, and with an upgrade ours is paused as a rule: until there is a
- * message to send. It would never report that the peer's direction has ended, but it waits for nothing then.
+ * libcurl ends a transfer only when both directions are over. With an upgrade ours is paused as a rule, until there is a message to
+ * send, and the body of a request is paused while its source has nothing. libcurl would then not report that the peer's
+ * direction has ended, with the response or without one, but it waits for nothing.
  */
 
+static bool asks_for_upgrade(const afc__exchange *exchange) {
+    return exchange->hop.transfer->purpose == AFC__PURPOSE_UPGRADE;
+}
+
+/** Returns whether the request body waits on a connection that serves this exchange alone. */
+static bool waits_for_body(const afc__exchange *exchange) {
+    return afc__exchange_sending_waits(exchange) && exchange->carrier == 0 &&
+           !exchange->state.connection_auth;
+}
+
 void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t descriptor) {
-    bool is_upgrade = exchange->hop.transfer != NULL &&
-                      exchange->hop.transfer->purpose == AFC__PURPOSE_UPGRADE;
-    if (!is_upgrade) return;
+    if (exchange->hop.transfer == NULL) return;
+    if (!asks_for_upgrade(exchange) && !waits_for_body(exchange)) return;
     exchange->silent_socket = descriptor;
     if (exchange->silent_node.next != NULL) return;
     afc__list_append(&exchange->driver->bodies.silent, &exchange->silent_node);
@@ -205,7 +215,40 @@ static bool has_peer_ended(const afc__exchange *exchange) {
     if (transfer->hop.is_held || afc__transfer_is_suspended(transfer)) return false;
     if (exchange->run.has_yielded) return false;
     if (exchange->run.has_ended || !exchange->run.has_paused) return false;
-    return !afc__driver_waits_on(exchange->driver, exchange->silent_socket);
+    if (afc__driver_waits_on(exchange->driver, exchange->silent_socket)) return false;
+    if (asks_for_upgrade(exchange)) return true;
+    bool reads = !exchange->direct.holds_input && exchange->flush == AFC__FLUSH_NONE;
+    return reads && waits_for_body(exchange) && afc__list_is_empty(&exchange->watched);
+}
+
+/** If libcurl has given up sending, it ends the exchange as soon as that isn't paused. Otherwise it asks for the body again. */
+static void nudge(afc__exchange *exchange) {
+    exchange->run.was_nudged = true;
+    exchange->run.has_paused = false;
+    afc__direct_ends(exchange);
+    CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
+    if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
+        afc__exchange_end_with(exchange, code);
+}
+
+/** Ends the exchange if its response has ended with the connection; libcurl still wants to send the rest of the body. */
+static void end_with_connection(afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->hop.transfer;
+    curl_off_t received = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+    if (!afc__hop_has_plain_body(transfer)) return;
+    switch (transfer->hop.framing.kind) {
+    case AFC__FRAMING_CLOSE:
+        afc__exchange_end_with(exchange, CURLE_OK);
+        break;
+    case AFC__FRAMING_LENGTH:
+        if (afc__hop_bytes_missing(transfer, received) > 0)
+            afc__exchange_end_with(exchange, CURLE_PARTIAL_FILE);
+        break;
+    case AFC__FRAMING_NONE:
+    case AFC__FRAMING_CHUNKED:
+        break;
+    }
 }
 
 afc__exchange *afc__driver_next_silent(afc__driver *driver) {
@@ -214,9 +257,16 @@ afc__exchange *afc__driver_next_silent(afc__driver *driver) {
         afc__exchange *exchange = AFC__OWNER(node, afc__exchange, silent_node);
         afc__list_remove(node);
         if (!has_peer_ended(exchange)) continue;
-        afc__exchange_end_with(
-            exchange, afc__hop_in_head(exchange->hop.transfer) ? CURLE_GOT_NOTHING : CURLE_OK);
-        return exchange;
+        if (afc__hop_in_head(exchange->hop.transfer)) {
+            afc__exchange_end_with(exchange, CURLE_GOT_NOTHING);
+        } else if (asks_for_upgrade(exchange)) {
+            afc__exchange_end_with(exchange, CURLE_OK);
+        } else if (!exchange->run.was_nudged) {
+            nudge(exchange);
+        } else {
+            end_with_connection(exchange);
+        }
+        if (exchange->run.has_ended) return exchange;
     }
     return NULL;
 }

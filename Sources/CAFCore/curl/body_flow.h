@@ -10,7 +10,7 @@
 /** The exchanges of a driver that need more than libcurl's callbacks. */
 typedef struct afc__body_lists {
     afc__list to_flush; /**< Flushed once libcurl has returned. */
-    afc__list silent;   /**< Upgrades that may have ended; see afc__driver_next_silent(). */
+    afc__list silent;   /**< Those whose peer may have ended; see afc__driver_next_silent(). */
     /** Exchanges whose end libcurl doesn't report; see afc__driver_next_broken(). */
     afc__list broken;
 } afc__body_lists;
@@ -58,8 +58,8 @@ bool afc__exchange_must_deliver(afc__exchange *exchange);
 void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t descriptor);
 
 /**
- * Returns the next exchange that asked for an upgrade and whose peer has ended the connection, or NULL. Call it when libcurl has
- * no message left.
+ * Returns the next exchange that has something to send later and whose peer has ended its direction, or NULL: after an upgrade, or
+ * while the request body waits. Call it when libcurl has no message left.
  */
 afc__exchange *afc__driver_next_silent(afc__driver *driver);
 

@@ -10,6 +10,8 @@
  *
  * Over HTTP/2 a server may respond and stop reading the body. libcurl would keep waiting to send
  * the rest, so the exchange is ended here once such a response, other than a success, is complete.
+ * Over HTTP/1 libcurl stops sending at such a response, but still waits for a body that has paused.
+ * What is complete only to libcurl (chunks, codings) is left to body_flow.c.
  *
  * Not recoverable: the rest of a chunked or encoded body that has begun, or of a line; a response
  * that has not begun, through SOCKS or a proxy over TLS.
@@ -207,8 +209,8 @@ bool afc__exchange_has_whole_response(const afc__exchange *exchange) {
     /* libcurl sends a body with HEAD only as a POST, and would wait for a response body. */
     if (afc__request_head_is(&transfer->request, "HEAD")) return afc__hop_is_whole(transfer);
     if (sends_unwanted_body(exchange)) return afc__hop_is_whole(transfer);
-    if (!afc__hop_is_http_2(transfer) || head->status < 300 || !afc__hop_is_whole(transfer))
-        return false;
+    bool would_wait = afc__hop_is_http_2(transfer) || afc__exchange_sending_waits(exchange);
+    if (!would_wait || head->status < 300 || !afc__hop_is_whole(transfer)) return false;
     curl_off_t sent = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
     return transfer->source.length == AFC_LENGTH_UNKNOWN || sent < transfer->source.length;

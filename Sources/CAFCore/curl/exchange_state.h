@@ -43,6 +43,7 @@ typedef struct afc__exchange_run {
     bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
     bool has_paused;
     bool has_yielded; /**< Paused until the next turn of the loop; see body_flow.c. */
+    bool was_nudged;  /**< libcurl was asked whether it is done; see body_flow.c. */
     afc__turn_budget budget;
     int64_t passed;          /**< Body bytes that the transfer has consumed. */
     curl_off_t moved;        /**< If multiplexed: body bytes at the last check. */
@@ -125,6 +126,11 @@ static inline bool afc__exchange_accepts_end(const afc__exchange *exchange) {
 /** Returns whether the hop reads an early response from a listener of our own, and not from its server. */
 static inline bool afc__exchange_uses_own_listener(const afc__exchange *exchange) {
     return exchange->early.state == AFC__EARLY_REINJECTED;
+}
+
+/** Returns whether libcurl sends nothing until it is resumed, because the request body had no bytes, or wasn't allowed to send them. */
+static inline bool afc__exchange_sending_waits(const afc__exchange *exchange) {
+    return exchange->direct.sender == AFC__SENDER_DRIVER;
 }
 
 /** Ends the exchange with this result. */
