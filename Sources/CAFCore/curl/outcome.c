@@ -116,6 +116,14 @@ static bool is_cut_head(const afc__exchange *exchange, CURLcode code) {
            !afc__hop_has_no_response(exchange->hop.transfer);
 }
 
+/**
+ * Detects a folded first field line, which libcurl before 8.1.0 can't join to anything; see handle.c. Later versions pass
+ * it on, and message/head.c refuses it. Other lines that libcurl refuses have its text and another code.
+ */
+static bool begins_folded(const afc__exchange *exchange, CURLcode code) {
+    return code == CURLE_BAD_FUNCTION_ARGUMENT && afc__hop_in_head(exchange->hop.transfer);
+}
+
 /** A body that ends with the connection is complete only if a TLS server sent close_notify. */
 static bool lacks_close_notify(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
@@ -296,6 +304,7 @@ static const struct {
      "HTTP/2 protocol error, or too many frames from the server"},
     {is_long_line, AFC_ETOOBIG, AFC_REASON_LINE_LIMIT,
      "a line of the response's head or trailers is too long"},
+    {begins_folded, AFC_EPROTOCOL, AFC_REASON_NONE, "the first response header line is folded"},
     {is_bad_chunk, AFC_EPROTOCOL, AFC_REASON_NONE, NULL},
     {is_cut_short, AFC_ETRUNCATED, AFC_REASON_NONE, NULL},
     {is_reset_stream, AFC_ETRUNCATED, AFC_REASON_NONE, NULL},

@@ -29,6 +29,7 @@ static afts_script *folded(void) {
 static void check_refused(call *call) {
     call_perform(call);
     check_ended(call, AFC_EPROTOCOL);
+    assert_string_equal(call->failure.text, "the first response header line is folded");
     call_free(call);
 }
 
