@@ -24,7 +24,7 @@ typedef struct afc__file {
     char *path;         /**< The destination. */
     char *partial_path; /**< The temporary name. NULL: unnamed; see base/temporary_file.h. */
     char *token_path;   /**< Resumable: the token's file. */
-    unsigned flags;     /**< AFC_SINK_… */
+    unsigned flags;     /**< AFC_FILE_… */
     bool is_resumable;
     bool is_device;          /**< The destination is a device, which is written to directly. */
     int descriptor;          /**< -1: not open. */

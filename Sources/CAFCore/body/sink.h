@@ -21,7 +21,7 @@ typedef enum afc__sink_target {
 
 typedef struct afc__sink {
     afc_sink_kind kind;
-    unsigned flags;  /**< AFC_SINK_… */
+    unsigned flags;  /**< AFC_FILE_… */
     bool may_resume; /**< The request allows it; see afc__sink_is_resumable(). */
     bool can_wait;   /**< A full sink delays no other exchange. */
     /* FILE and FD. Two flags, as the writer may find one while the loop finds the other. */
@@ -94,7 +94,7 @@ void afc__sink_clear(afc__sink *sink);
 afc_status afc__sink_find_partial(afc__sink *sink, afc_slice url, afc_failure *failure);
 
 /**
- * Changes the sink to a file at `path` with these AFC_SINK_… flags, whatever its kind. Call it
+ * Changes the sink to a file at `path` with these AFC_FILE_… flags, whatever its kind. Call it
  * before afc__sink_open(). AFC_EINVAL, AFC_ENOMEM.
  */
 afc_status afc__sink_set_path(afc__sink *sink, const char *path, unsigned flags,

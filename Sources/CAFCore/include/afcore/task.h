@@ -170,7 +170,7 @@ enum {
 typedef struct afc_sink {
     afc_sink_kind kind; /**< Default: AFC_SINK_MEMORY. */
     const char *path;   /**< For FILE, else AFC_EINVAL. May be NULL if on_head sets it. */
-    unsigned flags;     /**< AFC_SINK_… bits; also the default for a path that on_head sets. */
+    unsigned flags;     /**< AFC_FILE_… bits; also the default for a path that on_head sets. */
     /**
      * For FD: open for writing; `flags` must be 0. Duplicated by afc_task_new(), so that it can be closed then; the
      * duplicate is closed before on_done. A reader sees the end of a pipe when both are closed.
@@ -406,7 +406,7 @@ typedef struct afc_response {
     const afc_head *head; /**< Head of the response. */
     const char *url;      /**< URL of the response, without userinfo and fragment. */
     const char *path;     /**< Editable. NULL: the request's sink is used. */
-    /** AFC_SINK_… bits for `path`. Editable; default: the request's. RESUME has no effect here. */
+    /** AFC_FILE_… bits for `path`. Editable; default: the request's. RESUME has no effect here. */
     unsigned flags;
     afc_result *result; /**< For afc_response_get_trust() only. */
 } afc_response;
