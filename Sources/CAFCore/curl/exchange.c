@@ -17,6 +17,7 @@
 #include "curl/direct_io.h"
 #include "curl/early_response.h"
 #include "curl/exchange_state.h"
+#include "curl/gzip_end.h"
 #include "curl/handle.h"
 #include "curl/isolation.h"
 #include "curl/network.h"
@@ -117,6 +118,7 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
     if (transfer->hop.framing.must_close || afc__transfer_expects_unsent_body(transfer))
         afc__exchange_close_after(exchange, true);
     afc__exchange_watch_excess(exchange);
+    afc__exchange_watch_gzip(exchange);
     exchange->early.is_complete = afc__exchange_has_whole_response(exchange);
     return !exchange->early.is_complete;
 }

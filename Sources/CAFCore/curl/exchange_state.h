@@ -9,6 +9,7 @@
 #include "curl/driver_internal.h"
 #include "curl/early_response.h"
 #include "curl/easy_options.h"
+#include "curl/gzip_end.h"
 #include "curl/isolation.h"
 #include "curl/resolve.h"
 #include "curl/trace.h"
@@ -45,6 +46,7 @@ typedef struct afc__exchange_run {
     bool has_yielded; /**< Paused until the next turn of the loop; see body_flow.c. */
     bool was_nudged;  /**< libcurl was asked whether it is done; see body_flow.c. */
     afc__turn_budget budget;
+    afc__gzip_end gzip_end;
     int64_t passed;          /**< Body bytes that the transfer has consumed. */
     curl_off_t moved;        /**< If multiplexed: body bytes at the last check. */
     int64_t continue_due_us; /**< See afc__exchange_continue_due(); 0: never. */

@@ -248,6 +248,13 @@ static bool lost_reinjected_end(const afc__exchange *exchange) {
            !afc__exchange_accepts_end(exchange);
 }
 
+/** Returns whether the decoder of a body that ends with the connection still waits for its end. */
+static bool lacks_gzip_end(const afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->hop.transfer;
+    return afc__hop_ends_with_connection(transfer) &&
+           afc__gzip_end_is_missing(&exchange->run.gzip_end, transfer->hop.decoded);
+}
+
 /** Nothing was to be sent, and the connection is there; see set_connect_only() in exchange.c. */
 static bool is_connected_only(const afc__exchange *exchange, CURLcode code) {
     return code == CURLE_PARTIAL_FILE &&
@@ -415,9 +422,14 @@ static bool is_settled(const afc__exchange *exchange, CURLcode code, afc_failure
     if (code == CURLE_OK && lost_reinjected_end(exchange)) {
         afc__fail(failure, AFC_ELOST, "the connection was lost before the end of the body");
     }
+    bool has_ended = code == CURLE_OK || ends_by_reset(exchange, code);
+    if (has_ended && failure->status == AFC_OK && lacks_gzip_end(exchange)) {
+        afc__fail(failure, AFC_ETRUNCATED,
+                  "the connection was closed before the end of the gzip body");
+    }
     /* The transfer knows how much of its head was received. */
-    if (code == CURLE_OK || is_cut_head(exchange, code)) return true;
-    if (exchange->early.is_complete || ends_by_reset(exchange, code)) return true;
+    if (has_ended || is_cut_head(exchange, code)) return true;
+    if (exchange->early.is_complete) return true;
     if (is_connected_only(exchange, code) || afc__exchange_is_upgrade_over(exchange, code))
         return true;
     if (afc__exchange_uses_own_listener(exchange) &&

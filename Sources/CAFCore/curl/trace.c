@@ -172,6 +172,8 @@ static int take_debug(CURL *easy, curl_infotype type, char *bytes, size_t size, 
     if (easy != exchange->easy || exchange->hop.transfer == NULL || size == 0) return 0;
     if (type == CURLINFO_HEADER_IN) afc__exchange_guard_line(exchange, bytes);
     if (type == CURLINFO_TEXT) afc__exchange_close_after_excess(exchange, (afc_slice){bytes, size});
+    if (type == CURLINFO_DATA_IN)
+        afc__gzip_end_add(&exchange->run.gzip_end, (afc_slice){bytes, size});
     if (!afc__transfer_is_traced(exchange->hop.transfer)) return 0;
     if (type == CURLINFO_HEADER_OUT) take_sent(exchange, (afc_slice){bytes, size});
     return 0;

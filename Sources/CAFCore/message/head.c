@@ -320,6 +320,18 @@ bool afc__head_is_encoded(const afc_head *head) {
     return false;
 }
 
+static bool names_only_gzip(const afc_head *head) {
+    bool is_gzip = false;
+    for (size_t i = 0; i < head->header_count; i++) {
+        const afc_header *field = &head->headers[i];
+        if (!afc__same_name(field->name, "Content-Encoding")) continue;
+        if (is_gzip) return false;
+        is_gzip = afc__same_name(field->value, "gzip") || afc__same_name(field->value, "x-gzip");
+        if (!is_gzip) return false;
+    }
+    return is_gzip;
+}
+
 /** Codings other than "chunked" weren't requested (RFC 9112 6.1), but libcurl before 8.10 decodes them. */
 static bool names_coding(afc_slice list) {
     afc_slice member;
@@ -339,7 +351,8 @@ afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__fr
                              afc_failure *failure) {
     *out = (afc__framing){.kind = AFC__FRAMING_CLOSE,
                           .length = AFC_LENGTH_UNKNOWN,
-                          .is_encoded = afc__head_is_encoded(head)};
+                          .is_encoded = afc__head_is_encoded(head),
+                          .is_gzip = names_only_gzip(head)};
     /*
      * For every version in the status line: a server that sends "HTTP/2" over HTTP/1.1 is read as HTTP/1.1, and
      * HTTP/2 itself doesn't allow the field.

@@ -96,6 +96,7 @@ typedef struct afc__framing {
     afc__framing_kind kind;
     int64_t length;  /**< Content-Length, also with NONE; or AFC_LENGTH_UNKNOWN. */
     bool is_encoded; /**< Content-Encoding names something other than identity. */
+    bool is_gzip;    /**< It names gzip, and nothing else. */
     bool has_coding; /**< Transfer-Encoding names something other than chunked and identity. */
     bool must_close; /**< The connection must not be used again (RFC 9112 6.1). */
 } afc__framing;

@@ -279,6 +279,20 @@ static inline bool afc__hop_ends_with_connection(const afc__transfer *transfer) 
     return afc__hop_in_body(transfer) && transfer->hop.framing.kind == AFC__FRAMING_CLOSE;
 }
 
+/** Returns whether the end of the body is known by its decoder only, as the connection may also be cut. */
+static inline bool afc__hop_ends_with_gzip(const afc__transfer *transfer) {
+    const afc__framing *framing = &transfer->hop.framing;
+    return framing->kind == AFC__FRAMING_CLOSE && framing->is_gzip && !framing->has_coding &&
+           transfer->coding != AFC__CODING_KEPT && !afc__hop_is_http_2(transfer);
+}
+
+/** Returns whether a cut connection would look like the end of the decoded body. TLS says that it ends. */
+static inline bool afc__hop_has_unknown_end(const afc__transfer *transfer) {
+    return transfer->hop.framing.kind == AFC__FRAMING_CLOSE && afc__hop_is_decoded(transfer) &&
+           !afc__hop_ends_with_gzip(transfer) && !transfer->request.url.is_https &&
+           !afc__hop_is_http_2(transfer);
+}
+
 /** Returns whether the body has a transfer coding, which no request asks for. */
 static inline bool afc__hop_has_coded_body(const afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;

@@ -487,17 +487,20 @@ static void refuses_conflicting_framing(void **state) {
     check_framing(cases, COUNT_OF(cases));
 }
 
-static void identity_is_not_an_encoding(void **state) {
+static void finds_the_encoding(void **state) {
     (void)state;
     static const struct {
         const char *field;
-        bool is_encoded;
-    } cases[] = {{"", false},
-                 {"Content-Encoding:\r\n", false},
-                 {"Content-Encoding: Identity, identity\r\n", false},
-                 {"content-encoding: gzip\r\n", true},
-                 {"Content-Encoding: identity, br\r\n", true},
-                 {"Content-Encoding: gzip\r\nContent-Encoding: identity\r\n", true}};
+        bool is_encoded, is_gzip;
+    } cases[] = {{"", false, false},
+                 {"Content-Encoding:\r\n", false, false},
+                 {"Content-Encoding: Identity, identity\r\n", false, false},
+                 {"content-encoding: gzip\r\n", true, true},
+                 {"Content-Encoding:  X-GZip \r\n", true, true},
+                 {"Content-Encoding: gzip, gzip\r\n", true, false},
+                 {"Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n", true, false},
+                 {"Content-Encoding: identity, br\r\n", true, false},
+                 {"Content-Encoding: gzip\r\nContent-Encoding: identity\r\n", true, false}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char text[200];
         snprintf(text, sizeof text, V1 "\r\n%s\r\n", cases[i].field);
@@ -506,6 +509,7 @@ static void identity_is_not_an_encoding(void **state) {
         afc__framing framing;
         check_status(afc__head_framing(&reader.head, false, &framing, NULL), AFC_OK);
         assert_int_equal(framing.is_encoded, cases[i].is_encoded);
+        assert_int_equal(framing.is_gzip, cases[i].is_gzip);
         afc__head_reader_clear(&reader);
     }
 }
@@ -645,7 +649,7 @@ int main(void) {
         cmocka_unit_test(finds_the_framing_of_the_body),
         cmocka_unit_test(transfer_coding_of_http_1_0_must_close),
         cmocka_unit_test(refuses_conflicting_framing),
-        cmocka_unit_test(identity_is_not_an_encoding),
+        cmocka_unit_test(finds_the_encoding),
         cmocka_unit_test(a_set_head_is_that_of_its_lines),
         cmocka_unit_test(a_set_head_counts_against_the_limits),
         cmocka_unit_test(a_set_head_needs_memory),

@@ -61,6 +61,38 @@ static void response_from_before_a_jump_of_the_clock_is_validated(void **state) 
     assert_int_equal(seen(site), COUNT_OF(rows) - 1);
 }
 
+/* ---- Bodies that end with their connection ----------------------------------------------------- */
+
+/** "hello" as one stored block. */
+static const char hello_gzip[] =
+    "\x1F\x8B\x08\0\0\0\0\0\0\xFF\x01\x05\0\xFA\xFFhello\x86\xA6\x10\x36\x05\0\0\0";
+static const char hello_zlib[] = "\x78\x01\x01\x05\0\xFA\xFFhello\x06\x2C\x02\x15";
+
+static void serve_encoded(cached_site *site, const char *coding, const char *bytes, size_t size) {
+    afts_script *script = afts_script_new();
+    afts_send_text(script,
+                   text_of(site->world,
+                           "HTTP/1.1 200 OK\r\n" FRESH "\r\nContent-Encoding: %s\r\n\r\n", coding));
+    if (size > 0) afts_send(script, bytes, size);
+    afts_close(script);
+    serve(site->world, "/", script);
+}
+
+/** A connection that is cut ends them as well. */
+static void decoded_body_is_stored_only_with_its_end(void **state) {
+    cached_site *site = *state;
+    size_t size = sizeof hello_gzip - 1;
+    serve_encoded(site, "deflate", hello_zlib, sizeof hello_zlib - 1);
+    assert_int_equal(fetch(site, "/", "hello"), AFC_CACHE_USE_UNUSED);
+    serve_encoded(site, "gzip", hello_gzip, 0);
+    assert_int_equal(fetch(site, "/", ""), AFC_CACHE_USE_UNUSED);
+    serve_encoded(site, "gzip", hello_gzip, size - 1);
+    check_fetch(site->world, "/", AFC_ETRUNCATED);
+    serve_encoded(site, "gzip", hello_gzip, size);
+    assert_int_equal(fetch(site, "/", "hello"), AFC_CACHE_USE_UNUSED);
+    assert_int_equal(fetch(site, "/", "hello"), AFC_CACHE_USE_HIT);
+}
+
 /* ---- Stale while revalidating, RFC 5861 3 ----------------------------------------------------- */
 
 static void stale_response_is_validated_in_background(void **state) {
@@ -588,6 +620,7 @@ static void endless_stored_redirects_end_at_their_limit(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         SITE_TEST(response_from_before_a_jump_of_the_clock_is_validated),
+        WIDE_SITE_TEST(decoded_body_is_stored_only_with_its_end),
         WIDE_SITE_TEST(stale_response_is_validated_in_background),
         WIDE_SITE_TEST(changed_response_replaces_stale_one_in_background),
         WIDE_SITE_TEST(background_validation_ends_with_what_is_stored),

@@ -302,7 +302,10 @@ typedef struct afc_request {
     afc_timeouts timeouts;
     afc_limits limits;
     afc_http_version_preference version;
-    /** Send Accept-Encoding: identity, and don't decode the body. With a Range, identity is sent and a 206 not decoded. */
+    /**
+     * Send Accept-Encoding: identity, and don't decode the body. With a Range, identity is sent and a 206 not decoded. Over
+     * plain HTTP/1 without a length or chunks, a decoded body that is cut short is AFC_ETRUNCATED only if it is gzip.
+     */
     bool keep_encoding;
     bool allow_downgrade; /**< Follow redirects from https to http. */
     /** 1 to 255; 0: the default, 16. Tasks that wait for a host start highest first. Also the HTTP/2 weight. */

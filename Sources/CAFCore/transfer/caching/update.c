@@ -42,6 +42,7 @@ static const char *why_foreign(const afc__transfer *transfer) {
 
 /** Returns why this hop's response may not be stored, whatever its fields say; NULL if they decide. */
 static const char *why_not_kept(const afc__transfer *transfer) {
+    if (afc__hop_has_unknown_end(transfer)) return "the end of its body can't be known";
     const char *why = why_foreign(transfer);
     return why == NULL && !is_current(transfer->hop_cache) ? outdated : why;
 }
@@ -529,6 +530,8 @@ static bool is_within_range(const afc__transfer *transfer) {
 static bool has_all(const afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;
     if (!is_within_range(transfer)) return false;
+    /* Cut before its first byte, it would look like an empty one. */
+    if (afc__hop_ends_with_gzip(transfer) && transfer->hop.decoded == 0) return false;
     if (framing->kind != AFC__FRAMING_LENGTH || afc__hop_is_decoded(transfer)) return true;
     return transfer->hop_cache->written == (uint64_t)framing->length;
 }
