@@ -74,12 +74,6 @@ static afc__socket **bucket_of(afc__driver *driver, int local_port) {
     return &driver->pooled.by_port[(unsigned)local_port % AFC__PORT_PLACES];
 }
 
-/** Returns whether the exchange's hop is still running. */
-static bool is_in_use(const afc__socket *socket) {
-    const afc__exchange *last = socket->last;
-    return last != NULL && last->serial == socket->last_serial && last->hop.transfer != NULL;
-}
-
 static bool is_opened_for(const afc__socket *socket, const afc__exchange *exchange,
                           const reuse_route *route) {
     struct sockaddr_storage name;
@@ -145,7 +139,7 @@ static bool is_on_route(const afc__socket *socket, const reuse_route *route) {
  */
 static bool serves_another(const afc__socket *socket, const afc__exchange *exchange) {
     if (socket->kind == AFC__CONNECTION_HTTP_2 || socket->last == exchange) return false;
-    return socket->wanted != 0 || (is_in_use(socket) && socket->last->run.has_paused);
+    return socket->wanted != 0 || (afc__socket_is_in_use(socket) && socket->last->run.has_paused);
 }
 
 /**
@@ -204,10 +198,8 @@ void afc__reuse_closing(afc__socket *socket) {
     socket->proxy = NULL;
 }
 
-void afc__reuse_heard(afc__socket *socket) {
+void afc__reuse_end(afc__socket *socket) {
     char bytes[16 * 1024];
-    /* A paused exchange isn't read either. */
-    if (socket->kind != AFC__CONNECTION_HTTP_1 || is_in_use(socket)) return;
     int descriptor = socket->watch.descriptor;
     shutdown(descriptor, SHUT_RDWR);
     for (int i = 0; i < MAX_DRAIN; i++) {
@@ -215,6 +207,12 @@ void afc__reuse_heard(afc__socket *socket) {
         if (count == 0 || (count < 0 && errno != EINTR)) break;
     }
     socket->kind = AFC__CONNECTION_ENDED;
+}
+
+void afc__reuse_heard(afc__socket *socket) {
+    /* A paused exchange isn't read either. */
+    if (socket->kind == AFC__CONNECTION_HTTP_1 && !afc__socket_is_in_use(socket))
+        afc__reuse_end(socket);
 }
 
 void afc__reuse_broke(const afc__exchange *exchange) {

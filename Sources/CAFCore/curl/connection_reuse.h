@@ -21,6 +21,9 @@ int afc__exchange_on_prerequest(void *exchange, char *remote, char *local, int r
 void afc__reuse_opened(afc__socket *socket, afc__exchange *exchange);
 void afc__reuse_closing(afc__socket *socket);
 
+/** Shuts a connection down that nothing uses, so that libcurl finds it dead when it looks at it. */
+void afc__reuse_end(afc__socket *socket);
+
 /** Handles input on a socket that libcurl isn't waiting for. */
 void afc__reuse_heard(afc__socket *socket);
 

@@ -17,6 +17,7 @@
 #include "curl/network.h"
 #include "curl/outcome.h"
 #include "curl/proxy.h"
+#include "curl/pruning.h"
 #include "curl/sockets.h"
 #include "curl/trace.h"
 
@@ -59,6 +60,7 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
     if (driver == NULL) return afc__fail_memory(failure);
     driver->loop = loop;
     afc__body_lists_init(&driver->bodies);
+    afc__pruning_init(driver);
     afc__list_init(&driver->running);
     driver->encodings = decodable_encodings();
     driver->auth_schemes = afc__connection_schemes();
@@ -112,6 +114,7 @@ void afc__driver_get_fields(const afc__driver *driver, afc__session_stores *out)
 
 void afc__driver_free(afc__driver *driver) {
     afc__multi_free(driver);
+    afc__pruning_clear(driver);
     if (driver->share != NULL) curl_share_cleanup(driver->share);
     afc__driver_free_sockets(driver);
     afc_free(driver->user_agent);

@@ -44,6 +44,9 @@ typedef struct afc__exchange_owner {
     void (*filled)(void *context);
 } afc__exchange_owner;
 
+/** Alarms of a driver, for which its loop must have room. */
+enum { AFC__DRIVER_ALARMS = 2 };
+
 /** Makes a driver. AFC_EUNSUPPORTED: libcurl without OpenSSL. AFC_EINVAL, AFC_ENOMEM, AFC_EINTERNAL. */
 afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session_options *options,
                            afc_failure *failure);

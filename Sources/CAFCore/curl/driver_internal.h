@@ -9,6 +9,7 @@
 #include "curl/direct_io.h"
 #include "curl/driver.h"
 #include "curl/handle_pool.h"
+#include "curl/idle_connections.h"
 #include "curl/multi_handle.h"
 #include "curl/network.h"
 #include "curl/quirks.h"
@@ -42,6 +43,7 @@ struct afc__driver {
     afc__socket **sockets; /**< By descriptor. */
     size_t socket_capacity;
     afc__connections pooled;
+    afc__idle_connections idle;
     afc__handle_pool pool;
     afc__body_lists bodies;
     afc__direct_buffers direct;

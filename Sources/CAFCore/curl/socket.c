@@ -29,6 +29,12 @@ bool afc__socket_watch(afc__socket *socket) {
     return afc__loop_watch(socket->driver->loop, &socket->watch, socket->wanted) == AFC_OK;
 }
 
+bool afc__socket_is_in_use(const afc__socket *socket) {
+    if (socket->kind == AFC__CONNECTION_HTTP_2) return socket->streams > 0;
+    const afc__exchange *last = socket->last;
+    return last != NULL && last->serial == socket->last_serial && last->hop.transfer != NULL;
+}
+
 bool afc__driver_waits_on(const afc__driver *driver, int descriptor) {
     return driver->sockets[descriptor]->wanted != 0;
 }

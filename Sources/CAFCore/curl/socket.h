@@ -7,6 +7,7 @@
 
 #include "base/list.h"
 #include "curl/driver.h"
+#include "curl/idle_connections.h"
 #include "curl/resolve.h"
 #include "tls/tls.h"
 
@@ -29,6 +30,8 @@ struct afc__socket {
     afc__name *name; /**< The host that it was opened for; NULL: no lookup. */
     unsigned wanted; /**< Readiness that libcurl waits for. */
     bool is_own;     /**< Opened by this driver, so closing it is reported. */
+
+    afc__idle_socket idle;
 
     /* Of a connection; see connection_reuse.c. */
     afc__connection kind;
@@ -54,6 +57,9 @@ void afc__socket_set_opener(afc__socket *socket, afc__exchange *exchange);
 
 /** Watches the socket for what libcurl waits for, if it waits for anything. false: that isn't possible. */
 bool afc__socket_watch(afc__socket *socket);
+
+/** Returns whether an exchange is running on its connection, also if it is paused. */
+bool afc__socket_is_in_use(const afc__socket *socket);
 
 /** Returns whether libcurl waits for this socket to be ready. */
 bool afc__driver_waits_on(const afc__driver *driver, int descriptor);

@@ -9,6 +9,7 @@
 #include "curl/direct_io.h"
 #include "curl/early_response.h"
 #include "curl/exchange_state.h"
+#include "curl/idle_connections.h"
 #include "curl/network.h"
 #include "curl/read_pause.h"
 #include "curl/socket.h"
@@ -66,6 +67,7 @@ static void socket_is_ready(afc__watch *watch, unsigned readiness) {
         }
         afc__loop_unwatch(driver->loop, watch);
         afc__reuse_heard(entry);
+        afc__idle_heard(entry, readiness);
         return;
     }
     readiness = afc__reading_filter(entry, readiness);
@@ -124,11 +126,15 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
         }
         entry->wanted = 0;
         afc__socket_set_exchange(entry, NULL);
-        if (!entry->is_own) forget_socket(driver, entry);
+        if (entry->is_own)
+            afc__idle_begins(entry);
+        else
+            forget_socket(driver, entry);
         /* Otherwise libcurl 7 would give the next request the response to this one. */
         if (driver->multi.is_abandoning) shutdown(descriptor, SHUT_RDWR);
         return 0;
     }
+    afc__idle_ends(entry);
     unsigned wanted = 0;
     if (what & CURL_POLL_IN) wanted |= AFC__READABLE;
     if (what & CURL_POLL_OUT) wanted |= AFC__WRITABLE;
@@ -204,6 +210,7 @@ int afc__driver_close_socket(void *context, curl_socket_t descriptor) {
         afc__socket_set_last(entry, NULL);
         if (entry->name != NULL) afc__name_connection_closed(driver, entry->name);
         entry->name = NULL;
+        afc__idle_ends(entry);
         afc__reuse_closing(entry);
         afc__loop_unwatch(driver->loop, &entry->watch);
         entry->is_own = false;
@@ -227,10 +234,9 @@ static int timer_changed(CURLM *multi, long timeout_ms, void *context) {
     return 0;
 }
 
-static void timer_rang(afc__alarm *alarm) {
-    afc__driver *driver = AFC__OWNER(alarm, afc__driver, alarm);
+void afc__driver_run_due(afc__driver *driver) {
     drive(driver, CURL_SOCKET_TIMEOUT, 0);
-    if (afc__timer_is_armed(&alarm->timer) || !afc__multi_is_usable(&driver->multi)) return;
+    if (afc__timer_is_armed(&driver->alarm.timer) || !afc__multi_is_usable(&driver->multi)) return;
     /*
      * libcurl doesn't call back if its next timeout equals the last one. If ours fired slightly too
      * early, it would never fire again.
@@ -238,6 +244,10 @@ static void timer_rang(afc__alarm *alarm) {
     long left = -1;
     if (curl_multi_timeout(driver->multi.handle, &left) != CURLM_OK || left < 0) return;
     timer_changed(driver->multi.handle, left > 0 ? left : 1, driver);
+}
+
+static void timer_rang(afc__alarm *alarm) {
+    afc__driver_run_due(AFC__OWNER(alarm, afc__driver, alarm));
 }
 
 /* ---- Of a driver --------------------------------------------------------------------------- */

@@ -11,6 +11,9 @@ curl_socket_t afc__driver_open_socket(void *exchange, curlsocktype purpose,
                                       struct curl_sockaddr *address);
 int afc__driver_close_socket(void *driver, curl_socket_t descriptor);
 
+/** Runs the handles whose time has come, as libcurl's timer does. Don't call it inside libcurl. */
+void afc__driver_run_due(afc__driver *driver);
+
 /** Makes libcurl use the driver's loop. false: libcurl refuses. */
 bool afc__driver_use_loop(afc__driver *driver);
 

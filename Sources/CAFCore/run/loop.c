@@ -183,6 +183,7 @@ static unsigned readiness_of(uint32_t events) {
     if (events & EPOLLIN) readiness |= AFC__READABLE;
     if (events & EPOLLOUT) readiness |= AFC__WRITABLE;
     if (events & (EPOLLERR | EPOLLHUP)) readiness |= AFC__BROKEN;
+    if (events & EPOLLRDHUP) readiness |= AFC__ENDED;
     return readiness;
 }
 
@@ -333,6 +334,7 @@ afc_status afc__loop_watch(afc__loop *loop, afc__watch *watch, unsigned readines
     struct epoll_event event = {.data.ptr = watch};
     if (readiness & AFC__READABLE) event.events |= EPOLLIN;
     if (readiness & AFC__WRITABLE) event.events |= EPOLLOUT;
+    if (readiness & AFC__ENDED) event.events |= EPOLLRDHUP;
     int operation = watch->watched == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
     int result = epoll_ctl(loop->epoll_descriptor, operation, watch->descriptor, &event);
     if (result != 0 && errno == EEXIST) {

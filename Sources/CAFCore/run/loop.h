@@ -16,7 +16,8 @@ typedef struct afc__post {
     struct afc__post *next;
 } afc__post;
 
-enum { AFC__READABLE = 1u, AFC__WRITABLE = 2u, AFC__BROKEN = 4u };
+/** ENDED: the peer has ended its direction, whether or not that and what was before it was read. */
+enum { AFC__READABLE = 1u, AFC__WRITABLE = 2u, AFC__BROKEN = 4u, AFC__ENDED = 8u };
 
 /** A watched descriptor, a member of its owner. Must not move while it is watched. */
 typedef struct afc__watch {

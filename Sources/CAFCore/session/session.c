@@ -256,8 +256,9 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
     afc__loop_owner owner = {session, take_posts, finish_exchanges, finish_turn, ended, "af-loop"};
     afc_status loop_status = afc__loop_init(&session->loop, owner, failure);
     if (status == AFC_OK) status = loop_status;
-    /* One alarm for libcurl; the others are reserved as tasks start. */
-    if (status == AFC_OK && afc__loop_reserve_alarms(&session->loop, 1) != AFC_OK) {
+    /* The others are reserved as tasks start. */
+    if (status == AFC_OK &&
+        afc__loop_reserve_alarms(&session->loop, AFC__DRIVER_ALARMS) != AFC_OK) {
         status = afc__fail_memory(failure);
     }
     if (status == AFC_OK) {
