@@ -167,15 +167,14 @@ static int64_t due_time(const afc__loop *loop) {
 static void ring_alarms(afc__loop *loop) {
     afc__timer *first = afc__timers_first(&loop->timers);
     if (first == NULL) return;
-    int64_t now = due_time(loop);
-    /* Alarms that are armed during these calls wait for the next turn, so that sockets are handled in between. */
-    for (size_t left = loop->timers.count; left > 0; left--) {
-        first = afc__timers_first(&loop->timers);
-        if (first == NULL || first->deadline > now) return;
+    loop->ringing_us = due_time(loop);
+    while (first != NULL && first->deadline <= loop->ringing_us) {
         afc__timers_disarm(&loop->timers, first);
         afc__alarm *alarm = (afc__alarm *)(void *)first;
         alarm->callback(alarm);
+        first = afc__timers_first(&loop->timers);
     }
+    loop->ringing_us = 0;
 }
 
 static unsigned readiness_of(uint32_t events) {
@@ -370,6 +369,9 @@ void afc__loop_release_alarms(afc__loop *loop, size_t count) {
 }
 
 void afc__loop_arm(afc__loop *loop, afc__alarm *alarm, int64_t deadline_us) {
+    /* Sockets are handled before an alarm rings again. */
+    if (loop->ringing_us != 0 && deadline_us <= loop->ringing_us)
+        deadline_us = loop->ringing_us + 1;
     afc__timers_arm(&loop->timers, &alarm->timer, deadline_us);
 }
 

@@ -65,7 +65,8 @@ typedef struct afc__loop {
     int epoll_descriptor;
     afc__loop_owner owner;
     afc__timers timers;
-    int64_t now_us; /**< Time when the loop last woke. */
+    int64_t now_us;     /**< Time when the loop last woke. */
+    int64_t ringing_us; /**< Alarms up to then are ringing; 0: none is. */
     /** When the loop wants to look at its sockets at the latest; INT64_MAX: it doesn't matter. */
     int64_t look_due_us;
     int64_t continued_us; /**< See afc__loop_continued(). */
@@ -149,6 +150,7 @@ void afc__loop_unwatch(afc__loop *loop, afc__watch *watch);
 afc_status afc__loop_reserve_alarms(afc__loop *loop, size_t count);
 /** Frees capacity beyond `count` alarms. */
 void afc__loop_release_alarms(afc__loop *loop, size_t count);
+/** Sets when an alarm rings. One that is set while alarms ring does so in the next turn at the earliest. */
 void afc__loop_arm(afc__loop *loop, afc__alarm *alarm, int64_t deadline_us);
 void afc__loop_disarm(afc__loop *loop, afc__alarm *alarm);
 

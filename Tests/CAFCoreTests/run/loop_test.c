@@ -23,7 +23,8 @@ typedef struct owner {
     void (*taken)(struct owner *owner, afc__post *post);
     bool has_ended;
     size_t posts, rings, reads;
-    size_t sockets; /* Loop thread only: how often `after_socket` was called. */
+    /* Loop thread only: how often `after_socket` was called, and an alarm rang again in the same turn. */
+    size_t sockets, repeats;
     int order[8];
     size_t order_count;
 } owner;
@@ -295,6 +296,31 @@ static void rearm(afc__alarm *alarm) {
     count(owner, &owner->rings);
 }
 
+static uint64_t last_turn; /* Loop thread only. */
+
+static void rearm_in_another_turn(afc__alarm *alarm) {
+    owner *owner = ((bell *)(void *)alarm)->owner;
+    uint64_t turn = afc__loop_turn(&owner->loop);
+    owner->repeats += turn == last_turn;
+    last_turn = turn;
+    rearm(alarm);
+}
+
+/** However many others wait: those of tasks do, for a long time. */
+static void alarm_rings_once_a_turn(void **state) {
+    (void)state;
+    owner owner;
+    bell bells[5];
+    make(&owner);
+    for (int i = 1; i < 5; i++) arm(&owner, &bells[i], i, afc__now_us() + 1000000000);
+    arm(&owner, &bells[0], 0, 0);
+    bells[0].alarm.callback = rearm_in_another_turn;
+    start(&owner);
+    wait_for(&owner, &owner.rings, 100);
+    stop(&owner);
+    assert_int_equal(owner.repeats, 0);
+}
+
 /* ---- Descriptors --------------------------------------------------------------------------- */
 
 typedef struct pipe_end {
@@ -394,6 +420,7 @@ int main(void) {
         cmocka_unit_test(threads_block_what_their_creator_blocks),
         cmocka_unit_test(timers_fire_in_order_and_never_early),
         cmocka_unit_test(timer_that_is_always_due_starves_nothing),
+        cmocka_unit_test(alarm_rings_once_a_turn),
         cmocka_unit_test(reports_readable_descriptors),
         cmocka_unit_test(refuses_closed_descriptor),
     };
