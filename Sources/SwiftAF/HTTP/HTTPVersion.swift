@@ -54,6 +54,10 @@ public struct HTTPVersionPreference: RawRepresentable, Hashable, Sendable {
     /// The same as ``automatic``: there is no upgrade over http.
     public static let http2 = HTTPVersionPreference(rawValue: "http2")
     /// HTTP/2 with prior knowledge, also over http, without negotiation.
+    ///
+    /// Over http with libcurl before 8.7.0, such as Debian 12's, use it only for a server that you trust: if it sends frames
+    /// without content and without a pause, all requests of the manager, their time limits and cancellation wait until it
+    /// stops.
     public static let http2PriorKnowledge = HTTPVersionPreference(rawValue: "http2-prior-knowledge")
     /// HTTP/3. Fails with ``SessionError/Code/unsupported`` if libcurl doesn't support it.
     public static let http3 = HTTPVersionPreference(rawValue: "http3")

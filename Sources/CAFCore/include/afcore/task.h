@@ -238,8 +238,13 @@ typedef enum afc_http_version_preference {
     AFC_HTTP_PREFER_AUTOMATIC = 0, /**< https: HTTP/2 or HTTP/1.1 by ALPN; http: HTTP/1.1. */
     AFC_HTTP_PREFER_1_1 = 1,       /**< HTTP/1.1 only. */
     AFC_HTTP_PREFER_2 = 2,         /**< The same as AUTOMATIC. */
-    AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE = 3, /**< HTTP/2 from the first byte, also over http. */
-    AFC_HTTP_PREFER_3 = 4                  /**< AFC_EUNSUPPORTED if libcurl has no HTTP/3. */
+    /**
+     * HTTP/2 from the first byte, also over http. Over http with libcurl before 8.7.0, only for a server that is trusted: if
+     * it sends frames without content and without a pause, all tasks of the session, their time limits and
+     * afc_task_cancel() wait until it stops.
+     */
+    AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE = 3,
+    AFC_HTTP_PREFER_3 = 4 /**< AFC_EUNSUPPORTED if libcurl has no HTTP/3. */
 } afc_http_version_preference;
 
 /**
