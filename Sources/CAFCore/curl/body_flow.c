@@ -195,35 +195,52 @@ static bool asks_for_upgrade(const afc__exchange *exchange) {
     return exchange->hop.transfer->purpose == AFC__PURPOSE_UPGRADE;
 }
 
-/** Returns whether the request body waits on a connection that serves this exchange alone. */
-static bool waits_for_body(const afc__exchange *exchange) {
-    return afc__exchange_sending_waits(exchange) && exchange->carrier == 0 &&
-           !exchange->state.connection_auth;
+bool afc__exchange_waits_for_body(const afc__exchange *exchange) {
+    return exchange->hop.transfer != NULL && afc__exchange_sending_waits(exchange) &&
+           exchange->carrier == 0 && !exchange->state.connection_auth;
 }
 
-void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t descriptor) {
-    if (exchange->hop.transfer == NULL) return;
-    if (!asks_for_upgrade(exchange) && !waits_for_body(exchange)) return;
-    exchange->silent_socket = descriptor;
+static void look_later(afc__exchange *exchange) {
     if (exchange->silent_node.next != NULL) return;
     afc__list_append(&exchange->driver->bodies.silent, &exchange->silent_node);
 }
 
-/** Returns whether only the peer can be the reason that libcurl waits for nothing. */
-static bool has_peer_ended(const afc__exchange *exchange) {
+/* libcurl stops sending at a refusal, but forgets that a paused body isn't awaited any more. */
+void afc__exchange_got_head(afc__exchange *exchange) {
+    bool is_refusal = exchange->hop.transfer->hop.reader->head.status >= 300;
+    if (!is_refusal || asks_for_upgrade(exchange) || !afc__exchange_waits_for_body(exchange))
+        return;
+    exchange->run.nudge = AFC__NUDGE_DUE;
+    look_later(exchange);
+}
+
+void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t descriptor) {
+    if (exchange->hop.transfer == NULL) return;
+    if (!asks_for_upgrade(exchange) && !afc__exchange_waits_for_body(exchange)) return;
+    exchange->silent_socket = descriptor;
+    look_later(exchange);
+}
+
+/** Returns whether libcurl could read and doesn't, or would. What is paused here is resumed in both directions. */
+static bool may_read(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     if (transfer->hop.is_held || afc__transfer_is_suspended(transfer)) return false;
     if (exchange->run.has_yielded) return false;
     if (exchange->run.has_ended || !exchange->run.has_paused) return false;
-    if (afc__driver_waits_on(exchange->driver, exchange->silent_socket)) return false;
     if (asks_for_upgrade(exchange)) return true;
-    bool reads = !exchange->direct.holds_input && exchange->flush == AFC__FLUSH_NONE;
-    return reads && waits_for_body(exchange) && afc__list_is_empty(&exchange->watched);
+    return !exchange->direct.holds_input && exchange->flush == AFC__FLUSH_NONE &&
+           afc__exchange_waits_for_body(exchange);
 }
 
-/** If libcurl has given up sending, it ends the exchange as soon as that isn't paused. Otherwise it asks for the body again. */
+/** Returns whether only the peer can be the reason that libcurl waits for nothing, or would wait for nothing. */
+static bool has_peer_ended(const afc__exchange *exchange) {
+    if (exchange->run.has_met_end) return true;
+    if (afc__driver_waits_on(exchange->driver, exchange->silent_socket)) return false;
+    return asks_for_upgrade(exchange) || afc__list_is_empty(&exchange->watched);
+}
+
+/** If libcurl has given up sending, it ends the exchange once that isn't paused any more. Otherwise it asks for the body again. */
 static void nudge(afc__exchange *exchange) {
-    exchange->run.was_nudged = true;
     exchange->run.has_paused = false;
     afc__direct_ends(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
@@ -251,21 +268,31 @@ static void end_with_connection(afc__exchange *exchange) {
     }
 }
 
+static void end_silently(afc__exchange *exchange) {
+    if (afc__hop_in_head(exchange->hop.transfer)) {
+        afc__exchange_end_with(exchange, CURLE_GOT_NOTHING);
+    } else if (asks_for_upgrade(exchange)) {
+        afc__exchange_end_with(exchange, CURLE_OK);
+    } else if (exchange->run.nudge != AFC__NUDGED) {
+        exchange->run.nudge = AFC__NUDGED;
+        nudge(exchange);
+    } else {
+        end_with_connection(exchange);
+    }
+}
+
 afc__exchange *afc__driver_next_silent(afc__driver *driver) {
     afc__node *node;
     while ((node = afc__list_first(&driver->bodies.silent)) != NULL) {
         afc__exchange *exchange = AFC__OWNER(node, afc__exchange, silent_node);
         afc__list_remove(node);
-        if (!has_peer_ended(exchange)) continue;
-        if (afc__hop_in_head(exchange->hop.transfer)) {
-            afc__exchange_end_with(exchange, CURLE_GOT_NOTHING);
-        } else if (asks_for_upgrade(exchange)) {
-            afc__exchange_end_with(exchange, CURLE_OK);
-        } else if (!exchange->run.was_nudged) {
+        bool must_nudge = exchange->run.nudge == AFC__NUDGE_DUE;
+        if (must_nudge) exchange->run.nudge = AFC__NUDGE_NONE;
+        if (!may_read(exchange)) continue;
+        if (must_nudge)
             nudge(exchange);
-        } else {
-            end_with_connection(exchange);
-        }
+        else if (has_peer_ended(exchange))
+            end_silently(exchange);
         if (exchange->run.has_ended) return exchange;
     }
     return NULL;

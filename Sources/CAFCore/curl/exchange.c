@@ -120,6 +120,7 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
     afc__exchange_watch_excess(exchange);
     afc__exchange_watch_gzip(exchange);
     exchange->early.is_complete = afc__exchange_has_whole_response(exchange);
+    if (!exchange->early.is_complete) afc__exchange_got_head(exchange);
     return !exchange->early.is_complete;
 }
 

@@ -8,11 +8,17 @@
  * connection without readers isn't watched for input. On one that other exchanges read, no
  * readiness is reported at all: libcurl then checks the socket itself, for the exchanges that
  * aren't paused.
+ *
+ * It also waits for input behind the end of the connection while a request body is paused, and would
+ * be called without a pause. So the second time that the end is met, the socket isn't watched any more.
  */
 #include "curl/read_pause.h"
 
+#include "curl/body_flow.h"
 #include "curl/exchange_state.h"
 #include "curl/socket.h"
+
+#include <sys/socket.h>
 
 /* ---- Which exchanges ----------------------------------------------------------------------- */
 
@@ -51,8 +57,26 @@ static void stop_watching_input(afc__socket *socket) {
     afc__loop_unwatch(loop, &socket->watch);
 }
 
+/**
+ * Returns whether the end of the connection was met before: libcurl has read it, and would be called for it again and again, as
+ * it waits for the request body.
+ */
+static bool meets_end_again(const afc__socket *socket) {
+    char byte;
+    afc__exchange *exchange = socket->exchange;
+    if (exchange == NULL || !afc__exchange_waits_for_body(exchange)) return false;
+    if (recv(socket->watch.descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0) return false;
+    bool was_met = exchange->run.has_met_end;
+    exchange->run.has_met_end = true;
+    return was_met;
+}
+
 unsigned afc__reading_filter(afc__socket *socket, unsigned readiness) {
-    if (!socket->driver->quirks.reads_while_paused || !has_stopped(socket)) return readiness;
+    if (!socket->driver->quirks.reads_while_paused) return readiness;
+    if (!has_stopped(socket)) {
+        if (readiness != AFC__READABLE || !meets_end_again(socket)) return readiness;
+        afc__exchange_waits_for_nothing(socket->exchange, socket->watch.descriptor);
+    }
     stop_watching_input(socket);
     return socket->watch.watched == 0 ? 0 : readiness & ~(unsigned)AFC__READABLE;
 }
