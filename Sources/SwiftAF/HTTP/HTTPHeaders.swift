@@ -211,8 +211,10 @@ public struct HTTPHeaders: Sendable {
     }
 
     /// Removes the secret fields that `other` has, too.
-    mutating func removeSecrets(of other: HTTPHeaders) {
-        let secrets = other.fields.filter(\.isSecret)
+    ///
+    /// - Parameter isKept: Whether a field stays.
+    mutating func removeSecrets(of other: HTTPHeaders, unless isKept: (Field) -> Bool) {
+        let secrets = other.fields.filter { $0.isSecret && !isKept($0) }
         guard !secrets.isEmpty else { return }
         change { fields in
             fields.removeAll { field in secrets.contains { $0.isNamed(field.name) && $0.value == field.value } }

@@ -12,10 +12,16 @@ package struct Origin: Hashable, Sendable {
 
 extension HTTPRequest {
     /// Removes the secret fields and the credential of the request that this one was made from, if it goes to another
-    /// origin. What was added since then stays.
-    mutating func dropSecrets(of original: HTTPRequest) {
-        guard url != original.url, Origin(url) != Origin(original.url) else { return }
-        headers.removeSecrets(of: original.headers)
+    /// origin. What was added since then stays, because it was meant for this one; and so does what one of the
+    /// interceptors would send there.
+    mutating func dropSecrets(of original: HTTPRequest, _ interceptors: [any RequestInterceptor] = []) {
+        guard url != original.url else { return }
+        let origin = Origin(url)
+        guard origin != Origin(original.url) else { return }
+        headers.removeSecrets(of: original.headers) { field in
+            guard let origin else { return false }
+            return interceptors.contains { ($0 as? any CredentialInterceptor)?.mayKeep(field, for: origin) == true }
+        }
         if credential == original.credential { credential = nil }
     }
 }

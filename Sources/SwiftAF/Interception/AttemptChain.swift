@@ -55,11 +55,19 @@ final class AttemptChain: Sendable {
         }
         guard index < interceptors.count else { return try await transfer(request) }
         do {
-            let next = RequestSender(attempt: attempt, step: .chain(self, index: index + 1))
+            let next = RequestSender(attempt: attempt, step: .chain(self, index: index + 1, given: request))
             return try await interceptors[index].intercept(request, next: next)
         } catch {
             throw SessionError(intercepting: error, url: request.url)
         }
+    }
+
+    /// What an interceptor sends on, without the secrets of what it was given if it goes to another origin: the outer
+    /// interceptors have added theirs for the former one.
+    func safe(_ request: HTTPRequest, madeFrom given: HTTPRequest) -> HTTPRequest {
+        var request = request
+        request.dropSecrets(of: given, interceptors)
+        return request
     }
 
     // What comes before and after the transfer isn't async: the memory of a waiting task has no copy of its values.
@@ -79,7 +87,8 @@ final class AttemptChain: Sendable {
             guard rest > .zero else { throw SessionError.totalTimeout(url: http.url) }
             http.timeouts.total = rest
         }
-        http.dropSecrets(of: prepared.http)
+        // An interceptor may have kept the secrets of the original request, and added them again.
+        http.dropSecrets(of: prepared.http, interceptors)
         try http.encodeJSON(with: prepared.handlers.encoder)
         try http.validate()
         guard last == nil || http.body.isReplayable else { throw SessionError(.bodyNotReplayable, url: http.url) }

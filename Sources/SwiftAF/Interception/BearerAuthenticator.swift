@@ -12,15 +12,18 @@ import FoundationEssentials
 /// After a 401 for the current token, the token is refreshed and the request is retried with the new one. Concurrent
 /// requests share one refresh; a request that fails after it uses the new token. If the refresh fails, all requests
 /// that waited for it fail with ``SessionError/Code/authentication``, whose ``SessionError/underlying`` is the cause;
-/// later requests try again. Cancelling a request ends its wait, not the refresh. A request causes at most two
-/// refreshes; then the 401 is the response.
+/// later requests try again. The error has the 401 that the refresh was for, if there was one: its
+/// ``SessionError/status``, head and body. Cancelling a request ends its wait, not the refresh. A request that is refused
+/// causes at most two refreshes; then the 401 is the response.
 ///
-/// The token is sent to the given origins only, also after redirects, and never appears in descriptions. Requests with
-/// their own `Authorization` field, or with ``HTTPHeaders/suppressDefault(_:)-(String)`` for it, aren't changed.
+/// The token is sent to the given origins only, also after redirects and if another interceptor changes the URL, and
+/// never appears in descriptions. Requests with their own `Authorization` field, or with
+/// ``HTTPHeaders/suppressDefault(_:)-(String)`` for it, aren't changed.
 ///
 /// The refresh may use the same manager: requests made in its task or child tasks aren't changed either. Capture the
-/// manager weakly there: it keeps its interceptors.
-public final class BearerAuthenticator: RequestInterceptor, NonWrappingInterceptor {
+/// manager weakly there: it keeps its interceptors. The refresh may also set ``token``, for instance to nil to sign out
+/// before it throws: what was set stays, and the requests that wait use it or fail with the refresh.
+public final class BearerAuthenticator: RequestInterceptor, NonWrappingInterceptor, CredentialInterceptor {
     /// Returns a new token for one that was refused or has expired; the argument is nil if there was none.
     public typealias Refresh = @Sendable (BearerToken?) async throws -> BearerToken
 
@@ -35,6 +38,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
 
     private enum RefreshEnd {
         case refreshed(BearerToken)
+        /// Also if a token was set meanwhile.
         case failed(SessionError)
         /// Another token was set meanwhile, or nil.
         case superseded
@@ -110,12 +114,23 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
         let refused = String(value.dropFirst(Self.scheme.count))
         switch await decide({ $0.decide(refused: refused, start: outcome.attempt.start) }) {
         case .use: return .retry
-        case .fail(let error): return .fail(error)
+        case .fail(let error): return .fail(error.adding(outcome))
         case .ignore: return .doNotRetry
         }
     }
 
+    func mayKeep(_ field: HTTPHeaders.Field, for origin: Origin) -> Bool {
+        guard origins.contains(origin), field.isNamed(.authorization), field.value.hasPrefix(Self.scheme) else {
+            return false
+        }
+        let value = String(field.value.dropFirst(Self.scheme.count))
+        return state.withLock { $0.bearer.knows(value) }
+    }
+
     private static let scheme = "Bearer "
+
+    /// How many refreshes a request waits for before one attempt: that of a former token, and its own.
+    private static let mostRefreshes = 2
 
     /// The origin of a URL; without a scheme, of a host that may have a port and a path.
     private static func origin(_ text: String) -> Origin? {
@@ -136,9 +151,10 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     }
 
     /// What a request does, after the refresh that it needs: the running one, or a new one. After that of a token that
-    /// was replaced meanwhile, such as another user's, it is decided again.
+    /// was replaced meanwhile, such as another user's, it is decided again. However the program changes the token, the
+    /// number of refreshes is limited.
     private func decide(_ ask: (BearerState) -> BearerState.Step) async -> Decision {
-        while true {
+        for _ in 0..<Self.mostRefreshes {
             let (step, run, isOutdated) = decideOnce(ask)
             switch step {
             case .use(let token), .useAndRefresh(let token): return .use(token)
@@ -147,11 +163,26 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
             case .refresh: break
             }
             guard let run else { return .ignore }
-            switch await run.task.value {
+            let end = await run.task.value
+            // The request has ended: nothing is asked for on its behalf.
+            guard !Task.isCancelled else { return .fail(SessionError(.cancelled)) }
+            switch end {
             case .refreshed(let token) where !isOutdated: return .use(token)
-            case .failed(let error) where !isOutdated: return .fail(error)
+            case .failed(let error) where !isOutdated: return decideWithoutRefresh(ask, or: error)
             case .refreshed, .failed, .superseded: break
             }
+        }
+        return decideWithoutRefresh(
+            ask, or: SessionError(.authentication, message: "the bearer token was removed while it was refreshed"))
+    }
+
+    /// What a request does that must not wait for another refresh: it uses the token that was set meanwhile, or fails.
+    private func decideWithoutRefresh(_ ask: (BearerState) -> BearerState.Step, or error: SessionError) -> Decision {
+        switch state.withLock({ ask($0.bearer) }) {
+        case .use(let token), .useAndRefresh(let token): .use(token)
+        case .fail(let error): .fail(error)
+        case .ignore: .ignore
+        case .refresh: .fail(error)
         }
     }
 
@@ -201,11 +232,21 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
         return change { state in
             let isCurrent = state.bearer.finish(result, from: generation, at: .now)
             state.run = nil
-            guard isCurrent else { return .superseded }
             return switch result {
-            case .success(let token): .refreshed(token)
+            case .success(let token): isCurrent ? .refreshed(token) : .superseded
             case .failure(let error): .failed(error)
             }
         }
+    }
+}
+
+extension SessionError {
+    /// The error of a failed refresh, with the response that it was for.
+    fileprivate func adding(_ outcome: AttemptOutcome) -> SessionError {
+        guard code == .authentication, response == nil else { return self }
+        var error = self
+        error.response = outcome.response
+        error.body = outcome.body
+        return error
     }
 }

@@ -77,6 +77,9 @@ struct BearerState: Sendable {
         failure = nil
     }
 
+    /// Whether this is the token, or a recent one.
+    func knows(_ value: String) -> Bool { token?.value == value || former.contains(value) }
+
     /// Before an attempt that began at `start`.
     func prepare(start: ContinuousClock.Instant, now: Date, leeway: Duration?) -> Step {
         guard let token else { return refresh(start) }
@@ -88,9 +91,9 @@ struct BearerState: Sendable {
 
     /// After an attempt that began at `start` with a token that was refused.
     func decide(refused value: String, start: ContinuousClock.Instant) -> Step {
-        guard let token else { return former.contains(value) ? refresh(start) : .ignore }
+        guard let token else { return knows(value) ? refresh(start) : .ignore }
         if token.value == value { return refresh(start) }
-        return former.contains(value) ? .use(token) : .ignore
+        return knows(value) ? .use(token) : .ignore
     }
 
     /// Ends the refresh that began in a generation.

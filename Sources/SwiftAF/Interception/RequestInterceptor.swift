@@ -31,8 +31,10 @@ public protocol RequestInterceptor: Sendable {
     /// Returns the request to send. Called before each attempt with the original request, without the changes of
     /// earlier attempts.
     ///
-    /// If the result has another origin, the secret fields and the credential of the original request are removed,
-    /// as for a redirect (also from what `intercept` sends). Add those of the other server here.
+    /// If the result has another origin, the secret fields and the credential that the request had before are removed,
+    /// as for a redirect, whether they are the caller's or those of an earlier interceptor (also from what `intercept`
+    /// sends). Add those of the other server here. The token of a ``BearerAuthenticator`` stays if it is for that origin,
+    /// too.
     ///
     /// - Parameters:
     ///   - request: The request, with an absolute URL and the session's fields. The result is validated.
@@ -87,13 +89,21 @@ extension RequestInterceptor {
 /// the memory of two async calls for each attempt.
 protocol NonWrappingInterceptor: RequestInterceptor {}
 
+/// An interceptor that adds a credential for certain origins. If a later interceptor changes the origin, it says whether
+/// the credential may go there.
+protocol CredentialInterceptor: RequestInterceptor {
+    /// Whether the field is this interceptor's, and meant for the origin, too.
+    func mayKeep(_ field: HTTPHeaders.Field, for origin: Origin) -> Bool
+}
+
 /// What comes after an interceptor: the next interceptor, or the transfer. Call it like a function.
 public struct RequestSender: Sendable {
     /// Sends a request and returns the response, whatever its status.
     public typealias Send = @Sendable (HTTPRequest) async throws(SessionError) -> Response<Data>
 
     enum Step: Sendable {
-        case chain(AttemptChain, index: Int)
+        /// - Parameter given: What the interceptor was called with.
+        case chain(AttemptChain, index: Int, given: HTTPRequest)
         case closure(Send)
     }
 
@@ -119,7 +129,8 @@ public struct RequestSender: Sendable {
     ///   ``SessionError/Code/cancelled`` once the request has ended.
     public func callAsFunction(_ request: HTTPRequest) async throws(SessionError) -> Response<Data> {
         switch step {
-        case .chain(let chain, let index): try await chain.intercept(request, from: index)
+        case .chain(let chain, let index, let given):
+            try await chain.intercept(chain.safe(request, madeFrom: given), from: index)
         case .closure(let send): try await send(request)
         }
     }

@@ -219,7 +219,9 @@ final class RetryLoop: Sendable {
         var http = request.http
         for interceptor in interceptors {
             do {
-                http = try await interceptor.adapt(http, for: attempt)
+                var adapted = try await interceptor.adapt(http, for: attempt)
+                adapted.dropSecrets(of: http, interceptors)
+                http = adapted
             } catch {
                 throw SessionError(intercepting: error, url: request.http.url)
             }

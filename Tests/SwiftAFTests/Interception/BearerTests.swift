@@ -265,6 +265,94 @@ struct BearerTests {
         #expect(!error.message.contains("s3cret") && error.message.contains("ftp://host"))
     }
 
+    /// A refresh that signs out, and fails or returns a token.
+    @Test(arguments: [true, false]) func signingOutInsideTheRefreshEndsTheRequest(fails: Bool) async throws {
+        let bearers = Recorder<BearerAuthenticator>()
+        let bearer = BearerAuthenticator(for: server.urlString("/"), token: BearerToken("old")) { [refreshes] token in
+            refreshes.record(token)
+            // Lets the test end that shows no limit.
+            if refreshes.values.count > 10 { return BearerToken("new") }
+            bearers.values.first?.token = nil
+            if fails { throw NoLuck() }
+            return BearerToken("ignored")
+        }
+        bearers.record(bearer)
+        manager.interceptors = [bearer]
+        let error = try await #require(throws: SessionError.self) { try await manager.response(.get, "x") }
+        #expect(error.code == .authentication && error.status == 401)
+        #expect(error.underlying is NoLuck == fails)
+        #expect(refreshes.values.count == (fails ? 1 : 2))
+        #expect(bearer.token == nil && server.requests.count == 1)
+    }
+
+    @Test("The error of a failed refresh has the 401 that it was for")
+    func refusedResponse() async throws {
+        manager.interceptors = [authenticator(fails: true)]
+        let error = try await #require(throws: SessionError.self) { try await manager.response(.get, "x") }
+        #expect(error.code == .authentication && error.status == 401 && error.body == Data("answer".utf8))
+        #expect(error.response?.url == server.urlString("/x") && error.underlying is NoLuck)
+        manager.interceptors = [authenticator(nil, fails: true)]
+        let early = try await #require(throws: SessionError.self) { try await manager.response(.get, "x") }
+        #expect(early.code == .authentication && early.status == nil && early.body == nil)
+    }
+
+    /// A refresh for a request that has ended isn't followed by another one.
+    @Test func cancelledWhileTheTokenIsReplaced() async throws {
+        let gate = Recorder<Bool>()
+        let bearer = BearerAuthenticator(for: server.urlString("/"), token: nil) { [refreshes] token in
+            refreshes.record(token)
+            await gate.wait()
+            return BearerToken("new")
+        }
+        manager.interceptors = [bearer]
+        let task = Task { try await manager.response(.get, "x").status }
+        await refreshes.wait()
+        bearer.token = nil
+        task.cancel()
+        await #expect { try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        gate.record(true)
+        await manager.shutdown()
+        #expect(refreshes.values.count == 1 && server.requests.isEmpty)
+    }
+
+    enum Failover: CaseIterable {
+        case adapting, wrapping
+
+        func interceptor(to url: String) -> Interceptor {
+            @Sendable func moved(_ request: HTTPRequest) -> HTTPRequest {
+                var request = request
+                request.url = url
+                return request
+            }
+            return switch self {
+            case .adapting: Interceptor(adapt: { request, _ in moved(request) })
+            case .wrapping: Interceptor(intercept: { request, next in try await next(moved(request)) })
+            }
+        }
+    }
+
+    @Test(arguments: Failover.allCases, [true, false])
+    func anInterceptorThatChangesTheServerTakesTheTokenToGivenServersOnly(
+        failover: Failover, isGiven: Bool
+    ) async throws {
+        let mirror = try TestServer()
+        mirror.fallback(.status(200))
+        let url = mirror.urlString("/x")
+        let token = BearerToken("new")
+        let bearer =
+            isGiven
+            ? BearerAuthenticator(for: server.urlString("/"), url, token: token) { _ in token }
+            : BearerAuthenticator(for: server.urlString("/"), token: token) { _ in token }
+        let mover = failover.interceptor(to: url)
+        for interceptors in [[mover, bearer], [bearer, mover]] as [[any RequestInterceptor]] {
+            manager.interceptors = interceptors
+            #expect(try await manager.response(.get, "x").status == 200)
+        }
+        let expected = isGiven ? "Bearer new" : nil
+        #expect(mirror.requests.map { $0["Authorization"] } == [expected, expected])
+        #expect(server.requests.isEmpty)
+    }
+
     @Test("A request that waits for a refresh uses the token that was set meanwhile", arguments: [true, false])
     func replacedDuringRefresh(fails: Bool) async throws {
         let gate = Recorder<Bool>()
