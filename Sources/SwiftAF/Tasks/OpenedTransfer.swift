@@ -52,8 +52,10 @@ extension CoreRequest {
             last.set(result)
             return Opened.outcome(of: result)
         }
+        // An interceptor that ignores cancellation keeps the closure above, and must not keep what was opened with it.
+        let result = last.take()
         if let failure = outcome.failure { throw failure }
-        guard let result = last.result, let head = outcome.response else { throw .noResponse(to: self) }
+        guard let result, let head = outcome.response else { throw .noResponse(to: self) }
         return try result.get().replacing(head: head)
     }
 }
@@ -69,7 +71,7 @@ extension SessionError {
 private final class LastAttempt<Opened: Sendable>: Sendable {
     private let content = Locked<Result<Opened, SessionError>?>(nil)
 
-    var result: Result<Opened, SessionError>? { content.withLock { $0 } }
+    func take() -> Result<Opened, SessionError>? { content.exchange(nil) }
 
     func set(_ result: Result<Opened, SessionError>?) {
         content.exchange(result)

@@ -55,6 +55,70 @@ struct InterceptTests {
         #expect(other.requests.allSatisfy { $0["Authorization"] == nil && $0["Cookie"] == nil })
     }
 
+    /// Whoever added it, and wherever in the list the interceptors are.
+    @Test(arguments: BearerTests.Failover.allCases, [true, false])
+    func secretsOfAnotherInterceptorStayWithTheirOrigin(
+        failover: BearerTests.Failover, isFirst: Bool
+    ) async throws {
+        let other = try TestServer()
+        other.fallback(.status(200))
+        let base = server.urlString("/")
+        let keys = Interceptor(adapt: { request, _ in
+            guard request.url.hasPrefix(base) else { return request }
+            var request = request
+            request.headers.add(name: "X-Key", value: "s3cret", isSecret: true)
+            request.credential = Credential(user: "joe", password: "s3cret", isPreemptive: true)
+            return request
+        })
+        let mover = failover.interceptor(to: other.urlString("/x"))
+        manager.interceptors = isFirst ? [mover, keys] : [keys, mover]
+        try await manager.get("x")
+        #expect(other.requests.map { $0["X-Key"] } == [nil])
+        #expect(other.requests.map { $0["Authorization"] } == [nil])
+    }
+
+    /// The first call of `next` keeps what the second one, to another server, doesn't get.
+    @Test func aSecondServerGetsNoSecretsOfTheFirst() async throws {
+        let other = try TestServer()
+        other.fallback(.status(200))
+        server.route("/x", .status(503))
+        let url = other.urlString("/x")
+        let failover = Interceptor(intercept: { request, next in
+            let response = try await next(request)
+            guard response.status == 503 else { return response }
+            var request = request
+            request.url = url
+            return try await next(request)
+        })
+        let keys = Interceptor(adapt: { request, _ in
+            var request = request
+            request.headers["X-Api-Key"] = "s3cret"
+            return request
+        })
+        manager.interceptors = [failover, keys]
+        try await manager.get("x")
+        #expect(server.requests.map { $0["X-Api-Key"] } == ["s3cret"])
+        #expect(other.requests.map { $0["X-Api-Key"] } == [nil])
+    }
+
+    @Test func aCancelledStreamIsClosedAlthoughAnInterceptorGoesOn() async throws {
+        server.route("/stream", [.chunkedHead(), .chunk(Data("abc".utf8)), .waitForPeerClose])
+        let (opened, gate) = (Recorder<Bool>(), Recorder<Bool>())
+        intercept { request, next in
+            let response = try await next(request)
+            opened.record(true)
+            await gate.wait()
+            return response
+        }
+        let task = Task { try await manager.stream("stream").status }
+        await opened.wait()
+        task.cancel()
+        await #expect { try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        #expect(await server.wait(for: .closes(1)))
+        gate.record(true)
+        await manager.shutdown()
+    }
+
     @Test func theSameOriginKeepsSecrets() async throws {
         server.route("/y", .text("done"))
         manager.headers.authorization = .bearer("s3cret")
