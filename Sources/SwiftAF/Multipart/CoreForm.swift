@@ -101,10 +101,20 @@ final class CoreForm {
             guard !file.path.containsNUL else {
                 throw SessionError(.invalidInput, message: "the path of a part's file contains NUL")
             }
+            // Before its length is computed, which would overflow.
+            if let start = file.range?.lowerBound, start < 0 {
+                throw SessionError(
+                    .invalidInput, message: "the range of a part's file begins at \(start); it must be 0 or more")
+            }
             status = heading.withPart { part in
                 file.withCore { afc_multipart_add_file(raw, part, $0, &failure) }
             }
         case .stream(let stream, let heading):
+            if let length = stream.length, length < 0 {
+                throw SessionError(
+                    .invalidInput, message: "the length of a part is \(length); it must be 0 or more, or nil if unknown"
+                )
+            }
             status = heading.withPart { part in
                 var reader = reader(stream)
                 return afc_multipart_add_reader(

@@ -165,6 +165,10 @@ struct MultipartFormDataTests {
         let path = try folder.file("short", text: "0123")
         expectCode(.file) { try form.append(file: path, range: 2..<5, name: "f") }
         expectCode(.invalidInput) { try form.append(file: path, range: -1..<2, name: "f") }
+        expectCode(.invalidInput) { try form.append(file: path, range: .min ..< .max, name: "f") }
+        let chunks = AsyncStream<Data> { $0.finish() }
+        expectCode(.invalidInput) { try form.append(once: chunks, length: -1, name: "f") }
+        expectCode(.invalidInput) { try form.append(length: .min, name: "f") { chunks } }
         #expect(form.isEmpty)
     }
 
