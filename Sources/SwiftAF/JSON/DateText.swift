@@ -2,9 +2,24 @@ import FoundationEssentials
 
 /// The text of a date in JSON and in parameters: RFC 3339, in UTC, without fractions of a second.
 enum DateText {
-    /// Returns a text such as `2024-02-29T12:00:00Z`.
-    static func text(of date: Date) -> String {
-        date.formatted(.iso8601)
+    /// From the beginning of the year 0000 to the end of 9999, in seconds since 1970. No other year has four digits. As
+    /// Foundation counts, whose years before 1582 are those of the Julian calendar.
+    private static let writable = -62_167_392_000.0..<253_402_300_800
+
+    /// Returns a text such as `2024-02-29T12:00:00Z`; nil for a date outside of the years 0000 to 9999, infinite and
+    /// NaN ones included, for which Foundation writes another date.
+    static func text(of date: Date) -> String? {
+        writable.contains(date.timeIntervalSince1970) ? date.formatted(.iso8601) : nil
+    }
+
+    /// What is wrong with a date that has no text.
+    static func error(_ date: Date, at path: [any CodingKey]) -> EncodingError {
+        .invalidValue(
+            // Not the date: Foundation traps when it describes one that isn't finite, or far away.
+            date.timeIntervalSince1970,
+            EncodingError.Context(
+                codingPath: path,
+                debugDescription: "the date isn't in the years 0000 to 9999, which ISO 8601 can write"))
     }
 
     /// Parses a date of ISO 8601, also one with fractional seconds; nil for another text, and for a date that doesn't

@@ -252,10 +252,12 @@ private struct TreeContext {
 
     private func date(_ date: Date, at step: (any CodingKey)?) throws -> JSONValue {
         switch options.dates {
-        case .deferredToDate: try number(date.timeIntervalSinceReferenceDate, at: step)
-        case .secondsSince1970: try number(date.timeIntervalSince1970, at: step)
-        case .millisecondsSince1970: try number(date.timeIntervalSince1970 * 1000, at: step)
-        case .iso8601: .string(DateText.text(of: date))
+        case .deferredToDate: return try number(date.timeIntervalSinceReferenceDate, at: step)
+        case .secondsSince1970: return try number(date.timeIntervalSince1970, at: step)
+        case .millisecondsSince1970: return try number(date.timeIntervalSince1970 * 1000, at: step)
+        case .iso8601:
+            guard let text = DateText.text(of: date) else { throw DateText.error(date, at: codingPath(to: step)) }
+            return .string(text)
         }
     }
 

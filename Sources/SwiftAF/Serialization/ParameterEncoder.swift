@@ -136,6 +136,8 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
             try flatten(Self.expand(encodable), key: key, into: &pairs)
         case .invalid(let error):
             throw error
+        case .date(let date) where DateText.text(of: date) == nil:
+            throw DateText.error(date, at: [])
         default:
             pairs.append(Pair(key: key, content: content(of: value)))
         }

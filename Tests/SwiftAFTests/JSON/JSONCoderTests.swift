@@ -169,6 +169,31 @@ import Testing
         }
     }
 
+    /// Foundation writes the nearest date that has a text.
+    @Test(arguments: [-62_167_392_001, 253_402_300_800, .infinity, -.infinity, .nan, 1e300] as [Double])
+    func datesWithoutFourDigitYearsAreNotWritten(seconds: Double) throws {
+        let date = Date(timeIntervalSince1970: seconds)
+        let dates = ["at": date]
+        let error = #expect(throws: EncodingError.self) { try JSONCoder(dates: .iso8601).encode(dates) }
+        guard case .invalidValue(_, let context) = error else { return #expect(error == nil) }
+        #expect(context.codingPath.map(\.stringValue) == ["at"])
+        #expect(context.debugDescription.contains("0000 to 9999"))
+        // A description of the date would trap for NaN.
+        if let error { #expect("\(error)".contains("0000 to 9999")) }
+        #expect(throws: EncodingError.self) { try ParameterEncoder().encode(["at": Parameters.date(date)]) }
+        #expect(throws: EncodingError.self) { try ParameterEncoder().encode(.encodable(dates)) }
+    }
+
+    @Test(arguments: [
+        (-62_167_392_000, "0000-01-01T00:00:00Z"), (253_402_300_799.5, "9999-12-31T23:59:59Z"),
+    ])
+    func theFirstAndTheLastWritableDate(seconds: Double, text: String) throws {
+        let date = Date(timeIntervalSince1970: seconds)
+        #expect(try JSONCoder(dates: .iso8601).encode([date]) == Data(#"["\#(text)"]"#.utf8))
+        let read = try JSONCoder(dates: .iso8601).decode([Date].self, from: Data(#"["\#(text)"]"#.utf8))
+        #expect(read == [Date(timeIntervalSince1970: seconds.rounded(.down))])
+    }
+
     @Test func fractionsOfSecondsAreReadFromISO8601() throws {
         let date = try JSONValue.string("1970-01-01T00:00:01.250Z").decode(
             as: Date.self, coder: JSONCoder(dates: .iso8601))
