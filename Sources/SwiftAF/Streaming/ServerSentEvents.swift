@@ -61,8 +61,9 @@ extension HTTPSessionManager {
 /// A sequence of server-sent events, by the HTML standard. Each iterator has its own connection.
 ///
 /// The iterator reconnects when the server ends the response, when the connection is lost, or when connecting fails. It
-/// sends the last id as `Last-Event-ID`. The delay is the server's `retry`. After failures a random time is added,
-/// whose maximum doubles with each consecutive failure. Reaching the session's idle limit counts as a lost connection.
+/// sends the last id as `Last-Event-ID`, unless that is longer than 4096 bytes or has control characters: then the field
+/// isn't sent. The delay is the server's `retry`. After failures a random time is added, whose maximum doubles with each
+/// consecutive failure. Reaching the session's idle limit counts as a lost connection.
 ///
 /// ``Options/reconnects`` says which requests are repeated; by default, those with an idempotent method. If the request
 /// isn't repeated, the sequence ends with the response. It throws the error of the transfer if the connection can't be
@@ -185,6 +186,9 @@ private struct EventStreamConnector: ReconnectionConnector {
 
     private static let lastEventID = "Last-Event-ID"
 
+    /// In bytes. Many servers accept 8 KiB for all fields of a request, and answer 431 to more.
+    private static let longestSentID = 4096
+
     init(_ source: ServerSentEvents) {
         self.source = source
         state = EventStreamState(options: source.options)
@@ -195,10 +199,12 @@ private struct EventStreamConnector: ReconnectionConnector {
     var pacing: ReconnectionPacing { source.pacing }
     var onConnectionChange: ConnectionChangeHandler? { source.onConnectionChange }
 
-    /// Nil also for an id with control characters, which the standard allows but no header field can have.
+    /// Nil also for an id with control characters, which the standard allows but no header field can have, and for one
+    /// that is longer than the fields that servers accept.
     private var sentEventID: String? {
         let id = parser.lastEventID
-        return id.isEmpty || id.utf8.contains(where: ASCII.isForbiddenInField) ? nil : id
+        guard !id.isEmpty, id.utf8.count <= Self.longestSentID else { return nil }
+        return id.utf8.contains(where: ASCII.isForbiddenInField) ? nil : id
     }
 
     /// Takes from the first request whether it may be repeated, and the last id.

@@ -74,6 +74,16 @@ struct ServerSentEventsTests {
         #expect(server.requests.map { $0["Last-Event-ID"] } == [nil, nil, nil])
     }
 
+    @Test("An id that is longer than servers accept isn't sent, and stays the last one")
+    func longID() async throws {
+        let (longest, longer) = (String(repeating: "i", count: 4096), String(repeating: "i", count: 4097))
+        server.route("/events", times: 1, .events("id: \(longest)\ndata: a\n\n"))
+        server.route("/events", times: 1, .events("id: \(longer)\ndata: b\n\n"))
+        server.route("/events", .status(204))
+        #expect(try await collect(events()).map(\.id) == [longest, longer])
+        #expect(server.requests.map { $0["Last-Event-ID"] } == [nil, longest, nil])
+    }
+
     @Test("Each connection is made with the manager's headers and decoder of its time")
     func changedManager() async throws {
         struct Price: Decodable { let lastPrice: Int }
