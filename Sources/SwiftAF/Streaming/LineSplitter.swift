@@ -4,8 +4,8 @@ import FoundationEssentials
 ///
 /// A line is returned as soon as its CR has arrived, because the next byte, which may be an LF, can be much later.
 struct LineSplitter {
-    /// The maximum length of a line in bytes, without its terminator.
-    let maximumLength: Int
+    /// The maximum length of a line in bytes, without its terminator. Another reader may have another one.
+    var maximumLength: Int
 
     private var piece = Data()
     /// The offset in `piece` of the first byte that isn't consumed.
@@ -24,16 +24,18 @@ struct LineSplitter {
         position = 0
     }
 
-    /// Continues where another splitter stopped.
-    mutating func append(_ other: LineSplitter) {
-        guard isEmpty else { return append(other.unread) }
-        (piece, position, beginning, skipsLineFeed) = (
-            other.piece, other.position, other.beginning, other.skipsLineFeed
-        )
+    /// Returns the chunk without what the end of the last line takes of it; nil if nothing is left. For a reader that
+    /// wants no lines and has taken what came before.
+    mutating func pass(_ chunk: Data) -> Data? {
+        guard hasBytes || skipsLineFeed else { return chunk }
+        append(chunk)
+        return takeBytes()
     }
 
-    /// Whether it holds nothing that the next chunk would be read after.
-    var isEmpty: Bool { !hasBytes && !skipsLineFeed }
+    /// Drops everything.
+    mutating func clear() {
+        (piece, position, beginning, skipsLineFeed) = (Data(), 0, [], false)
+    }
 
     private var hasBytes: Bool { position < piece.count || !beginning.isEmpty }
 
@@ -48,7 +50,7 @@ struct LineSplitter {
     mutating func takeBytes() -> Data? {
         guard hasBytes else { return nil }
         let bytes = unread
-        (piece, position, beginning, skipsLineFeed) = (Data(), 0, [], false)
+        clear()
         return bytes.isEmpty ? nil : bytes
     }
 

@@ -18,8 +18,8 @@ extension StreamedResponse {
 
     /// The lines of the body.
     ///
-    /// The body can be read once only, and one iterator at a time reads it. What an iterator has not returned when it is
-    /// released goes to the next one, so a loop can read the first line and another one the rest:
+    /// The body can be read once only, and one iterator at a time reads it. What an iterator has not returned goes to the
+    /// one that reads next, so a loop can read the first line and another one the rest:
     ///
     /// ```swift
     /// let header = try await response.lines.first { _ in true }
@@ -57,23 +57,20 @@ extension StreamedResponse {
     }
 }
 
-/// Reads lines, and gives back to the stream what it hasn't returned.
+/// Reads lines. What it hasn't returned is the stream's, so that another reader can go on: Swift keeps the iterator of a
+/// loop at the top level of a program although the loop has ended.
 private final class LineReader {
     private let owner: StreamOwner
     private let url: String
     private let charset: Charset
-    private var splitter: LineSplitter
+    private let maximumLength: Int
     private var isOver = false
 
     init(_ response: StreamedResponse, maximumLength: Int) {
         owner = response.bytes.owner
         url = response.url
         charset = response.lineCharset
-        splitter = LineSplitter(maximumLength: maximumLength)
-    }
-
-    deinit {
-        if !isOver, !splitter.isEmpty { owner.putBack(splitter) }
+        self.maximumLength = max(0, maximumLength)
     }
 
     func next(isolation: isolated (any Actor)?) async throws(SessionError) -> String? {
@@ -87,20 +84,16 @@ private final class LineReader {
             }
             while true {
                 if let line = try split() { return line }
-                if let unread = owner.takeUnread() {
-                    splitter.append(unread)
-                } else if let chunk = try await owner.stream.next(isolation: isolation) {
-                    splitter.append(chunk)
-                } else {
-                    break
-                }
+                guard let chunk = try await owner.stream.next(isolation: isolation) else { break }
+                owner.unread.withLock { $0.append(chunk) }
             }
         } catch {
             isOver = true
+            owner.unread.withLock { $0.clear() }
             throw error
         }
         isOver = true
-        return splitter.last(text)
+        return owner.unread.withLock { $0.last(text) }
     }
 
     private func failure(_ error: SessionError) -> SessionError {
@@ -112,7 +105,10 @@ private final class LineReader {
 
     private func split() throws(SessionError) -> String? {
         do {
-            return try splitter.next(text)
+            return try owner.unread.withLock { splitter throws(SessionError) in
+                splitter.maximumLength = maximumLength
+                return try splitter.next(text)
+            }
         } catch {
             throw failure(error)
         }

@@ -178,11 +178,12 @@ extension StreamedResponse: AsyncSequence {
     public func makeAsyncIterator() -> Iterator { bytes.makeAsyncIterator() }
 }
 
-/// Cancels the transfer when the response and all its iterators are released. Keeps what an iterator over lines has
+/// Cancels the transfer when the response and all its iterators are released. Keeps what iterators over lines have
 /// received, but not returned.
 final class StreamOwner: Sendable {
     let stream: StreamTransfer
-    private let unread = Locked<LineSplitter?>(nil)
+    /// What comes before the chunks of the stream.
+    let unread = Locked(LineSplitter(maximumLength: 0))
 
     init(_ stream: StreamTransfer) {
         self.stream = stream
@@ -194,23 +195,11 @@ final class StreamOwner: Sendable {
 
     /// Returns the next chunk; nil at the end.
     func next(isolation: isolated (any Actor)?) async throws(SessionError) -> Data? {
-        guard var rest = takeUnread() else { return try await stream.next(isolation: isolation) }
-        while true {
-            if let bytes = rest.takeBytes() { return bytes }
-            guard let chunk = try await stream.next(isolation: isolation) else { return nil }
-            rest.append(chunk)
+        if let bytes = unread.withLock({ $0.takeBytes() }) { return bytes }
+        while let chunk = try await stream.next(isolation: isolation) {
+            if let bytes = unread.withLock({ $0.pass(chunk) }) { return bytes }
         }
-    }
-
-    func takeUnread() -> LineSplitter? { unread.exchange(nil) }
-
-    /// Keeps what comes before the chunks of the stream.
-    func putBack(_ splitter: LineSplitter) {
-        unread.withLock { kept in
-            var rest = splitter
-            if var later = kept, let bytes = later.takeBytes() { rest.append(bytes) }
-            kept = rest
-        }
+        return nil
     }
 }
 

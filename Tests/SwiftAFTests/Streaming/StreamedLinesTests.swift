@@ -151,6 +151,19 @@ struct StreamedLinesTests {
         #expect(try await response.lines.first { _ in true } == nil)
     }
 
+    /// As after a loop at the top level of a program, whose iterator Swift keeps.
+    @Test func anIteratorGoesOnWhereAnotherOneStoppedThatStillExists() async throws {
+        let response = try await open(.text("one\r\ntwo\nthree\nfour\nrest"))
+        var first = response.lines.makeAsyncIterator()
+        #expect(try await first.next() == "one")
+        var second = response.lines(maximumLength: 5).makeAsyncIterator()
+        #expect(try await second.next() == "two")
+        #expect(try await first.next() == "three")
+        #expect(try await second.next() == "four")
+        #expect(try await response.collect(upTo: 100) == Data("rest".utf8))
+        #expect(try await first.next() == nil)
+    }
+
     @Test("Lines are decoded by the response's charset")
     func charset() async throws {
         let body = Data([0xE4, 0x0A, 0xF6, 0x80])
