@@ -90,6 +90,11 @@ final class CoreRequest: Sendable {
         }
     }
 
+    /// Whether the body of a whole response is decoded if it is encoded. A response to HEAD has none.
+    var decodesBody: Bool {
+        http.method != .head && (http.decompressesBody ?? session.configuration.decompressesBodies)
+    }
+
     private var textSize: Int {
         var size = CStringArena.size(of: http.method.rawValue) + CStringArena.size(of: http.url)
         size += CStringArena.size(of: http.headers) + copiedBodySize

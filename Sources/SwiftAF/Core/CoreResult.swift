@@ -3,7 +3,8 @@ import FoundationEssentials
 import Glibc
 
 /// Owns a result of the core. Passed to another thread once, so that the loop doesn't spend time on it. Must then be
-/// consumed exactly once by ``take(for:reportsTrust:bodyFailure:)``, ``takeResponse(for:)`` or ``discard()``.
+/// consumed exactly once by ``take(for:decodes:reportsTrust:bodyFailure:)``, ``takeResponse(for:decodes:)`` or
+/// ``discard()``.
 struct CoreResult: @unchecked Sendable {
     /// How many bytes are kept of the body of a refused response that wasn't meant for memory.
     static let errorBodyLimit = Int(AFC_ERROR_BODY_LIMIT)
@@ -22,15 +23,16 @@ struct CoreResult: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - url: The requested URL, for errors that occurred before anything was sent.
+    ///   - decodes: ``CoreRequest/decodesBody`` of the request.
     ///   - reportsTrust: Whether to report the server's certificates and their evaluation.
     ///   - bodyFailure: The error of the source of the request body, if any.
     func take(
-        for url: String, reportsTrust: Bool, bodyFailure: @autoclosure () -> (any Error)?
+        for url: String, decodes: Bool, reportsTrust: Bool, bodyFailure: @autoclosure () -> (any Error)?
     ) -> CoreOutcome {
         defer { afc_result_free(raw) }
         let url = lastURL(expecting: url)
         let metrics = metrics(lastURL: url)
-        let response = afc_result_get_head(raw).map { makeResponse($0, url: url, metrics) }
+        let response = afc_result_get_head(raw).map { makeResponse($0, url: url, decodes: decodes, metrics) }
         let body = takeBody()
         let download = afc_result_get_download(raw).flatMap {
             CoreDownload($0.pointee, isSuccessful: response?.isSuccessful == true)
@@ -53,14 +55,14 @@ struct CoreResult: @unchecked Sendable {
     }
 
     /// Returns head and body of a transfer that succeeded without a file, and frees the result; nil for any other.
-    func takeResponse(for url: String) -> (HTTPResponse, Data)? {
+    func takeResponse(for url: String, decodes: Bool) -> (HTTPResponse, Data)? {
         let failure = afc_result_get_failure(raw)
         guard failure == nil || failure?.pointee.status == .AFC_OK, afc_result_get_download(raw) == nil,
             let head = afc_result_get_head(raw)
         else { return nil }
         defer { afc_result_free(raw) }
         let url = lastURL(expecting: url)
-        return (makeResponse(head, url: url, metrics(lastURL: url)), takeBody())
+        return (makeResponse(head, url: url, decodes: decodes, metrics(lastURL: url)), takeBody())
     }
 
     /// Converts the result of a socket, whose failure is more specific. The result stays the core's.
@@ -68,7 +70,7 @@ struct CoreResult: @unchecked Sendable {
         let result = CoreResult(taking: raw)
         let url = result.lastURL(expecting: url)
         let metrics = result.metrics(lastURL: url)
-        let response = afc_result_get_head(raw).map { result.makeResponse($0, url: url, metrics) }
+        let response = afc_result_get_head(raw).map { result.makeResponse($0, url: url, decodes: false, metrics) }
         guard failure.status != .AFC_OK else { return CoreOutcome(response: response) }
         var error = SessionError(failure, url: url, response: response)
         error.metrics = metrics
@@ -96,11 +98,11 @@ struct CoreResult: @unchecked Sendable {
     }
 
     private func makeResponse(
-        _ head: UnsafePointer<afc_head>, url: String, _ metrics: ResponseMetrics
+        _ head: UnsafePointer<afc_head>, url: String, decodes: Bool, _ metrics: ResponseMetrics
     ) -> HTTPResponse {
         var trailerCount = 0
         let trailers = afc_result_get_trailers(raw, &trailerCount)
-        var response = HTTPResponse(head.pointee, url: url, metrics: metrics)
+        var response = HTTPResponse(head.pointee, url: url, decodes: decodes, metrics: metrics)
         if trailerCount > 0 { response.trailers = HTTPHeaders(trailers, trailerCount) }
         return response
     }
@@ -178,10 +180,11 @@ extension Data {
 }
 
 extension HTTPResponse {
-    init(_ head: afc_head, url: String, metrics: ResponseMetrics = ResponseMetrics()) {
+    init(_ head: afc_head, url: String, decodes: Bool = false, metrics: ResponseMetrics = ResponseMetrics()) {
         self.init(
             status: Int(head.status), version: HTTPVersion(head.version) ?? .http1_1, reason: head.reason.text,
             headers: HTTPHeaders(head.headers, head.header_count), url: url, metrics: metrics)
+        self.decodes = decodes
     }
 }
 

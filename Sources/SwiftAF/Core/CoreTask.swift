@@ -167,7 +167,8 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
     final func take(_ result: CoreResult) -> CoreOutcome {
         handover.begin()
         var outcome = result.take(
-            for: request.http.url, reportsTrust: request.http.reportsTrust, bodyFailure: body?.failure)
+            for: request.http.url, decodes: request.decodesBody, reportsTrust: request.http.reportsTrust,
+            bodyFailure: body?.failure)
         if let failure = outcome.failure, failure.code == .cancelled, let cause = body?.lateFailure {
             outcome.failure = failure.causedByBody(cause)
         }
@@ -183,7 +184,7 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
     /// thread.
     final func takeResponse(_ result: CoreResult) -> (HTTPResponse, Data)? {
         handover.begin()
-        return result.takeResponse(for: request.http.url)
+        return result.takeResponse(for: request.http.url, decodes: request.decodesBody)
     }
 
     // MARK: Events, on the loop thread
@@ -280,7 +281,7 @@ extension CoreTask {
         if request.http.reportsTrust {
             headTrust = afc_response_get_trust(response).map { SharedTrustReport(TrustReport($0.pointee)) }
         }
-        var received = HTTPResponse(head.pointee, url: String(cString: url))
+        var received = HTTPResponse(head.pointee, url: String(cString: url), decodes: request.decodesBody)
         // The metrics of the hops come at the end, but this is known, and asked for before the body is read.
         let cacheStatus = CacheStatus(afc_response_get_cache_use(response))
         if cacheStatus != .server {

@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// The head of a response with the metrics of its exchange. The body is separate.
 ///
-/// Responses are equal if everything but their ``metrics`` is, whose times differ with every exchange.
+/// Responses are equal if everything but ``isDecoded`` and their ``metrics`` is, whose times differ with every exchange.
 public struct HTTPResponse: Sendable {
     /// The status code, 200 for OK.
     public var status: Int
@@ -19,6 +19,9 @@ public struct HTTPResponse: Sendable {
     /// Times and sizes, hop by hop. Known at the end: a head that is reported before has no hops, except one for a response
     /// from the cache, without times, for ``cacheStatus``.
     public var metrics: ResponseMetrics
+
+    /// ``CoreRequest/decodesBody`` of the request.
+    var decodes = false
 
     /// Makes a response, for tests and caches. An interceptor may leave out the URL: it is then the request's.
     public init(
@@ -59,9 +62,19 @@ public struct HTTPResponse: Sendable {
         headers[.contentType].flatMap { MediaType($0) }
     }
 
-    /// The Content-Length; nil if it is missing or invalid.
+    /// Whether the body was encoded and is decoded (``SessionConfiguration/decompressesBodies``). ``headers`` still has
+    /// the fields as received: `Content-Encoding` and `Content-Length` are those of the encoded body. Remove both to pass
+    /// the response on.
+    public var isDecoded: Bool {
+        // A part of an encoded body can't be decoded.
+        guard decodes, status != 206, let coding = headers[.contentEncoding] else { return false }
+        return !coding.isEmpty && !ASCII.equalIgnoringCase(coding, "identity")
+    }
+
+    /// The number of bytes of the body by Content-Length; nil if that is missing or invalid, and if ``isDecoded``, as it
+    /// is then the number of encoded bytes.
     public var contentLength: Int64? {
-        guard let text = headers[.contentLength], text.utf8.allSatisfy(ASCII.isDigit) else {
+        guard !isDecoded, let text = headers[.contentLength], text.utf8.allSatisfy(ASCII.isDigit) else {
             return nil
         }
         return Int64(text)

@@ -47,6 +47,30 @@ struct StreamedResponseTests {
         #expect(try await manager.response(for: "\(name)").body == body)
     }
 
+    /// `Content-Length` counts encoded bytes.
+    @Test func aDecodedResponseHasNoLengthAndIsPassedOn() async throws {
+        // 1,000 times "a".
+        let encoded = try #require(
+            Data(base64Encoded: "H4sIAAAAAAACA0tMHAWjYBQMdwAAA9o4mugDAAA="))
+        server.route("/in", .respond(headers: ["Content-Encoding": "gzip"], body: encoded))
+        server.route("PUT /out", .status(204))
+        let response = try await manager.stream(HTTPRequest(server.url("/in")))
+        #expect(response.head.isDecoded && response.head.contentLength == nil)
+        #expect(response.headers[.contentLength] == String(encoded.count))
+        let copy = HTTPRequest(
+            .put, server.url("/out"), body: .stream(once: response.bytes, length: response.head.contentLength))
+        #expect(try await manager.response(for: copy).status == 204)
+        #expect(server.requests.last?.body == Data(repeating: UInt8(ascii: "a"), count: 1000))
+        var request = HTTPRequest(server.url("/in"))
+        #expect(try await manager.response(for: request).head.contentLength == nil)
+        request.decompressesBody = false
+        let kept = try await manager.response(for: request)
+        #expect(!kept.head.isDecoded && kept.head.contentLength == Int64(encoded.count) && kept.body == encoded)
+        request.method = .head
+        request.decompressesBody = true
+        #expect(try await manager.response(for: request).head.contentLength == Int64(encoded.count))
+    }
+
     enum Reading: CaseIterable {
         case chunks, lines, collecting
     }
