@@ -31,8 +31,8 @@ public struct TraceContext: RequestInterceptor {
     ///
     /// - Parameters:
     ///   - samples: Whether new traces are marked as sampled.
-    ///   - report: Called with the span of each attempt when it has ended; for a stream, when its head has arrived.
-    ///     Must not block.
+    ///   - report: Called with the span of each attempt when it has ended; for a stream, when its head has arrived, so
+    ///     that its span lacks the address of the peer and the metrics. Must not block.
     public init(samples: Bool = true, reporting report: (@Sendable (RequestSpan) -> Void)? = nil) {
         self.samples = samples
         self.report = report
@@ -139,7 +139,7 @@ public struct RequestSpan: Sendable {
     /// When the attempt ended.
     public private(set) var end: Date
     /// The method, the URL without user information and with its query redacted, status, version, number of retries,
-    /// addresses, and the error's code.
+    /// the server's name and port by the URL, the peer's address, and the error's code.
     public private(set) var attributes: [String: String]
     /// The error of the attempt, if it failed.
     public private(set) var error: SessionError?
@@ -171,6 +171,8 @@ public struct RequestSpan: Sendable {
             "http.request.method": request.method.rawValue,
             "url.full": URLText(request.url).redacted,
         ]
+        attributes["server.address"] = request.host
+        attributes["server.port"] = request.port.map { String($0) }
         if attempt > 1 { attributes["http.request.resend_count"] = String(attempt - 1) }
     }
 

@@ -68,6 +68,8 @@ import Testing
         #expect(span.attributes["http.response.status_code"] == "200")
         #expect(span.attributes["network.protocol.version"] == "1.1")
         #expect(span.attributes["network.peer.address"] == "127.0.0.1")
+        #expect(span.attributes["server.address"] == "127.0.0.1")
+        #expect(span.attributes["server.port"] == span.attributes["network.peer.port"])
         #expect(span.attributes["error.type"] == nil && span.attributes["http.request.resend_count"] == nil)
     }
 
