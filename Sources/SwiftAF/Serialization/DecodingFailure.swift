@@ -24,9 +24,16 @@ enum DecodingFailure {
         }
     }
 
-    /// The part without data of the texts that Swift's library and Foundation have for enumerations and UUIDs.
+    /// Texts of Foundation's that have none of the data.
+    private static let harmless = [
+        "Attempted to decode UUID from invalid UUID string.": "not a UUID",
+        "Expected date string to be ISO8601-formatted.": "not an ISO 8601 date",
+        "Invalid URL string.": "not a URL",
+    ]
+
+    /// The part without data of the texts that Swift's library and Foundation have for enumerations and other types.
     private static func cause(_ text: String) -> String? {
-        if text == "Attempted to decode UUID from invalid UUID string." { return "not a UUID" }
+        if let cause = harmless[text] { return cause }
         // Cannot initialize TYPE from invalid …
         let words = text.split(separator: " ")
         guard words.starts(with: ["Cannot", "initialize"]), let end = words.firstIndex(of: "from") else { return nil }

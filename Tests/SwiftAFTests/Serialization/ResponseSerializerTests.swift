@@ -342,6 +342,23 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
         var author: Int?
     }
 
+    @Test func theCauseThatFoundationNamesIsKept() throws {
+        struct Item: Decodable {
+            let when: Date?
+            let link: URL?
+        }
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        for (body, message) in [
+            (#"{"when":"s3cret"}"#, "not an ISO 8601 date"), (#"{"link":""}"#, "not a URL at $.link"),
+        ] {
+            let error = try #require(throws: (any Error).self) {
+                try decoder.decode(Item.self, from: Data(body.utf8))
+            }
+            #expect(DecodingFailure.text(error, of: Item.self) == "can't be decoded as Item: \(message)")
+        }
+    }
+
     @Test(arguments: [
         (#"{"kind":"s3cret"}"#, "not a case of Kind at $.kind"),
         (#"{"small":300}"#, "the number has a fraction or doesn't fit in Int8 at $.small"),
