@@ -188,8 +188,9 @@ extension HTTPSessionManager {
     ///   - maximumConcurrent: The maximum number of simultaneous downloads; at least 1.
     ///     ``SessionConfiguration/maximumConnectionsPerHost`` applies as well.
     ///   - progress: Called at most ten times a second per item, once when the item has ended, and once more when all have
-    ///     ended: one call at a time, in the order of the events, on the network thread or another one. Not called once
-    ///     the loop has ended, also by cancellation. Must not block.
+    ///     ended: one call at a time, in the order of the events, on the network thread or another one. Not called for
+    ///     what happens after the end of the loop, also by cancellation; the call for what happened right before may still
+    ///     come. Must not block.
     /// - Returns: A sequence that can be iterated once.
     public func downloads(
         of items: [DownloadItem], maximumConcurrent: Int = 4,
