@@ -149,6 +149,18 @@ import Testing
         }
     }
 
+    /// It is the server's mistake, not that of the command line.
+    @Test(arguments: [String(repeating: "\u{E9}", count: 64), "a\u{202E}b", "\u{FF0F}"])
+    func redirectsToHostsThatAreNoneAreRefused(host: String) async {
+        server.route("/", .redirect(to: "/next"))
+        server.route("/next", .redirect(to: "http://\(host).invalid/"))
+        let run = await swiftaf("get", server.urlString(), "--retry", "1", "--json")
+        #expect(run.exit == 3 && run.code == "redirect" && run.error.contains("cannot follow the redirect: "))
+        #expect(run.json["status"] == 302 && run.json["url"]?.string == server.urlString("/next"))
+        #expect(run.json["redirects"]?.array?.count == 1 && run.json["headers"] != .null)
+        #expect(await swiftaf("http://\(host).invalid/").exit == 1)
+    }
+
     @Test func bodiesThatCanBeReadOnce() async throws {
         server.route("/", .redirect(to: "/again", status: 307))
         let pipe = try InputPipe()

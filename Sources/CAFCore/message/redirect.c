@@ -13,6 +13,14 @@ static bool becomes_get(int status, const char *method) {
     return (status == 301 || status == 302) && strcmp(method, "POST") == 0;
 }
 
+/** A host that stays in another script can't be connected to: it is the server's mistake, not the caller's. */
+static afc_status use_a_labels(afc__url *url, afc__to_ascii *to_ascii, afc_failure *failure) {
+    afc_status status = afc__url_use_a_labels(url, to_ascii, failure);
+    if (status != AFC_OK || to_ascii == NULL || afc__is_ascii(url->host)) return status;
+    return afc__fail(failure, AFC_EREDIRECT, "cannot convert the host name \"%.*s\" to ASCII",
+                     (int)url->host.size, url->host.bytes);
+}
+
 static afc_status find_target(const afc__redirect_question *question, afc_slice location,
                               afc__url *out, afc_failure *failure) {
     afc_failure reason;
@@ -21,7 +29,7 @@ static afc_status find_target(const afc__redirect_question *question, afc_slice 
     afc_status status = afc__url_resolve(out, question->url, location, &reason);
     afc_free(mapped);
     if (status == AFC_OK) {
-        status = afc__url_use_a_labels(out, question->to_ascii, &reason);
+        status = use_a_labels(out, question->to_ascii, &reason);
         if (status != AFC_OK) afc__url_clear(out);
     }
     if (status == AFC_ENOMEM) return afc__fail(failure, status, "%s", reason.text);

@@ -38,7 +38,7 @@ typedef struct afc__redirect_plan {
  * 308: method and body are kept.
  *
  * AFC_EREDIRECT: more than `limit`; conflicting Locations; a target that isn't an http or https URL (see
- * afc__url_resolve()); https to http unless allowed. The text never shows userinfo. AFC_ENOMEM. After a failure
+ * afc__url_resolve()); a host that `to_ascii` can't convert; https to http unless allowed. The text never shows userinfo. AFC_ENOMEM. After a failure
  * `*out` is empty.
  */
 afc_status afc__redirect_decide(const afc__redirect_question *question, afc__redirect_plan *out,
