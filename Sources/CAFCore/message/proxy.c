@@ -68,13 +68,25 @@ static afc_status read_scheme(afc__proxy *proxy, afc_slice *text, afc_failure *f
     return AFC_OK;
 }
 
+/** Not ignored: after socks5:// curl takes a path for that of a socket. A password may have a slash, too. */
+static bool has_path(afc_slice text) {
+    const char *at = memrchr(text.bytes, '@', text.size);
+    size_t start = at != NULL ? (size_t)(at - text.bytes) + 1 : 0;
+    return text.size > start && memchr(text.bytes + start, '/', text.size - start) != NULL;
+}
+
+static afc_status split(afc__authority *out, afc_slice text, afc_failure *failure) {
+    if (has_path(text)) return afc__fail(failure, AFC_EINVAL, "it has a path");
+    return afc__authority_split(out, text, failure);
+}
+
 static afc_status parse(afc__proxy *proxy, afc_slice text, afc_failure *failure) {
     afc_status status = read_scheme(proxy, &text, failure);
     if (status != AFC_OK) return status;
     while (text.size > 0 && text.bytes[text.size - 1] == '/') text.size--;
     afc__authority authority;
     afc_failure reason;
-    status = afc__authority_split(&authority, text, &reason);
+    status = split(&authority, text, &reason);
     if (status != AFC_OK) {
         afc__fail(failure, status, "invalid proxy address (%s): expected [scheme://]host[:port]",
                   reason.text);

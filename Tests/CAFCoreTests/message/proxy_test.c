@@ -117,6 +117,22 @@ static void parses_proxies(void **state) {
     }
 }
 
+static void names_the_path_of_a_proxy(void **state) {
+    (void)state;
+    static const char *const texts[] = {"http://proxy:3128/path", "proxy/path",
+                                        "socks5h://localhost/run/tor", "http://me:p@proxy:1//x/"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        afc__proxy proxy;
+        afc_failure failure = {0};
+        check_status(afc__proxy_parse(&proxy, afc_slice_of(texts[i]), &failure), AFC_EINVAL);
+        check_contains(failure.text, "it has a path");
+    }
+    afc__proxy proxy;
+    check_status(afc__proxy_parse(&proxy, S("http://me:a/b@proxy:1//"), NULL), AFC_OK);
+    assert_string_equal(proxy.password, "a/b");
+    afc__proxy_clear(&proxy);
+}
+
 static void matches_hosts_in_no_proxy_lists(void **state) {
     (void)state;
     static const struct {
@@ -431,6 +447,7 @@ int main(void) {
         cmocka_unit_test(finds_proxies_that_libcurl_would_use),
         cmocka_unit_test(parses_addresses),
         cmocka_unit_test(parses_proxies),
+        cmocka_unit_test(names_the_path_of_a_proxy),
         cmocka_unit_test(matches_hosts_in_no_proxy_lists),
         cmocka_unit_test(environment_chooses_the_proxy),
         cmocka_unit_test(explicit_list_replaces_no_proxy),
