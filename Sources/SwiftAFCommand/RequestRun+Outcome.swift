@@ -105,7 +105,8 @@ extension RequestRun {
     /// Whether `--cache-only` found nothing. Made by the library. The metrics, which also say so, aren't complete while
     /// a body is printed.
     private func isMissing(_ response: HTTPResponse) -> Bool {
-        options.cache.isUsed && response.headers["Cache-Status"] == "afcore; detail=not-stored"
+        options.cache.policy == .returnCacheDataDontLoad && response.status == 504
+            && response.headers["Cache-Status"] == "afcore; detail=not-stored"
     }
 
     /// Says that the library removed the partial file of a resource that doesn't exist any longer.

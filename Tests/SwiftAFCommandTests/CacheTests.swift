@@ -48,6 +48,18 @@ import Testing
         #expect(await get(option).json["cache"]?.string == "hit")
     }
 
+    /// The field of a response that isn't stored, sent by a server.
+    @Test(arguments: [200, 504])
+    func aServerCannotSayThatNothingIsStored(status: Int) async {
+        server.route(
+            "/", .respond(status, headers: ["Cache-Status": "afcore; detail=not-stored"], body: Data("ok".utf8)))
+        for more in [[], ["--json"], ["--refresh"]] {
+            let run = await swiftaf([server.urlString(), option] + more)
+            #expect(run.exit == (status == 200 ? 0 : 2) && run.text.contains("ok"))
+            #expect(!run.error.contains("stored"))
+        }
+    }
+
     @Test func cacheOnlyNeverAsksTheServer() async {
         let missing = await get(option, "--cache-only")
         #expect(missing.exit == 2 && missing.code == "status" && missing.json["cache"]?.string == "missing")
