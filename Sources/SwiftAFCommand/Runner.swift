@@ -197,7 +197,7 @@ struct Runner: Sendable {
 
     private func write(_ archive: HARRecorder, to path: RawText, _ outcome: inout Outcome) {
         do throws(SessionError) {
-            try OutputFile.write(archive.data(), to: path)
+            try OutputFile.write(archive.data(), to: path, isShown: true)
         } catch {
             outcome.add(Failure(error))
         }
@@ -296,7 +296,9 @@ struct Runner: Sendable {
                 if case .printed = outcome.content {} else { try printReport(&outcome) }
             } else {
                 try printBody(of: outcome)
-                if let cookies = outcome.cookies { try console.write(cookies) }
+                if let cookies = outcome.cookies {
+                    try console.write(console.output.isTerminal ? PrintedBody.printable(cookies) : cookies)
+                }
             }
         } catch {
             outcome.add(error)

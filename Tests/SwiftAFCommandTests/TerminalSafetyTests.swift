@@ -122,6 +122,26 @@ import Testing
         #expect(events.text.contains("\\u009b") && !events.text.contains("\u{9B}"))
     }
 
+    private static let cookie = "a=\u{9B}31m\u{202E}x"
+
+    @Test func cookiesAreShownWithoutControlCharacters() async {
+        server.route("/", .respond(200, headers: ["Set-Cookie": Self.cookie]))
+        let shown = await swiftaf(server.urlString(), "-c", "-", output: MemorySink(isTerminal: true))
+        #expect(shown.exit == 0 && shown.text.hasSuffix("\t0\ta\t\\u{9B}31m\\u{202E}x\n"))
+        #expect(await swiftaf(server.urlString(), "-c", "-").text.hasSuffix("\t0\ta\t\u{9B}31m\u{202E}x\n"))
+    }
+
+    @Test(
+        .enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"),
+        arguments: ["-c", "--har"])
+    func filesThatAreATerminalGetNoControlCharacters(option: String) async throws {
+        server.route("/", .respond(200, headers: ["Set-Cookie": Self.cookie, "X-A": "\u{202E}x"]))
+        let run = try TerminalRun(server.urlString(), "-o", "/dev/null", option, "/dev/stdout")
+        #expect(await run.end() == 0)
+        #expect(run.text.contains("\\u{202E}x"))
+        #expect(!run.text.unicodeScalars.contains { ["\u{202E}", "\u{9B}"].contains($0) })
+    }
+
     @Test func verdictsAreShownWithoutControlCharacters() throws {
         let authority = try TestCertificate.makeAuthority()
         let policy = SecurityPolicy(anchors: .pem(Data(authority.pem.utf8)))

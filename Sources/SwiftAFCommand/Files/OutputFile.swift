@@ -10,12 +10,14 @@ enum OutputFile {
     /// - Parameters:
     ///   - mode: The permissions of a file that replaces none, without those that the process's mask takes away.
     ///   - keepsExisting: Whether it fails if another file has that name.
+    ///   - isShown: Whether a terminal gets the text without control characters, because servers chose parts of it.
     static func write(
-        _ content: Data, to path: RawText, mode: mode_t = 0o600, keepsExisting: Bool = false
+        _ content: Data, to path: RawText, mode: mode_t = 0o600, keepsExisting: Bool = false, isShown: Bool = false
     ) throws(SessionError) {
         let file = try NewFile(path, mode: mode)
+        let sink = DescriptorSink(descriptor: file.descriptor)
         do throws(WriteError) {
-            try DescriptorSink(descriptor: file.descriptor).write(content)
+            try sink.write(isShown && sink.isTerminal ? PrintedBody.printable(content) : content)
         } catch {
             file.abandon()
             throw failure(path, error)
