@@ -203,9 +203,19 @@ import Testing
             #expect(run.exit == 2 && run.error.contains(note), "\(more)")
         }
         #expect(server.requests.count == 4)
+        server.route("/", .respond(503, headers: ["Retry-After": "600"]))
+        let equal = await swiftaf(server.urlString(), "--retry", "2", "--timeout", "600")
+        #expect(equal.error.contains("not repeated: the server asks for 10 min, --timeout 10 min leaves 9 min "))
         #expect(!(await swiftaf(words + ["-sS"]).error.contains("not repeated")))
         // It wouldn't be repeated anyway.
         #expect(!(await swiftaf(words + ["-X", "POST"]).error.contains("not repeated")))
+    }
+
+    @Test func waitsThatDifferNeverLookTheSame() {
+        #expect(Format.longWait(.seconds(1)) == "1 s" && Format.shortWait(.milliseconds(999)) == "0.99 s")
+        #expect(Format.longWait(.milliseconds(1001)) == "1.01 s" && Format.shortWait(.milliseconds(1001)) == "1 s")
+        #expect(Format.longWait(.milliseconds(119_600)) == "2 min")
+        #expect(Format.shortWait(.milliseconds(119_600)) == "1 min 59 s" && Format.shortWait(.zero) == "0 s")
     }
 
     @Test func anAttemptWithoutTimeIsExplained() async {

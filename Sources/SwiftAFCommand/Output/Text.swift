@@ -104,6 +104,18 @@ enum Format {
         return words.joined(separator: " ")
     }
 
+    /// `1.5 s`, `2 min 5 s`, rounded up: a wait that is longer than another never looks like the same.
+    static func longWait(_ duration: Duration) -> String { wait(duration, .up) }
+
+    /// The same, rounded down.
+    static func shortWait(_ duration: Duration) -> String { wait(duration, .down) }
+
+    private static func wait(_ duration: Duration, _ rule: FloatingPointRoundingRule) -> String {
+        let seconds = duration.seconds
+        guard seconds < 60 else { return wait(.seconds(seconds.rounded(rule))) }
+        return shortSeconds(.milliseconds((seconds * 100).rounded(rule) * 10))
+    }
+
     /// `0A`.
     static func hexadecimal(_ byte: UInt8) -> String {
         (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)

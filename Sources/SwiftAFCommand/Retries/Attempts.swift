@@ -93,14 +93,10 @@ final class Attempts: RequestInterceptor {
     private func refusal(of request: HTTPRequest, _ delay: Duration) -> String? {
         guard request.body.isReplayable else { return "the body can be read only once; -d @PATH of a file is repeated" }
         guard let limit, let deadline else { return nil }
-        let allowed = Self.seconds(limit)
-        guard delay < limit else { return "the server asks for \(Self.seconds(delay)), --timeout allows \(allowed)" }
-        let left = "--timeout \(allowed) leaves \(Self.seconds(max(.zero, deadline - .now)))"
-        return delay > .zero ? "the server asks for \(Self.seconds(delay)), \(left)" : "\(left) for a wait"
-    }
-
-    private static func seconds(_ duration: Duration) -> String {
-        Format.wait(duration).replacing(".0 s", with: " s")
+        let (asked, allowed) = (Format.longWait(delay), Format.shortWait(limit))
+        guard delay <= limit else { return "the server asks for \(asked), --timeout allows \(allowed)" }
+        let left = "--timeout \(allowed) leaves \(Format.shortWait(max(.zero, deadline - .now)))"
+        return delay > .zero ? "the server asks for \(asked), \(left)" : "\(left) for a wait"
     }
 
     /// Waits until a request can be repeated whose response had begun.
