@@ -113,6 +113,20 @@ import Testing
         #expect(folder.names == [Array("jar".utf8)])
     }
 
+    @Test(arguments: ["--cookies", "--hsts"]) func aLockThatCannotBeOpenedIsNamed(option: String) async {
+        server.route("/", .respond(200, headers: ["Set-Cookie": "a=1"]))
+        #expect(symlink("nowhere", lock) == 0)
+        let link = await swiftaf(server.urlString(), option, jar)
+        let text = "\(jar) can't be written: \(lock), which locks it, can't be opened: "
+        #expect(link.exit == 8 && link.error.contains(text + "it is a symbolic link"))
+        #expect(unlink(lock) == 0 && mkdir(lock, 0o700) == 0)
+        let other = await swiftaf(server.urlString(), option, jar, "--json")
+        #expect(other.exit == 8 && other.code == "file" && other.error.contains(text + "Is a directory"))
+        #expect(rmdir(lock) == 0 && folder.names.isEmpty)
+        let missing = await swiftaf(server.urlString(), option, folder.path + "/no/jar")
+        #expect(missing.exit == 8 && missing.error.contains("/no/jar can't be written: No such file or directory"))
+    }
+
     @Test(arguments: ["--cookies", "-c", "--hsts"]) func otherLockFilesStayUntouched(option: String) async {
         folder.write("precious", to: "jar.lock")
         server.route("/", .respond(200, headers: ["Set-Cookie": "a=1"]))

@@ -53,7 +53,7 @@ enum FileLock {
         while true {
             let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
             let descriptor = lockPath.withCString { open($0, flags, 0o600) }
-            guard descriptor >= 0 else { throw Failure(OutputFile.failure(path, errno)) }
+            guard descriptor >= 0 else { throw failure(lockPath, path, errno) }
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
                 if isCurrent(descriptor, lockPath) { return descriptor }
             } else if errno != EWOULDBLOCK, errno != EINTR {
@@ -69,6 +69,20 @@ enum FileLock {
             // Its own task, as a cancelled one doesn't pause.
             await Task.detached { await interval.pause() }.value
         }
+    }
+
+    /// Returns why a file can't be locked: because of what has the name of its lock, or as the file can't be written
+    /// either.
+    private static func failure(_ lockPath: RawText, _ path: RawText, _ number: Int32) -> Failure {
+        var status = stat()
+        guard lockPath.withCString({ lstat($0, &status) }) == 0 else {
+            return Failure(OutputFile.failure(path, number))
+        }
+        let lock = lockPath.shown.printable
+        let isLink = status.st_mode & S_IFMT == S_IFLNK
+        let reason = isLink ? "it is a symbolic link" : systemMessage(number)
+        let message = "\(path.shown.printable) can't be written: \(lock), which locks it, can't be opened: \(reason)"
+        return Failure(.file, .file, message)
     }
 
     /// Whether the file that was locked still has its name: its former owner may have removed it.
