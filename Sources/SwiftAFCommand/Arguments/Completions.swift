@@ -83,7 +83,7 @@ enum Completions {
                     ((index += 1))
                 done
                 case $command in
-                '') options="\(self.options(of: nil))" ;;
+                ''|help) options="\(self.options(of: nil))" ;;
             \(optionCases.joined(separator: "\n"))
                 *) options="\(self.options(of: .request))" ;;
                 esac
@@ -129,12 +129,16 @@ enum Completions {
         return """
             #compdef swiftaf
             # zsh completion of swiftaf: swiftaf completions zsh > a folder of $fpath, as _swiftaf
+            # A file behind the `@` of a value, and nothing else.
+            _swiftaf_value() {
+                compset -P 1 '*@' && _files
+            }
             _swiftaf_item() {
                 case $command in
                 cache) [[ $words[CURRENT-1] == cache ]] && compadd -- \(cacheWords) ;;
                 completions) [[ $words[CURRENT-1] == completions ]] && compadd -- \(shellWords) ;;
                 help) [[ $words[CURRENT-1] == help ]] && compadd -- \(topicWords) ;;
-                *) _files ;;
+                *) compset -P 1 '*@'; _files ;;
                 esac
             }
             _swiftaf() {
@@ -150,6 +154,8 @@ enum Completions {
                     esac
                     command=$word
                     case $command in
+                    # Any option is a topic.
+                    help) ;;
             \(cases.joined(separator: "\n"))
                     *) kind=\(request.kind.rawValue) ;;
                     esac
@@ -181,7 +187,7 @@ enum Completions {
             let message = text.isEmpty ? "position" : text
             return "'\(name)\(mark)[\(help)]:\(message):(\(entry.choices.joined(separator: " ")))'"
         }
-        return "'\(star)\(name)[\(help)]:\(text):\(takesFile(entry) ? "_files" : "")'"
+        return "'\(star)\(name)[\(help)]:\(text):\(takesFile(entry) ? "_files" : "_swiftaf_value")'"
     }
 
     private static var fish: String {
@@ -190,12 +196,12 @@ enum Completions {
                 name.hasPrefix("--") ? "-l \(name.dropFirst(2))" : "-s \(name.dropFirst())"
             }
             let hasValue = entry.placeholder != nil && !entry.hasOptionalValue
-            var value = hasValue ? takesFile(entry) ? " -r -F" : " -x" : ""
-            if !entry.choices.isEmpty { value += " -a '\(entry.choices.joined(separator: " "))'" }
+            let words = entry.choices.isEmpty ? "(__swiftaf_files)" : entry.choices.joined(separator: " ")
+            let value = hasValue ? takesFile(entry) ? " -r -F" : " -x -a '\(words)'" : ""
             let help = entry.help.map { $0 == "'" ? "\\'" : String($0) }.joined()
             let kinds = self.names(of: entry.commands).joined(separator: " ")
             return
-                "complete -c swiftaf -n '__swiftaf_is none \(kinds)' \(names.joined(separator: " "))\(value) -d '\(help)'"
+                "complete -c swiftaf -n '__swiftaf_is none help \(kinds)' \(names.joined(separator: " "))\(value) -d '\(help)'"
         }
         let cases = kinds.map { kind in
             "            case \(kind.commands.joined(separator: " "))\n                echo \(kind.name)"
@@ -217,6 +223,8 @@ enum Completions {
                             continue
                         case '-*'
                             continue
+                        case help
+                            echo help
             \(cases.joined(separator: "\n"))
                         case '*'
                             echo request
@@ -228,7 +236,17 @@ enum Completions {
             function __swiftaf_is
                 contains -- (__swiftaf_kind) $argv
             end
-            complete -c swiftaf -n '__swiftaf_is none' -a '\(commandWords)'
+            # Prints the word with each file that its end, behind the first `@`, may stand for.
+            function __swiftaf_files
+                set -l word (commandline -ct)
+                string match -q '*@*' -- $word; or return
+                set -l parts (string split -m 1 @ -- $word)
+                for name in (complete -C "'' $parts[2]")
+                    echo $parts[1]@$name
+                end
+            end
+            complete -c swiftaf -n '__swiftaf_is none' -f -a '\(commandWords)'
+            complete -c swiftaf -n '__swiftaf_is \(self.names(of: .exchanges).joined(separator: " "))' -a '(__swiftaf_files)'
             complete -c swiftaf -n '__fish_seen_subcommand_from completions' -f -a '\(shellWords)'
             complete -c swiftaf -n '__fish_seen_subcommand_from cache' -f -a '\(cacheWords)'
             complete -c swiftaf -n '__fish_seen_subcommand_from help' -f -a '\(topicWords)'
