@@ -44,7 +44,7 @@ extension RequestRun {
             transfer.bodyBytes = written.map { Int(clamping: $0) } ?? error.body?.count
         }
         var outcome = Outcome(
-            .transfer(transfer), failure: file?.problem(behind: error).map(Failure.init) ?? failure(error))
+            .transfer(transfer), failure: file?.problem(behind: error) ?? failure(error))
         note(error.resumeToken, in: &outcome)
         return outcome
     }
@@ -102,8 +102,8 @@ extension RequestRun {
         outcome.transfer?.body = nil
     }
 
-    /// Whether `--cache-only` found nothing. Made by the library. The metrics, which also say so, aren't complete while
-    /// a body is printed.
+    /// Whether `--cache-only` found nothing. Made by the library; a server that was asked may send the same. The
+    /// metrics, which also say so, aren't complete while a body is printed.
     private func isMissing(_ response: HTTPResponse) -> Bool {
         options.cache.policy == .returnCacheDataDontLoad && response.status == 504
             && response.headers["Cache-Status"] == "afcore; detail=not-stored"
@@ -116,6 +116,14 @@ extension RequestRun {
         else { return }
         let name = partialFile.shown.printable
         outcome.failure?.message += "; \(name) was removed, since the server no longer has the file"
+    }
+
+    /// Says that a download is about to replace a file that may be the user's.
+    func noteReplacement(of partialFile: RawText?) {
+        guard let partialFile, options.messages >= .notes else { return }
+        let name = partialFile.shown.printable
+        let reason = "without \(name).resume it can't be continued, and a response replaces it"
+        console.note("\(name) is in place of the partial file: \(reason); --no-clobber keeps it")
     }
 
     private func note(_ token: ResumeToken?, in outcome: inout Outcome) {

@@ -107,12 +107,14 @@ struct Runner: Sendable {
             }
             return Outcome(.text(text))
         }
+        let paths = try writtenPaths(command, options, session)
         noteMissingJar(given.options)
         var configuration = try options.configuration(environment)
         let files = try writtenFiles(options, &configuration)
         try options.refusePins(for: command.each.map(\.url), hsts: configuration.hsts)
         let archive = options.archivePath == nil ? nil : HARRecorder(maximumBodySize: 1 << 20)
-        var outcome = try await send(command, options, configuration, archive)
+        let sending = Sending(configuration: configuration, archive: archive, files: RunFiles(paths))
+        var outcome = try await send(command, options, sending)
         if let archive, let path = options.archivePath { write(archive, to: path, &outcome) }
         // First the session: the cookies are written to its folder.
         let hasResponse = outcome.transfer?.response != nil
@@ -121,6 +123,17 @@ struct Runner: Sendable {
         }
         if hasResponse || session == nil { await save(configuration, files, &outcome) }
         return outcome
+    }
+
+    /// Refuses a run whose outputs would replace each other.
+    private func writtenPaths(
+        _ command: RequestCommand, _ options: Options, _ session: NamedSession?
+    ) throws(Failure) -> WrittenPaths {
+        do throws(UsageError) {
+            return try WrittenPaths(of: command, options, session)
+        } catch {
+            throw Failure(error)
+        }
     }
 
     /// Says that `-b` names no file, whose cookies would be missed. The jar of a first run is still to be written.
@@ -136,6 +149,7 @@ struct Runner: Sendable {
     }
 
     private func converse(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
+        _ = try writtenPaths(command, options, nil)
         noteMissingJar(options)
         var configuration = try options.configuration(environment)
         let files = try writtenFiles(options, &configuration)
@@ -209,12 +223,19 @@ struct Runner: Sendable {
         return try NamedSession(name, url: command.url, environment: environment)
     }
 
+    /// What all requests of a run share.
+    private struct Sending {
+        let configuration: SessionConfiguration
+        let archive: HARRecorder?
+        let files: RunFiles
+    }
+
     private func send(
-        _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration, _ archive: HARRecorder?
+        _ command: RequestCommand, _ options: Options, _ sending: Sending
     ) async throws(Failure) -> Outcome {
-        if command.purpose == .picture { return try await picture(command, options, configuration, archive) }
+        if command.purpose == .picture { return try await picture(command, options, sending) }
         guard !command.moreURLs.isEmpty else {
-            var run = try prepare(command, options, configuration, archive)
+            var run = try prepare(command, options, sending)
             let printer = printer(command, options, run)
             guard run.file != nil else {
                 run.printer = printer
@@ -227,15 +248,15 @@ struct Runner: Sendable {
             return await run.run()
         }
         var runs: [RequestRun] = []
-        for one in command.each { runs.append(try prepare(one, options, configuration, archive)) }
+        for one in command.each { runs.append(try prepare(one, options, sending)) }
         return Outcome(parts: await Batch(runs: runs, options: options, console: console).run())
     }
 
     private func picture(
-        _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration, _ archive: HARRecorder?
+        _ command: RequestCommand, _ options: Options, _ sending: Sending
     ) async throws(Failure) -> Outcome {
         try PictureView.refuseWithout(imageDecoder)
-        var outcome = await (try prepare(command, options, configuration, archive)).run()
+        var outcome = await (try prepare(command, options, sending)).run()
         guard outcome.failure == nil else { return outcome }
         let graphics = TerminalGraphics(environment: environment, isTerminal: console.output.isTerminal)
         let view = PictureView(decoder: imageDecoder, graphics: graphics, columns: console.output.columns)
@@ -249,17 +270,18 @@ struct Runner: Sendable {
     }
 
     private func prepare(
-        _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration, _ archive: HARRecorder?
+        _ command: RequestCommand, _ options: Options, _ sending: Sending
     ) throws(Failure) -> RequestRun {
         var request = try request(command, options)
         do throws(UsageError) {
-            let file = try FileTarget.of(command, options)
+            var file = try FileTarget.of(command, options)
+            if file?.isNamedByResponse == true { file?.chosenName = ChosenName(among: sending.files) }
             if options.comparesTimestamps, case .path(let path)? = file?.name {
                 Timestamps.compare(&request, with: path)
             }
             return RequestRun(
-                request: request, file: file, options: options, configuration: configuration,
-                console: console, archive: archive)
+                request: request, file: file, options: options, configuration: sending.configuration,
+                console: console, archive: sending.archive)
         } catch {
             throw Failure(error)
         }

@@ -315,7 +315,8 @@ extension ArgumentParser {
         return ["http", "https"].contains(scheme) && word.bytes.dropFirst(scheme.utf8.count).starts(with: "://".utf8)
     }
 
-    /// Checks that several downloads are named by their URLs or responses, and that all names differ.
+    /// Checks that several downloads are named by their URLs or responses, and that all names differ. ``WrittenPaths``
+    /// compares the files.
     private func checkNames(of download: RequestCommand) throws(UsageError) {
         guard !download.moreURLs.isEmpty else { return }
         guard options.outputPath == nil else {

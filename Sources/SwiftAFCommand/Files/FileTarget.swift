@@ -16,6 +16,8 @@ struct FileTarget: Sendable {
     var checksum: Checksum?
     /// Whether the file gets the time of the response.
     var keepsTime = false
+    /// Takes the name that a response chooses.
+    var chosenName: ChosenName?
 
     /// - Returns: Nil if the body isn't written to a file.
     static func of(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
@@ -110,6 +112,9 @@ struct FileTarget: Sendable {
     /// file. What appears there later is noticed when the file gets its name.
     var obstacle: SessionError? {
         var status = stat()
+        if options.contains(.keepsExistingFile), let part = foreignPartialFile {
+            return OutputFile.failure(part, EEXIST)
+        }
         guard case .path(let path) = name, pipe == nil, path.withCString({ stat($0, &status) }) == 0 else { return nil }
         switch status.st_mode & S_IFMT {
         case S_IFDIR: return OutputFile.failure(path, EISDIR)
@@ -146,21 +151,28 @@ struct FileTarget: Sendable {
             if keepsTime { Timestamps.apply(response.head, to: path) }
             return response
         case .response(let otherwise, let folder):
-            let destination = DownloadDestination.named { response in
+            let destination = DownloadDestination.named { [chosenName] response in
                 let isNamed = response.headers.contains(named: .contentDisposition)
                 // An empty path fails with `invalidInput`; `problem(behind:)` explains it.
                 let name = isNamed ? response.suggestedFileName : (try? otherwise.get()) ?? ""
-                return name.isEmpty ? "" : Self.within(folder, RawText(name)).shown
+                guard !name.isEmpty else { return "" }
+                let path = Self.within(folder, RawText(name))
+                return chosenName?.take(path) == false ? "" : path.shown
             }
             return try await manager.download(request, to: destination, options: options, progress: progress)
         }
     }
 
     /// Returns why the response has no file name; nil if the error has another cause.
-    func problem(behind error: SessionError) -> UsageError? {
-        guard error.code == .invalidInput, error.response != nil, case .response(.failure(let problem), _) = name
-        else { return nil }
-        return problem
+    func problem(behind error: SessionError) -> Failure? {
+        guard error.code == .invalidInput, error.response != nil, case .response(let otherwise, _) = name else {
+            return nil
+        }
+        if let refusal = chosenName?.refusal {
+            return Failure(.file, .file, "\(refusal.message); -o PATH names another file")
+        }
+        guard case .failure(let problem) = otherwise else { return nil }
+        return Failure(problem)
     }
 
     /// The partial file that `--resume` finds, or nil.
@@ -168,6 +180,18 @@ struct FileTarget: Sendable {
         guard options.contains(.resumes), case .path(let path) = name else { return nil }
         let part = RawText(OutputFile.target(path).bytes + ".part".utf8)
         return InputFile.exists(part) ? part : nil
+    }
+
+    /// A file with the name of the partial one that no download left to be continued, so that this one replaces it
+    /// unless `--no-clobber` keeps it; nil if there is none.
+    var foreignPartialFile: RawText? {
+        guard isDownload, case .path(let path) = name, OutputFile.isReplaced(path) else { return nil }
+        let part = RawText(OutputFile.target(path).bytes + ".part".utf8)
+        var status = stat()
+        guard part.withCString({ lstat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0,
+            !InputFile.exists(RawText(part.bytes + ".resume".utf8))
+        else { return nil }
+        return part
     }
 
     /// Returns how to resume an interrupted download.

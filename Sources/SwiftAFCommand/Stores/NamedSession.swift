@@ -10,7 +10,7 @@ struct NamedSession {
     /// Of the session, without an extension.
     let path: RawText
     var cookiePath: RawText { RawText(path.bytes + ".cookies".utf8) }
-    private var documentPath: RawText { RawText(path.bytes + ".json".utf8) }
+    var documentPath: RawText { RawText(path.bytes + ".json".utf8) }
     private let origin: String
     private var document = JSONValue.null
 
