@@ -23,7 +23,7 @@ list(TRANSFORM AFCORE_GIO_SOURCES PREPEND "${AFCORE_GIO_ROOT}/")
 # Compiled once, for the library and for its tests, which link the objects of the core.
 add_library(afcore_gio_objects OBJECT ${AFCORE_GIO_SOURCES})
 afcore_common_settings(afcore_gio_objects)
-target_compile_definitions(afcore_gio_objects PRIVATE G_LOG_DOMAIN="AfGio")
+target_compile_definitions(afcore_gio_objects PRIVATE G_LOG_DOMAIN="Afgio")
 target_include_directories(afcore_gio_objects PUBLIC "${AFCORE_GIO_ROOT}/include" PRIVATE "${AFCORE_ROOT}/include")
 target_link_libraries(afcore_gio_objects PUBLIC PkgConfig::AFCORE_GIO)
 set_target_properties(afcore_gio_objects PROPERTIES
@@ -65,12 +65,12 @@ if(AFCORE_GIO_MISSING)
     return()
 endif()
 
-set(AFCORE_GIR "${PROJECT_BINARY_DIR}/AfGio-1.0.gir")
-set(AFCORE_TYPELIB "${PROJECT_BINARY_DIR}/AfGio-1.0.typelib")
+set(AFCORE_GIR "${PROJECT_BINARY_DIR}/Afgio-1.0.gir")
+set(AFCORE_TYPELIB "${PROJECT_BINARY_DIR}/Afgio-1.0.typelib")
 set(AFCORE_GIO_FILES "${AFCORE_TYPELIB}")
 add_custom_command(OUTPUT "${AFCORE_GIR}"
     COMMAND "${AFCORE_G_IR_scanner}" --quiet --warn-all --warn-error --no-libtool
-        --namespace=AfGio --nsversion=1.0 --identifier-prefix=Afgio --symbol-prefix=afgio
+        --namespace=Afgio --nsversion=1.0 --identifier-prefix=Afgio --symbol-prefix=afgio
         --include=Gio-2.0 --pkg=gio-2.0 --pkg-export=afcore-gio --c-include=afcore-gio/afcore-gio.h
         --cflags-begin "-I${AFCORE_GIO_ROOT}/include" --cflags-end
         --library=afcore-gio "--library-path=${PROJECT_BINARY_DIR}" "-L${PROJECT_BINARY_DIR}"

@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 import gi
 
-gi.require_version("AfGio", "1.0")
-from gi.repository import AfGio, Gio, GLib
+gi.require_version("Afgio", "1.0")
+from gi.repository import Afgio, Gio, GLib
 
 
 def make_session(options):
-    session = AfGio.Session(user_agent="fetch/1.0", ca_file=options.ca_file, cache_folder=options.cache)
+    session = Afgio.Session(user_agent="fetch/1.0", ca_file=options.ca_file, cache_folder=options.cache)
     if options.pin:
         for host in {urlsplit(url).hostname for url in options.urls}:
             session.pin_host(host, False, options.pin)
@@ -38,7 +38,7 @@ class Fetch:
 
     def run(self):
         for url in self.options.urls:
-            request = AfGio.Request.new("GET", url)
+            request = Afgio.Request.new("GET", url)
             request.connect("progress", show_progress)
             if self.options.output:
                 request.set_destination(Gio.File.new_for_path(self.options.output), True)

@@ -1,4 +1,5 @@
-"""gio_python_test.py EXAMPLE: libafcore-gio by its introspection data, and the example EXAMPLE, against servers on loopback."""
+"""gio_python_test.py EXAMPLE GUIDE: libafcore-gio by its introspection data, the example EXAMPLE, and the first program in the
+page GUIDE, against servers on loopback."""
 import base64
 import contextlib
 import hashlib
@@ -15,10 +16,10 @@ import unittest
 
 import gi
 
-gi.require_version("AfGio", "1.0")
-from gi.repository import AfGio, Gio, GLib
+gi.require_version("Afgio", "1.0")
+from gi.repository import Afgio, Gio, GLib
 
-EXAMPLE = None
+EXAMPLE = GUIDE = None
 BODY = bytes(range(256)) * 2048
 BROKEN_AT = 200000
 
@@ -148,12 +149,12 @@ class GioTest(unittest.TestCase):
     def check_fails(self, code, session, request):
         with self.assertRaises(GLib.Error) as caught:
             session.send(request)
-        self.assertTrue(caught.exception.matches(AfGio.error_quark(), code), caught.exception)
+        self.assertTrue(caught.exception.matches(Afgio.error_quark(), code), caught.exception)
 
     # What is sent and received
 
     def test_returns_status_fields_and_body(self):
-        response = AfGio.Session().send(AfGio.Request.new("GET", f"{self.url}/hello"))
+        response = Afgio.Session().send(Afgio.Request.new("GET", f"{self.url}/hello"))
         self.assertEqual(response.get_status(), 200)
         self.assertEqual(response.props.reason, "OK")
         self.assertEqual(response.get_url(), f"{self.url}/hello")
@@ -165,8 +166,8 @@ class GioTest(unittest.TestCase):
         self.assertEqual(tuple(response.get_nth_header(len(names))), (False, None, None))
 
     def test_sends_fields_and_body(self):
-        session = AfGio.Session(base_url=f"{self.url}/")
-        request = AfGio.Request(method="POST", url="echo")
+        session = Afgio.Session(base_url=f"{self.url}/")
+        request = Afgio.Request(method="POST", url="echo")
         request.set_body("text/plain", GLib.Bytes.new(b"body"))
         request.set_header("X", "1")
         response = session.send(request)
@@ -174,18 +175,18 @@ class GioTest(unittest.TestCase):
         self.assertEqual(response.get_header("Content-Type"), "text/plain")
 
     def test_calls_back_in_main_loop_after_progress(self):
-        request = AfGio.Request.new("GET", f"{self.url}/hello")
+        request = Afgio.Request.new("GET", f"{self.url}/hello")
         reports = []
         request.connect("progress", lambda _, *numbers: reports.append(numbers))
-        response = self.send_async(AfGio.Session(), request)
+        response = self.send_async(Afgio.Session(), request)
         self.assertEqual(response.get_status(), 200)
         self.assertEqual(reports[-1][2:], (5, 5))
 
     def test_sends_on_several_threads(self):
-        session, statuses = AfGio.Session(), []
+        session, statuses = Afgio.Session(), []
 
         def send():
-            statuses.append(session.send(AfGio.Request.new("GET", f"{self.url}/missing")).get_status())
+            statuses.append(session.send(Afgio.Request.new("GET", f"{self.url}/missing")).get_status())
 
         threads = [threading.Thread(target=send) for _ in range(8)]
         for thread in threads:
@@ -197,9 +198,9 @@ class GioTest(unittest.TestCase):
     # Errors
 
     def test_maps_failures_to_errors(self):
-        session = AfGio.Session()
-        self.check_fails(AfGio.Error.INVALID_INPUT, session, AfGio.Request.new("GET", "nothing"))
-        self.check_fails(AfGio.Error.TRUNCATED, session, AfGio.Request.new("GET", f"{self.url}/file"))
+        session = Afgio.Session()
+        self.check_fails(Afgio.Error.INVALID_INPUT, session, Afgio.Request.new("GET", "nothing"))
+        self.check_fails(Afgio.Error.TRUNCATED, session, Afgio.Request.new("GET", f"{self.url}/file"))
 
     def test_cancels(self):
         cancellable = Gio.Cancellable()
@@ -208,7 +209,7 @@ class GioTest(unittest.TestCase):
             self.server.reached.wait()
             cancellable.cancel()
 
-        error = self.send_async(AfGio.Session(), AfGio.Request.new("GET", f"{self.url}/stalled"), cancellable, cancel)
+        error = self.send_async(Afgio.Session(), Afgio.Request.new("GET", f"{self.url}/stalled"), cancellable, cancel)
         self.assertTrue(error.matches(Gio.io_error_quark(), Gio.IOErrorEnum.CANCELLED))
 
     # Pins, downloads, the cache
@@ -216,34 +217,54 @@ class GioTest(unittest.TestCase):
     def test_accepts_pinned_key_only(self):
         url = self.serve_securely()
         for pin, accepted in ((self.pin, True), ("sha256//" + "A" * 43 + "=", False)):
-            session = AfGio.Session(ca_file=str(self.certificate))
+            session = Afgio.Session(ca_file=str(self.certificate))
             session.pin_host("localhost", False, [pin])
-            request = AfGio.Request.new("GET", url)
+            request = Afgio.Request.new("GET", url)
             if accepted:
                 self.assertEqual(session.send(request).get_status(), 200)
             else:
-                self.check_fails(AfGio.Error.UNTRUSTED, session, request)
+                self.check_fails(Afgio.Error.UNTRUSTED, session, request)
 
     def test_resumes_a_download(self):
-        session, path = AfGio.Session(), self.folder / "file"
-        request = AfGio.Request.new("GET", f"{self.url}/file")
+        session, path = Afgio.Session(), self.folder / "file"
+        request = Afgio.Request.new("GET", f"{self.url}/file")
         request.set_destination(Gio.File.new_for_path(str(path)), True)
-        self.check_fails(AfGio.Error.TRUNCATED, session, request)
+        self.check_fails(Afgio.Error.TRUNCATED, session, request)
         self.assertFalse(path.exists())
         response = session.send(request)
-        self.assertEqual(response.get_resumption(), AfGio.Resumption.RESUMED)
+        self.assertEqual(response.get_resumption(), Afgio.Resumption.RESUMED)
         self.assertEqual(response.get_file().get_path(), str(path))
         self.assertEqual(path.read_bytes(), BODY)
 
     def test_uses_stored_response_in_next_session(self):
-        for expected in (AfGio.CacheUse.UNUSED, AfGio.CacheUse.HIT):
-            session = AfGio.Session(cache_folder=str(self.folder / "cache"))
-            response = session.send(AfGio.Request.new("GET", f"{self.url}/hello"))
+        for expected in (Afgio.CacheUse.UNUSED, Afgio.CacheUse.HIT):
+            session = Afgio.Session(cache_folder=str(self.folder / "cache"))
+            response = session.send(Afgio.Request.new("GET", f"{self.url}/hello"))
             self.assertEqual(response.get_cache_use(), expected)
             session.flush_cache()
-        request = AfGio.Request(url=f"{self.url}/other", cache_policy=AfGio.CachePolicy.ONLY)
+        request = Afgio.Request(url=f"{self.url}/other", cache_policy=Afgio.CachePolicy.ONLY)
         self.assertEqual(session.send(request).get_status(), 504)
         self.assertEqual(self.server.count, 1)
+
+    # The program in the guide
+
+    def run_guide(self, download):
+        """Returns what its main loop prints, when it downloads from another path."""
+        program = re.search(r"```python\n(.*?)```", pathlib.Path(GUIDE).read_text(), re.DOTALL)[1]
+        for ours, theirs in (("/home/me/.cache/example", str(self.folder / "cache")), ('"large.iso"', f'"{self.folder}/large.iso"'),
+                             ("https://example.org/large.iso", self.url + download), ("https://example.org/", f"{self.url}/hello")):
+            self.assertEqual(program.count(ours), 1)
+            program = program.replace(ours, theirs)
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=300)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout.splitlines()
+
+    def test_guide_saves_a_file(self):
+        lines = self.run_guide("/hello")
+        self.assertEqual((lines[0], lines[-1]), ("200 None 5", f"saved {self.folder}/large.iso"))
+
+    def test_guide_ends_after_a_404(self):
+        self.assertEqual(self.run_guide("/missing")[-1], "not saved: 404 Not Found")
 
     # The example
 
@@ -272,7 +293,7 @@ class GioTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    EXAMPLE = sys.argv.pop(1)
+    EXAMPLE, GUIDE = sys.argv.pop(1), sys.argv.pop(1)
     for variable in list(os.environ):
         if variable.lower().endswith("_proxy"):
             del os.environ[variable]

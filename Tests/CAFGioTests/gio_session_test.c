@@ -155,10 +155,10 @@ static void keeps_settings_once_open(void **state) {
     scene *scene = *state;
     serve(scene->world, "/", answer(200, "", ""));
     assert_true(afgio_session_open(scene->session, NULL));
-    g_test_expect_message("AfGio", G_LOG_LEVEL_CRITICAL, "*user-agent*can't be changed*");
+    g_test_expect_message("Afgio", G_LOG_LEVEL_CRITICAL, "*user-agent*can't be changed*");
     g_object_set(scene->session, "user-agent", "other", NULL);
     g_test_assert_expected_messages();
-    g_test_expect_message("AfGio", G_LOG_LEVEL_CRITICAL, "*host*can't be pinned*");
+    g_test_expect_message("Afgio", G_LOG_LEVEL_CRITICAL, "*host*can't be pinned*");
     afgio_session_pin_host(scene->session, "host", FALSE, (const char *const[]){"x", NULL});
     g_test_assert_expected_messages();
     char *user_agent;
