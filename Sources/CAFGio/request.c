@@ -334,7 +334,7 @@ void afgio_request_set_credentials(AfgioRequest *self, const char *user, const c
     self->password = password_copy;
 }
 
-/* ---- Orders -------------------------------------------------------------------------------- */
+/* ---- Specs --------------------------------------------------------------------------------- */
 
 /* The URL that `reference` means. g_free() */
 static char *resolve(const char *base, const char *reference) {
