@@ -1,7 +1,7 @@
 /// Calls that wait for their turn, in the order of their arrival. A call keeps its place while it tries, without a waiter.
 ///
 /// Every operation takes constant time on average: thousands of calls may wait, and each leaves under a lock.
-struct WaitingLine<Waiter> {
+package struct WaitingLine<Waiter> {
     private struct Entry {
         let id: UInt64
         var waiter: Waiter?
@@ -13,23 +13,32 @@ struct WaitingLine<Waiter> {
     private var first = 0
     private var indices: [UInt64: Int] = [:]
 
-    var isEmpty: Bool { indices.isEmpty }
+    package init() {}
+
+    package var isEmpty: Bool { indices.isEmpty }
 
     /// The first call.
-    var firstID: UInt64? { isEmpty ? nil : entries[first]?.id }
+    package var firstID: UInt64? { isEmpty ? nil : entries[first]?.id }
+
+    /// Whether the call has joined and not left.
+    package func contains(_ id: UInt64) -> Bool { indices[id] != nil }
+
+    /// Adds a call, without a waiter, to the end of the line. Has no effect if it is in the line.
+    package mutating func join(_ id: UInt64) {
+        guard indices[id] == nil else { return }
+        indices[id] = entries.count
+        entries.append(Entry(id: id, waiter: nil))
+    }
 
     /// Gives a call a waiter; a new one goes to the end of the line.
-    mutating func wait(_ id: UInt64, _ waiter: Waiter) {
-        if let index = indices[id] {
-            entries[index]?.waiter = waiter
-        } else {
-            indices[id] = entries.count
-            entries.append(Entry(id: id, waiter: waiter))
-        }
+    package mutating func wait(_ id: UInt64, _ waiter: Waiter) {
+        join(id)
+        if let index = indices[id] { entries[index]?.waiter = waiter }
     }
 
     /// Removes a call. Returns whether it was the first one.
-    mutating func leave(_ id: UInt64) -> Bool {
+    @discardableResult
+    package mutating func leave(_ id: UInt64) -> Bool {
         guard let index = indices.removeValue(forKey: id) else { return false }
         entries[index] = nil
         let wasFirst = index == first
@@ -48,19 +57,19 @@ struct WaitingLine<Waiter> {
     }
 
     /// Takes the waiter of a call, which keeps its place.
-    mutating func takeWaiter(of id: UInt64) -> Waiter? {
+    package mutating func takeWaiter(of id: UInt64) -> Waiter? {
         guard let index = indices[id] else { return nil }
         defer { entries[index]?.waiter = nil }
         return entries[index]?.waiter
     }
 
     /// Takes the waiter of the first call.
-    mutating func takeFirstWaiter() -> Waiter? {
+    package mutating func takeFirstWaiter() -> Waiter? {
         firstID.flatMap { takeWaiter(of: $0) }
     }
 
     /// Takes all waiters, in order.
-    mutating func takeWaiters() -> [Waiter] {
+    package mutating func takeWaiters() -> [Waiter] {
         entries[first...].indices.compactMap { index in
             defer { entries[index]?.waiter = nil }
             return entries[index]?.waiter

@@ -2,27 +2,25 @@ import SwiftAF
 
 /// A line of calls, each of which waits for those before it.
 final class CallLine: Sendable {
-    private struct Place {
-        var id: UInt64
-        /// Nil if the call doesn't wait.
-        var waiter: CheckedContinuation<Void, Never>?
-    }
-
     private struct State {
-        var places: [Place]
-        var lastID: UInt64 = 0
+        var line = WaitingLine<CheckedContinuation<Void, Never>>()
+        var lastID = firstID
+
+        init() {
+            line.join(lastID)
+        }
     }
 
     /// The place that is taken when a line is made.
     static let firstID: UInt64 = 0
 
-    private let state = Locked(State(places: [Place(id: firstID)]))
+    private let state = Locked(State())
 
     /// Takes the last place.
     func join() -> UInt64 {
         state.withLock { state in
             state.lastID += 1
-            state.places.append(Place(id: state.lastID))
+            state.line.join(state.lastID)
             return state.lastID
         }
     }
@@ -33,30 +31,22 @@ final class CallLine: Sendable {
             await withCheckedContinuation { waiter in
                 let mayProceed = state.withLock { state in
                     // If the task is cancelled later, the handler below finds the waiter.
-                    guard !Task.isCancelled, let index = state.places.firstIndex(where: { $0.id == id }), index > 0
-                    else { return true }
-                    state.places[index].waiter = waiter
+                    guard !Task.isCancelled, state.line.contains(id), state.line.firstID != id else { return true }
+                    state.line.wait(id, waiter)
                     return false
                 }
                 if mayProceed { waiter.resume() }
             }
         } onCancel: {
-            state.withLock { Self.takeWaiter(of: id, in: &$0) }?.resume()
+            state.withLock { $0.line.takeWaiter(of: id) }?.resume()
         }
     }
 
     /// Leaves the place.
     func leave(_ id: UInt64) {
-        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            state.places.removeAll { $0.id == id }
-            return state.places.first.flatMap { Self.takeWaiter(of: $0.id, in: &state) }
+        let next = state.withLock { state in
+            state.line.leave(id) ? state.line.takeFirstWaiter() : nil
         }
         next?.resume()
-    }
-
-    private static func takeWaiter(of id: UInt64, in state: inout State) -> CheckedContinuation<Void, Never>? {
-        guard let index = state.places.firstIndex(where: { $0.id == id }) else { return nil }
-        defer { state.places[index].waiter = nil }
-        return state.places[index].waiter
     }
 }
