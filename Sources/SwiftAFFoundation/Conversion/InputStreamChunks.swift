@@ -1,8 +1,7 @@
-import Dispatch
 import Foundation
+import SwiftAF
 
-/// The bytes of an `InputStream` in chunks. Can be iterated once. Reading may block, so it happens on a dispatch queue,
-/// never on a thread of Swift's cooperative pool.
+/// The bytes of an `InputStream` in chunks. Can be iterated once. Reading may block, so it happens on threads of its own.
 struct InputStreamChunks: AsyncSequence, Sendable {
     private let reader: Reader
 
@@ -22,11 +21,20 @@ struct InputStreamChunks: AsyncSequence, Sendable {
         }
     }
 
-    /// Accesses the stream on its queue only.
+    /// Makes one call of the stream at a time.
     fileprivate final class Reader: @unchecked Sendable {
-        private static let chunkSize = 64 << 10
+        private enum Phase {
+            case open
+            /// Reading failed. If it was cancelled, the stream may still be in use.
+            case failed
+        }
 
-        private let queue = DispatchQueue(label: "SwiftAFFoundation.InputStream")
+        private static let chunkSize = 64 << 10
+        /// For all streams of the process: a read of a pipe or a terminal blocks a thread until there are bytes, even if
+        /// its request was cancelled.
+        private static let reads = BlockingCalls<Data?>(maximumCount: 64, threadName: "af-streams")
+
+        private let phase = Locked(Phase.open)
         private let stream: InputStream
 
         init(_ stream: InputStream) {
@@ -34,8 +42,12 @@ struct InputStreamChunks: AsyncSequence, Sendable {
         }
 
         func next() async throws -> Data? {
-            try await withCheckedThrowingContinuation { continuation in
-                queue.async { continuation.resume(with: Result { try self.read() }) }
+            guard case .open = phase.withLock({ $0 }) else { throw CancellationError() }
+            do {
+                return try await Self.reads.run { try self.read() }
+            } catch {
+                phase.exchange(.failed)
+                throw error
             }
         }
 

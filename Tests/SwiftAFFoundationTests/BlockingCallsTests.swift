@@ -1,0 +1,117 @@
+import Dispatch
+import Foundation
+import Glibc
+import SwiftAF
+import Testing
+
+@testable import SwiftAFFoundation
+
+@Suite(.timeLimit(.minutes(10))) struct BlockingCallsTests {
+    @Test func callsBeyondTheMaximumWaitAndCancelledOnesAreNotMade() async throws {
+        let calls = BlockingCalls<Int>(maximumCount: 2, threadName: "test")
+        let gate = DispatchSemaphore(value: 0)
+        let begun = Locked(0)
+        let blocking = (0..<2).map { number in
+            Task { @Sendable in
+                try await calls.run {
+                    begun.withLock { $0 += 1 }
+                    gate.wait()
+                    return number
+                }
+            }
+        }
+        while begun.withLock({ $0 }) < 2 { await Task.yield() }
+
+        let unmade = Task {
+            try await calls.run {
+                Issue.record("a cancelled call is made")
+                return 2
+            }
+        }
+        let made = Task { try await calls.run { 3 } }
+        unmade.cancel()
+        await #expect(throws: CancellationError.self) { try await unmade.value }
+        // One that runs isn't waited for.
+        blocking[0].cancel()
+        await #expect(throws: CancellationError.self) { try await blocking[0].value }
+        #expect(begun.withLock { $0 } == 2)
+
+        gate.signal()
+        gate.signal()
+        #expect(try await made.value == 3)
+        #expect(try await blocking[1].value == 1)
+    }
+
+    @Test func callThatIsCancelledBeforeItBeginsIsNotMade() async {
+        let calls = BlockingCalls<Int>(maximumCount: 1, threadName: "test")
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await calls.run { 1 }
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        // And it has left no trace.
+        await #expect(throws: CocoaError.self) { try await calls.run { throw CocoaError(.fileReadUnknown) } }
+    }
+
+    @Test func manyCallsAreMadeOnAFewThreads() async throws {
+        let calls = BlockingCalls<Int>(maximumCount: 3, threadName: "test")
+        let running = Locked(0)
+        let most = Locked(0)
+        let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<1000 {
+                group.addTask { @Sendable in
+                    try await calls.run {
+                        let count = running.withLock { count in
+                            count += 1
+                            return count
+                        }
+                        most.withLock { $0 = max($0, count) }
+                        running.withLock { $0 -= 1 }
+                        return number
+                    }
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(sum == 499_500 && (1...3).contains(most.withLock { $0 }))
+    }
+
+    /// The threads of this process that read streams.
+    private static func readerCount() -> Int {
+        let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        return tasks.count { task in
+            FileManager.default.contents(atPath: "/proc/self/task/\(task)/comm") == Data("af-streams\n".utf8)
+        }
+    }
+
+    @Test func pipesWithoutBytesStopNeitherTheProgramNorTheirCancelledRequests() async throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        try #require(mkfifo(path, 0o600) == 0)
+        defer { unlink(path) }
+        // Opening it for reading doesn't wait.
+        let writer = open(path, O_RDWR | O_CLOEXEC)
+        let readers = (0..<300).map { _ in
+            Task {
+                let stream = try #require(InputStream(fileAtPath: path))
+                var chunks = InputStreamChunks(stream).makeAsyncIterator()
+                return try await chunks.next()
+            }
+        }
+        while Self.readerCount() < 64 { await Task.yield() }
+        for reader in readers { reader.cancel() }
+        for reader in readers {
+            await #expect(throws: CancellationError.self) { _ = try await reader.value }
+        }
+        #expect(Self.readerCount() <= 64)
+        await withCheckedContinuation { done in DispatchQueue(label: "probe").async { done.resume() } }
+
+        // The next stream is read as soon as one of the former reads has returned.
+        let next = Task {
+            var chunks = InputStreamChunks(InputStream(data: Data("x".utf8))).makeAsyncIterator()
+            return [try await chunks.next(), try await chunks.next()]
+        }
+        close(writer)
+        #expect(try await next.value == [Data("x".utf8), nil])
+    }
+}
