@@ -94,6 +94,13 @@ import Testing
         #expect(try URLRequest(HTTPRequest("http://h/", headers: headers)).value(forHTTPHeaderField: "A") == "1, 2")
     }
 
+    /// RFC 9113, section 8.2.3.
+    @Test func repeatedCookiesAreJoinedWithSemicolons() throws {
+        let headers = HTTPHeaders([("Cookie", "a=1"), ("X-A", "1"), ("cookie", "b=2; c=3")])
+        let request = try URLRequest(HTTPRequest("http://h/", headers: headers))
+        #expect(request.value(forHTTPHeaderField: "Cookie") == "a=1; b=2; c=3")
+    }
+
     @Test func aFileBecomesAStream() throws {
         let request = HTTPRequest(.post, "http://h/", body: .file("/dev/null"))
         #expect(try URLRequest(request).httpBodyStream != nil)

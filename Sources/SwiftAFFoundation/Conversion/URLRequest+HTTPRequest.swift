@@ -47,8 +47,9 @@ extension URLRequest {
     fileprivate static let initial = URLRequest(url: URL(fileURLWithPath: "/"))
 
     /// Converts an `HTTPRequest`. Of the timeouts, only the idle timeout is kept, without a limit as a year; of the
-    /// other settings, only the hints. Repeated fields are joined with commas. The body's content type becomes a field,
-    /// and a JSON body is encoded with a `JSONCoder`, unless it has an encoder of its own.
+    /// other settings, only the hints. Repeated fields are joined with commas, those named Cookie with semicolons. The
+    /// body's content type becomes a field, and a JSON body is encoded with a `JSONCoder`, unless it has an encoder of
+    /// its own.
     ///
     /// - Throws: `SessionError` with code `invalidInput` if the URL isn't a valid `URL`; with `unsupported` if the body
     ///   is an async sequence or computed, which an `InputStream` can't provide; with `file` if the body is a folder,
@@ -94,13 +95,19 @@ extension URLRequest {
 }
 
 extension HTTPHeaders {
-    /// Each name once, with its values joined with commas, as Foundation stores them.
+    /// Each name once, with its values joined, as Foundation stores them.
     var joined: [(name: String, value: String)] {
         var seen: Set<String> = []
         return fields.compactMap { field in
             guard seen.insert(field.name.lowercased()).inserted else { return nil }
-            return (field.name, values(named: field.name).joined(separator: ", "))
+            return (field.name, values(named: field.name).joined(separator: Self.separator(of: field.name)))
         }
+    }
+
+    /// A comma (RFC 9110, section 5.3). Cookies, whose values may contain commas, are the exception (RFC 9113, section
+    /// 8.2.3).
+    private static func separator(of name: String) -> String {
+        name.lowercased() == "cookie" ? "; " : ", "
     }
 }
 
