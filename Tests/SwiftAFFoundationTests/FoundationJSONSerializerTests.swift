@@ -62,6 +62,37 @@ import Testing
         #expect(cleaned.count == 2)
     }
 
+    private func complaint(_ body: Data, _ serializer: FoundationJSONResponseSerializer) -> String? {
+        (serializer.result(for: json, body: body).error as? SessionError)?.message
+    }
+
+    @Test func textsWhoseObjectsWouldTakeMuchMemoryAreErrors() {
+        let limited = FoundationJSONResponseSerializer(maximumMemory: 1 << 20)
+        let expected = "the objects of the JSON text would take more than 1048576 bytes (maximumMemory)"
+        func list(_ element: String, _ count: Int) -> Data {
+            Data("[\(Array(repeating: element, count: count).joined(separator: ","))]".utf8)
+        }
+        for (element, count) in [
+            ("{\"\":0}", 1000), ("{ }", 10_000), ("[\n0 ]", 3000), ("0", 20_000), (#"{"\"":0}"#, 1000),
+        ] {
+            #expect(complaint(list(element, count), limited) == expected)
+            #expect(complaint(list(element, count / 10), limited) == nil)
+            #expect(complaint(list(element, count), serializer) == nil)
+        }
+        // What is in strings isn't counted, except in UTF-16.
+        let text = list(#""{,:[\",{\\""#, 6000)
+        #expect(complaint(text, limited) == nil)
+        let wide = String(decoding: list("{\"\u{2200}\":0}", 1000), as: UTF8.self).data(using: .utf16LittleEndian)
+        #expect(wide.map { complaint($0, limited) } == expected)
+        #expect(complaint(Data(repeating: 0x20, count: 600_000), limited) == expected)
+    }
+
+    /// 60 MiB of it were 500 KB in gzip, and took gigabytes.
+    @Test func denseTextsAreErrorsByDefault() {
+        let text = Data(("[" + String(repeating: "{\"\":0},", count: 400_000) + "{}]").utf8)
+        #expect(complaint(text, serializer)?.hasSuffix("(maximumMemory)") == true)
+    }
+
     private static let nulls = """
         {"key":null,"other":"x","array":[{"key":null,"n":1}],"nulls":[null],"deep":{"a":{"b":null}}}
         """

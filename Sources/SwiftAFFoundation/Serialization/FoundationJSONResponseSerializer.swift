@@ -29,6 +29,11 @@ public struct FoundationJSONResponseSerializer: ValidatingResponseSerializer, Ha
     /// Whether array elements that are null are removed, at every level. Later elements move up.
     public var removesNullsFromArrays: Bool
 
+    /// The maximum memory of the parsed objects in bytes, estimated before they are made; a text beyond it is an error.
+    /// Default: 1 GiB, about 350,000 dictionaries with members: on Linux each of them takes at least 3 KB. To read larger
+    /// texts, use `JSONResponseSerializer` or `Codable` types, which take a small part of this.
+    public var maximumMemory: Int
+
     private var readingBits: UInt
 
     /// Creates a serializer. By default, it accepts the same responses as `JSONResponseSerializer`.
@@ -36,16 +41,28 @@ public struct FoundationJSONResponseSerializer: ValidatingResponseSerializer, Ha
         readingOptions: JSONSerialization.ReadingOptions = [],
         validation: ResponseValidation = JSONResponseSerializer().validation,
         removesKeysWithNullValues: Bool = false,
-        removesNullsFromArrays: Bool = false
+        removesNullsFromArrays: Bool = false,
+        maximumMemory: Int = 1 << 30
     ) {
         self.validation = validation
         self.removesKeysWithNullValues = removesKeysWithNullValues
         self.removesNullsFromArrays = removesNullsFromArrays
+        self.maximumMemory = maximumMemory
         readingBits = readingOptions.rawValue
     }
 
+    private static let optionsOfStrictJSON: JSONSerialization.ReadingOptions = [
+        .mutableContainers, .mutableLeaves, .fragmentsAllowed,
+    ]
+
     public func parse(_ body: Data, of response: HTTPResponse) throws -> FoundationObject<Any>? {
         if isBlank(body) { return nil }
+        let isStrict = readingOptions.isSubset(of: Self.optionsOfStrictJSON)
+        if JSONCost.exceeds(maximumMemory, body, isStrict: isStrict) {
+            throw SessionError(
+                .serialization,
+                message: "the objects of the JSON text would take more than \(maximumMemory) bytes (maximumMemory)")
+        }
         let object = try JSONSerialization.jsonObject(with: body, options: readingOptions)
         guard removesKeysWithNullValues || removesNullsFromArrays else { return FoundationObject(object) }
         return FoundationObject(
