@@ -1,8 +1,9 @@
 import Foundation
 import FoundationXML
 import SwiftAF
-import SwiftAFFoundation
 import Testing
+
+@testable import SwiftAFFoundation
 
 /// Counts the elements and the instructions.
 private final class Events: NSObject, XMLParserDelegate {
@@ -373,6 +374,44 @@ private let sample = Data("<?xml version=\"1.0\"?><foo a=\"1\"><bar>b&amp;r</bar
         let siblings = "<r>" + String(repeating: Self.nested(199), count: 3) + "</r>"
         #expect(try complaint(siblings) == nil)
         #expect(try isParsed(siblings))
+    }
+
+    /// Beyond it, libxml2 itself reports an internal error.
+    @Test func sizeIsLimited() throws {
+        let (head, tail) = ("<?xml version='1.0' encoding='UTF-8'?><r>", "</r>")
+        // As it is in UTF-8, with a declaration.
+        func text(_ size: Int) -> String {
+            let element = "<a>" + String(repeating: "x", count: 1 << 20) + "</a>"
+            let elements = String(repeating: element, count: 9)
+            let rest = size - head.utf8.count - elements.utf8.count - tail.utf8.count
+            return head + elements + String(repeating: "y", count: rest) + tail
+        }
+        #expect(try complaint(text(10_000_000)) == nil)
+        #expect(try isParsed(text(10_000_000)))
+        #expect(try complaint(text(10_000_001)) == "the document has more than 10000000 bytes")
+        #expect(try !isParsed(text(10_000_001)))
+    }
+
+    @Test func numberOfNodesIsLimited() throws {
+        let message = "the document has more than 1000000 elements, attributes and comments"
+        // An element with an attribute, a comment and an instruction are four nodes; the root is the one too many.
+        let nodes = String(repeating: "<a b=''/><!----><?a ?>", count: 250_000)
+        #expect(try complaint("<r>\(nodes)</r>") == message)
+        #expect(try !isParsed("<r>\(nodes)</r>"))
+        var cost = XMLCost()
+        try cost.addNodes(999_997)
+        try cost.begin(["a": "", "b": ""])
+        #expect(throws: SessionError.self) { try cost.addNodes() }
+    }
+
+    @Test func cancelledTaskStopsParsing() async {
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            let serializer = XMLDocumentResponseSerializer()
+            return codes(serializer.result(for: response(200, "application/xml"), body: Data("<a/>".utf8)).error)
+        }
+        task.cancel()
+        #expect(await task.value == [.cancelled])
     }
 
     @Test func namespacesInScopeAreLimited() throws {

@@ -1,5 +1,6 @@
 import Foundation
 import FoundationXML
+import SwiftAF
 
 /// Parses a document only to find out whether it is well-formed and within the limits of ``XMLCost``.
 final class XMLCheck: NSObject, XMLParserDelegate {
@@ -21,18 +22,30 @@ final class XMLCheck: NSObject, XMLParserDelegate {
         _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
         attributes: [String: String] = [:]
     ) {
-        do {
-            try cost.begin(attributes)
-        } catch {
-            isWellFormed = false
-            parser.abortParsing()
-        }
+        count(parser) { cost throws(SessionError) in try cost.begin(attributes) }
     }
 
     func parser(
         _ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?
     ) {
         cost.end()
+    }
+
+    func parser(_ parser: XMLParser, foundComment comment: String) {
+        count(parser) { cost throws(SessionError) in try cost.addNodes() }
+    }
+
+    func parser(_ parser: XMLParser, foundProcessingInstructionWithTarget target: String, data: String?) {
+        count(parser) { cost throws(SessionError) in try cost.addNodes() }
+    }
+
+    private func count(_ parser: XMLParser, _ add: (inout XMLCost) throws(SessionError) -> Void) {
+        do {
+            try add(&cost)
+        } catch {
+            isWellFormed = false
+            parser.abortParsing()
+        }
     }
 
     /// On Linux, the parser goes on after an error, in places where ``XMLText`` hasn't seen markup: it could crash.

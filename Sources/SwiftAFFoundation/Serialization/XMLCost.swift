@@ -1,8 +1,13 @@
 import SwiftAF
 
-/// Counts what makes libxml2 take more than linear time: it looks for a prefix in all namespaces in scope, and for a
-/// namespace in all elements around.
+/// Counts what makes libxml2 take more than linear time, or much more memory than the size of the document. It looks for a
+/// prefix in all namespaces in scope, and for a namespace in all elements around.
 struct XMLCost {
+    /// The maximum size in bytes of UTF-8. libxml2 stops with an internal error beyond it (XML_MAX_LOOKUP_LIMIT).
+    static let maximumSize = 10_000_000
+    /// The maximum number of nodes: elements, attributes, comments, instructions. A tree takes about 250 bytes for each, an
+    /// element of four bytes included.
+    static let maximumNodeCount = 1_000_000
     /// The maximum nesting. Less than the depth at which libxml2 stops building a tree, which makes Foundation crash.
     static let maximumDepth = 200
     /// The maximum number of namespaces that an element and those around it declare.
@@ -14,10 +19,14 @@ struct XMLCost {
     /// For each open element, the number of namespaces that it declares.
     private var namespaces: [Int] = []
     private var namespaceCount = 0
+    private var nodeCount = 0
 
     var depth: Int { namespaces.count }
 
+    /// - Throws: `cancelled` if the Swift task is cancelled: a document may take seconds.
     mutating func begin(_ attributes: [String: String]) throws(SessionError) {
+        guard !Task.isCancelled else { throw SessionError(.cancelled) }
+        try addNodes(1 + attributes.count)
         let count = attributes.keys.count { $0 == "xmlns" || $0.hasPrefix("xmlns:") }
         namespaces.append(count)
         namespaceCount += count
@@ -26,6 +35,13 @@ struct XMLCost {
         }
         guard namespaceCount <= Self.maximumNamespaceCount else {
             throw Self.error("an element has more than \(Self.maximumNamespaceCount) namespaces in scope")
+        }
+    }
+
+    mutating func addNodes(_ count: Int = 1) throws(SessionError) {
+        nodeCount += count
+        guard nodeCount <= Self.maximumNodeCount else {
+            throw Self.error("the document has more than \(Self.maximumNodeCount) elements, attributes and comments")
         }
     }
 

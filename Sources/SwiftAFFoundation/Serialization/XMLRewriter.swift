@@ -80,10 +80,12 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
         guard comment.utf8.count <= Self.maximumTextSize else {
             return stop(parser, XMLCost.error("a comment has more than \(Self.maximumTextSize) bytes"))
         }
+        guard admitNode(parser) else { return }
         put("<!--\(comment)-->")
     }
 
     func parser(_ parser: XMLParser, foundProcessingInstructionWithTarget target: String, data: String?) {
+        guard admitNode(parser) else { return }
         put("<?\(target) \(data ?? "")?>")
     }
 
@@ -91,6 +93,16 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
     func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
         failure = failure ?? error
         parser.abortParsing()
+    }
+
+    private func admitNode(_ parser: XMLParser) -> Bool {
+        do {
+            try cost.addNodes()
+            return true
+        } catch {
+            stop(parser, error)
+            return false
+        }
     }
 
     private func admit(_ size: Int, _ parser: XMLParser) -> Bool {

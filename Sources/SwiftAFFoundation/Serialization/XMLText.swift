@@ -14,9 +14,13 @@ enum XMLText {
     /// The result is safe to parse only up to the first error. After one, libxml2 goes on at a place of its choice, for
     /// example in the middle of what was taken for a comment here.
     ///
-    /// - Throws: A `SessionError` if an element has too many attributes.
+    /// - Throws: A `SessionError` if an element has too many attributes, or the result is too large.
     static func utf8(_ document: Data) throws -> Data {
-        try text(of: document).flatMap(tame) ?? refused
+        let result = try text(of: document).flatMap(tame) ?? refused
+        guard result.count <= XMLCost.maximumSize else {
+            throw XMLCost.error("the document has more than \(XMLCost.maximumSize) bytes")
+        }
+        return result
     }
 
     /// Like ``utf8(_:)``, but U+0001 is also returned for a document that isn't well-formed or is beyond a limit of
