@@ -16,9 +16,9 @@ private final class Subject {
     var activeCount: Int { queue.activeCount }
     var queuedCount: Int { queue.queuedCount }
 
-    func isWanted(_ run: Int) -> Bool { queue.order(of: run) != nil }
+    func isWanted(_ run: Int) -> Bool { queue.spec(of: run) != nil }
     func begin(_ run: Int, by work: String) -> Bool { queue.begin(run, by: work) }
-    func next() -> (key: String, run: Int)? { queue.next().map { ($0.order, $0.run) } }
+    func next() -> (key: String, run: Int)? { queue.next().map { ($0.spec, $0.run) } }
     func finish(_ run: Int) -> [Waiting] { queue.finish(run).waiting }
 
     /// The order of an image is its key.
@@ -148,9 +148,9 @@ struct LoadQueueTests {
         queue.add(waiting("1"), for: "a", "first", priority: 0)
         queue.add(waiting("2"), for: "a", "second", priority: 0)
         let next = queue.next()
-        #expect(next?.order == "first")
+        #expect(next?.spec == "first")
         queue.add(waiting("3"), for: "a", "third", priority: 0)
-        #expect(next.flatMap { queue.order(of: $0.run) } == "first")
+        #expect(next.flatMap { queue.spec(of: $0.run) } == "first")
     }
 
     @Test(

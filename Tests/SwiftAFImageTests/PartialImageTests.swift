@@ -202,6 +202,38 @@ final class PartialImageTests {
         #expect((10...40).contains(count))
     }
 
+    @Test("the more pixels a preview has, the more bytes are received before the next one")
+    func interval() {
+        func interval(_ received: Int, _ pixelCount: Int) -> Int {
+            ProgressivePreview.interval(received: received, pixelCount: pixelCount)
+        }
+        #expect(interval(16 << 10, 0) == 16 << 10)
+        #expect(interval(16 << 10, 64 * 64) == 16 << 10)
+        #expect(interval(16 << 10, 50_000_000) == 3_125_000)
+        #expect(interval(40_000_000, 50_000_000) == 10_000_000)
+        // A whole body of the default limit: its copies take less than 64 bytes for each received one.
+        var (received, copies) = (16 << 10, 0)
+        while received <= 64 << 20 {
+            copies += 1
+            received += interval(received, 50_000_000)
+        }
+        #expect((2...15).contains(copies))
+    }
+
+    @Test("a small file with many pixels isn't copied often")
+    func manyPixels() throws {
+        final class Large: ProgressiveImageDecoding {
+            private let picture = Pictures.image(2000, 1000)
+
+            func append(_ bytes: Data) {}
+            func image() -> Image? { picture }
+        }
+        let preview = ProgressivePreview(Large())
+        var count = 0
+        for _ in 0..<500 where preview.append(Data(count: 1024)) != nil { count += 1 }
+        #expect(count == 4)
+    }
+
     @MainActor
     @Test("a view shows what has come, if it wants to, and the whole in the end", arguments: [true, false])
     func view(showsPartialImages: Bool) async {

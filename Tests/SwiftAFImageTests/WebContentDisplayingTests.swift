@@ -63,6 +63,17 @@ final class WebContentDisplayingTests {
         #expect(reported.all.count == 1)
     }
 
+    @Test("a load that has ended isn't kept", arguments: ["page", "missing"])
+    func endedLoadIsReleased(path: String) async {
+        weak var task: SessionTask?
+        let failed = Happenings<SessionError.Code>()
+        server.route("/missing", .respond(404))
+        task = view.loadText(HTTPRequest(path), failure: { failed.add($0.code) })
+        #expect(task != nil)
+        if path == "page" { await view.events.wait(for: 3) } else { await failed.wait() }
+        while task != nil { await Task.yield() }
+    }
+
     @Test("what success gives is what is shown")
     func success() async {
         view.loadText(HTTPRequest("page"), success: { response, text in "\(response.status) \(text)" })

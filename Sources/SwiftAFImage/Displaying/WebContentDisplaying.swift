@@ -49,6 +49,13 @@ public final class WebContentLoads {
         self.task = task
         turn += 1
     }
+
+    /// Releases a load that has ended. Returns false if it isn't the current one.
+    fileprivate func end(_ turn: UInt64) -> Bool {
+        guard self.turn == turn else { return false }
+        task = nil
+        return true
+    }
 }
 
 /// A view that shows web pages loaded by a session manager, with its headers, trust policy and progress.
@@ -132,7 +139,7 @@ extension WebContentDisplaying {
         let end: @MainActor @Sendable (HTTPResponse?, Data, SessionError?) -> Void = {
             [weak self] response, body, error in
             // Another load has replaced this one: its content isn't shown.
-            guard let self, webContentLoads.turn == turn else {
+            guard let self, webContentLoads.end(turn) else {
                 failure?(SessionError(.cancelled, url: request.url))
                 return
             }

@@ -62,12 +62,12 @@ public final class ImageDownloader: Sendable {
     public typealias Completion = @Sendable (Result<DownloadedImage, SessionError>) -> Void
 
     private let fetcher: any ImageFetching
-    private typealias Queue = LoadQueue<ImageReceiver, Order, Task<Void, Never>>
+    private typealias Queue = LoadQueue<ImageReceiver, LoadSpec, Task<Void, Never>>
 
     private let queue: Locked<Queue>
 
     /// How to load an image: what its first request wants, and the context that it was made in.
-    private struct Order {
+    private struct LoadSpec {
         let request: HTTPRequest
         let processors: [any ImageProcessing]
         let additionalIdentifier: String?
@@ -278,31 +278,31 @@ public final class ImageDownloader: Sendable {
             handler.call(.success(DownloadedImage(image: image, response: nil)))
             return false
         }
-        let order = Order(
+        let spec = LoadSpec(
             request: request, processors: processors, additionalIdentifier: Self.identifier(of: processors))
         queue.withLock { queue in
             queue.add(
-                Queue.Waiting(receiptID: receipt.id, handler: handler), for: receipt.key, order, priority: priority)
+                Queue.Waiting(receiptID: receipt.id, handler: handler), for: receipt.key, spec, priority: priority)
         }
         startWaiting()
         return true
     }
 
     private func startWaiting() {
-        while let (order, run) = queue.withLock({ $0.next() }) {
+        while let (spec, run) = queue.withLock({ $0.next() }) {
             // Not in the context of this call, which may have been made for another image.
-            let task = Task.detached(priority: order.taskPriority) { [self] in
-                finish(run, await TraceContext.$current.withValue(order.trace) { await load(run, order) })
+            let task = Task.detached(priority: spec.taskPriority) { [self] in
+                finish(run, await TraceContext.$current.withValue(spec.trace) { await load(run, spec) })
             }
             if queue.withLock({ $0.begin(run, by: task) }) { task.cancel() }
         }
     }
 
-    private func load(_ run: Int, _ order: Order) async -> Result<DownloadedImage, SessionError> {
+    private func load(_ run: Int, _ spec: LoadSpec) async -> Result<DownloadedImage, SessionError> {
         do throws(SessionError) {
-            let data = try await fetch(run, order)
+            let data = try await fetch(run, spec)
             var image = try data.serialized(by: responseSerializer)
-            for processor in order.processors { image = try Self.apply(processor, to: image) }
+            for processor in spec.processors { image = try Self.apply(processor, to: image) }
             return .success(DownloadedImage(image: image, response: data.head))
         } catch {
             return .failure(error)
@@ -310,14 +310,14 @@ public final class ImageDownloader: Sendable {
     }
 
     /// The response; previews are passed on while it arrives.
-    private func fetch(_ run: Int, _ order: Order) async throws(SessionError) -> Response<Data> {
+    private func fetch(_ run: Int, _ spec: LoadSpec) async throws(SessionError) -> Response<Data> {
         guard !watchers(of: run).isEmpty,
             let decoder = responseSerializer.decoder.makeProgressiveDecoder(options: responseSerializer.options)
-        else { return try await fetcher.fetch(order.request) }
+        else { return try await fetcher.fetch(spec.request) }
         let preview = ProgressivePreview(decoder)
-        return try await fetcher.fetch(order.request) { response, bytes in
+        return try await fetcher.fetch(spec.request) { response, bytes in
             guard response.isSuccessful, var image = preview.append(bytes) else { return }
-            for processor in order.processors {
+            for processor in spec.processors {
                 guard let processed = try? processor.process(image) else { return }
                 image = processed
             }
@@ -342,13 +342,13 @@ public final class ImageDownloader: Sendable {
 
     private func finish(_ run: Int, _ result: Result<DownloadedImage, SessionError>) {
         // Before the completions: a request made there finds the image in the cache.
-        if let order = queue.withLock({ $0.order(of: run) }), ImageCacheKey.isConstant(for: order.request),
+        if let spec = queue.withLock({ $0.spec(of: run) }), ImageCacheKey.isConstant(for: spec.request),
             case .success(let downloaded) = result, let imageCache,
             imageCache.shouldCache(
-                downloaded.image, for: order.request, additionalIdentifier: order.additionalIdentifier)
+                downloaded.image, for: spec.request, additionalIdentifier: spec.additionalIdentifier)
         {
             imageCache.add(
-                downloaded.image, for: order.request, additionalIdentifier: order.additionalIdentifier)
+                downloaded.image, for: spec.request, additionalIdentifier: spec.additionalIdentifier)
         }
         let ended = queue.withLock { $0.finish(run) }
         for waiting in ended.waiting { waiting.handler.call(result) }

@@ -41,9 +41,11 @@ struct SessionFetcher: ImageFetching {
 }
 
 /// Makes previews of an image during its download. The interval grows with the received size, so that all previews
-/// together cost a few decodings.
+/// together cost a few decodings, and with the number of pixels, which each preview copies: a small file may have millions.
 final class ProgressivePreview {
     private static let least = 16 << 10
+    /// Of a preview, for each byte received after it. A photograph has about 4 in a byte.
+    private static let pixelsPerByte = 16
 
     private var decoder: (any ProgressiveImageDecoding)?
     private var received = 0
@@ -59,12 +61,23 @@ final class ProgressivePreview {
         do {
             try decoder?.append(bytes)
             guard received >= next else { return nil }
-            next = received + max(Self.least, received / 4)
-            return try decoder?.image()
+            let image = try decoder?.image()
+            let pixelCount = image.map { $0.pixelWidth * $0.pixelHeight } ?? 0
+            next = received + Self.interval(received: received, pixelCount: pixelCount)
+            return image
         } catch {
             // Errors are reported when the whole file is decoded.
             decoder = nil
             return nil
         }
+    }
+
+    /// How many bytes are received before the next preview.
+    ///
+    /// - Parameters:
+    ///   - received: The bytes so far.
+    ///   - pixelCount: The pixels of the last preview; 0 if there was none.
+    static func interval(received: Int, pixelCount: Int) -> Int {
+        max(least, received / 4, pixelCount / pixelsPerByte)
     }
 }

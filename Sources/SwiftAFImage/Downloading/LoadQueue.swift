@@ -17,9 +17,9 @@ public enum ImageDownloadPrioritization: Sendable, Hashable {
 /// between two frames.
 ///
 /// - `Handler`: Is called with the image.
-/// - `Order`: How to load it; for several requests, that of the first one.
+/// - `Spec`: How to load it; for several requests, that of the first one.
 /// - `Work`: Loads it, and can be cancelled.
-struct LoadQueue<Handler, Order, Work> {
+struct LoadQueue<Handler, Spec, Work> {
     struct Waiting {
         let receiptID: UUID
         let handler: Handler
@@ -30,7 +30,7 @@ struct LoadQueue<Handler, Order, Work> {
     struct Departure {
         var waiting: [Waiting] = []
         var work: Work?
-        var order: Order?
+        var spec: Spec?
     }
 
     private enum State {
@@ -42,7 +42,7 @@ struct LoadQueue<Handler, Order, Work> {
     /// An image that is wanted.
     private struct Load {
         var waiting: [Waiting]
-        var order: Order
+        var spec: Spec
         var priority: Int
         var state: State
 
@@ -111,17 +111,17 @@ struct LoadQueue<Handler, Order, Work> {
         return load
     }
 
-    /// The order of a run; nil if that was cancelled or has ended.
-    func order(of run: Int) -> Order? { load(of: run)?.order }
+    /// The spec of a run; nil if that was cancelled or has ended.
+    func spec(of run: Int) -> Spec? { load(of: run)?.spec }
 
     /// The requests of a run; none if that was cancelled or has ended.
     func waiting(for run: Int) -> [Waiting] { load(of: run)?.waiting ?? [] }
 
     /// Adds a request, which changes nothing about those that it joins. ``next()`` returns the loads to start.
-    mutating func add(_ waiting: Waiting, for key: String, _ order: Order, priority: Int) {
+    mutating func add(_ waiting: Waiting, for key: String, _ spec: Spec, priority: Int) {
         guard var load = loads[key] else {
             let state = State.queued(ticket: enqueue(key, priority))
-            loads[key] = Load(waiting: [waiting], order: order, priority: priority, state: state)
+            loads[key] = Load(waiting: [waiting], spec: spec, priority: priority, state: state)
             return
         }
         load.waiting.append(waiting)
@@ -161,17 +161,17 @@ struct LoadQueue<Handler, Order, Work> {
         lines[priority] = line
     }
 
-    /// The order of the next image to load, and the number of its run, if the limit allows it. ``begin(_:by:)``
+    /// The spec of the next image to load, and the number of its run, if the limit allows it. ``begin(_:by:)``
     /// follows.
-    mutating func next() -> (order: Order, run: Int)? {
+    mutating func next() -> (spec: Spec, run: Int)? {
         guard runs.count < maximumActive else { return nil }
         for priority in priorities {
-            guard let key = firstKey(in: priority), let order = loads[key]?.order else { continue }
+            guard let key = firstKey(in: priority), let spec = loads[key]?.spec else { continue }
             lastRun += 1
             runs[lastRun] = Run(key: key)
             loads[key]?.state = .running(lastRun)
             leaveLine(of: priority)
-            return (order, lastRun)
+            return (spec, lastRun)
         }
         return nil
     }
@@ -217,7 +217,7 @@ struct LoadQueue<Handler, Order, Work> {
         if case .working(let work) = ended.state { departure.work = work }
         guard loads[ended.key]?.run == run, let load = loads.removeValue(forKey: ended.key) else { return departure }
         departure.waiting = load.waiting
-        departure.order = load.order
+        departure.spec = load.spec
         return departure
     }
 
@@ -235,7 +235,7 @@ struct LoadQueue<Handler, Order, Work> {
             return departure
         }
         loads[key] = nil
-        departure.order = load.order
+        departure.spec = load.spec
         guard let run = load.run else {
             leaveLine(of: load.priority)
             return departure
