@@ -110,6 +110,7 @@ int cafgtk_is_a(cafgtk_instance *instance, cafgtk_type type) __asm__("g_type_che
 const char *cafgtk_instance_type_name(cafgtk_instance *instance) __asm__("g_type_name_from_instance");
 const char *cafgtk_type_name(cafgtk_type type) __asm__("g_type_name");
 unsigned long cafgtk_connect(void *instance, const char *signal, cafgtk_callback call, void *data, cafgtk_closure_notify destroy, cafgtk_connect_flags flags) __asm__("g_signal_connect_data");
+void cafgtk_disconnect(void *instance, unsigned long connection) __asm__("g_signal_handler_disconnect");
 cafgtk_bytes *cafgtk_bytes_new(const void *data, size_t size, cafgtk_destroy destroy, void *context) __asm__("g_bytes_new_with_free_func");
 void cafgtk_bytes_unref(cafgtk_bytes *bytes) __asm__("g_bytes_unref");
 int64_t cafgtk_now(void) __asm__("g_get_monotonic_time");
@@ -205,6 +206,16 @@ static inline void cafgtk_connect_number(void *instance, const char *signal, caf
                                          void *context, cafgtk_closure_notify destroy) {
     cafgtk_connect(instance, signal, (cafgtk_callback)call, context, destroy,
                    (cafgtk_connect_flags)0);
+}
+
+/* `signal` is `notify::` and the name of a property. Returns the connection. */
+typedef void (*cafgtk_on_notify)(void *instance, void *property, void *context);
+
+static inline unsigned long cafgtk_connect_notify(void *instance, const char *signal,
+                                                  cafgtk_on_notify call, void *context,
+                                                  cafgtk_closure_notify destroy) {
+    return cafgtk_connect(instance, signal, (cafgtk_callback)call, context, destroy,
+                          (cafgtk_connect_flags)0);
 }
 
 #endif

@@ -164,15 +164,19 @@
             Harness.expect(hasEnded, "it plays")
             try await window.wait(for: .red)
             cgtk_enable_animations(1)
-            gtk_widget_set_visible(widget, 0)
-            gtk_widget_set_visible(widget, 1)
             for colour in [Colour.green, .red] { try await window.wait(for: colour) }
             cgtk_enable_animations(0)
             // The timer that runs finds the setting.
             _ = await changes.haveEnded()
             hasEnded = await changes.haveEnded()
             Harness.expect(hasEnded, "it goes on")
+            gtk_widget_set_visible(widget, 0)
+            cgtk_enable_animations(1)
+            gtk_widget_set_visible(widget, 1)
+            for colour in [Colour.green, .red] { try await window.wait(for: colour) }
             window.close()
+            // The settings hold nothing of a widget that is gone.
+            cgtk_enable_animations(0)
         },
     ]
 #endif

@@ -94,6 +94,9 @@
             WidgetObjects.onSignal("map", of: widget) { [weak self] in
                 self?.playing.values.forEach { $0.start() }
             }
+            WidgetObjects.onAnimationSetting(of: widget) { [weak self] in
+                self?.playing.values.forEach { $0.start() }
+            }
             WidgetObjects.onSignal("unmap", of: widget) { [weak self] in
                 self?.playing.values.forEach { $0.stop() }
             }

@@ -61,6 +61,39 @@
                 { _, number, handler in SignalHandler.call(handler, number) }, SignalHandler.retained(body),
                 { handler, _ in SignalHandler.release(handler) })
         }
+
+        /// Calls `body` each time when the user has turned animations on or off, until the widget is destroyed.
+        static func onAnimationSetting(of widget: OpaquePointer, _ body: @escaping @MainActor () -> Void) {
+            guard let settings = cafgtk_widget_settings(widget) else { return }
+            let connection = Connection(
+                UnsafeMutableRawPointer(settings),
+                cafgtk_connect_notify(
+                    UnsafeMutableRawPointer(settings), "notify::gtk-enable-animations",
+                    { _, _, handler in SignalHandler.call(handler, 0) }, SignalHandler.retained { _ in body() },
+                    { handler, _ in SignalHandler.release(handler) }))
+            onDestroy(of: widget) { connection.end() }
+        }
+    }
+
+    /// A connection to an object that outlives the widget it is for.
+    @MainActor
+    private final class Connection {
+        /// Nil after the end.
+        private var instance: UnsafeMutableRawPointer?
+        private let id: UInt
+
+        init(_ instance: UnsafeMutableRawPointer, _ id: UInt) {
+            self.instance = cafgtk_ref(instance)
+            self.id = id
+        }
+
+        /// Has no effect the second time: a widget may be destroyed twice.
+        func end() {
+            guard let instance else { return }
+            self.instance = nil
+            cafgtk_disconnect(instance, id)
+            cafgtk_unref(instance)
+        }
     }
 
     /// A closure that a signal calls; the connection holds it.
