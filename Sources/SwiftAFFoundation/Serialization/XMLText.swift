@@ -16,11 +16,18 @@ enum XMLText {
     ///
     /// - Throws: A `SessionError` if an element has too many attributes, or the result is too large.
     static func utf8(_ document: Data) throws -> Data {
-        let result = try text(of: document).flatMap(tame) ?? refused
-        guard result.count <= XMLCost.maximumSize else {
+        guard let text = text(of: document) else { return refused }
+        // Before the scan, which takes longer than this.
+        try checkSize(text)
+        guard let result = try tame(text) else { return refused }
+        try checkSize(result)
+        return result
+    }
+
+    private static func checkSize(_ text: Data) throws(SessionError) {
+        guard text.count <= XMLCost.maximumSize else {
             throw XMLCost.error("the document has more than \(XMLCost.maximumSize) bytes")
         }
-        return result
     }
 
     /// Like ``utf8(_:)``, but U+0001 is also returned for a document that isn't well-formed or is beyond a limit of
