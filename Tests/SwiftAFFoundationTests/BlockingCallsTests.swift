@@ -42,6 +42,25 @@ import Testing
         #expect(try await blocking[1].value == 1)
     }
 
+    @Test func callsThatWaitFailWhenAllThatRunWereCancelled() async throws {
+        let calls = BlockingCalls<Int>(maximumCount: 1, threadName: "test")
+        let gate = DispatchSemaphore(value: 0)
+        let begun = Locked(false)
+        let blocking = Task { @Sendable in
+            try await calls.run {
+                begun.exchange(true)
+                gate.wait()
+                return 0
+            }
+        }
+        while !begun.withLock({ $0 }) { await Task.yield() }
+        let waiting = Task { try await calls.run { 1 } }
+        blocking.cancel()
+        await #expect(throws: CancellationError.self) { try await blocking.value }
+        await #expect(throws: BlockedForEver.self) { try await waiting.value }
+        gate.signal()
+    }
+
     @Test func callThatIsCancelledBeforeItBeginsIsNotMade() async {
         let calls = BlockingCalls<Int>(maximumCount: 1, threadName: "test")
         let task = Task {
@@ -81,7 +100,7 @@ import Testing
     private static func readerCount() -> Int {
         let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
         return tasks.count { task in
-            FileManager.default.contents(atPath: "/proc/self/task/\(task)/comm") == Data("af-streams\n".utf8)
+            FileManager.default.contents(atPath: "/proc/self/task/\(task)/comm") == Data("test-pipes\n".utf8)
         }
     }
 
@@ -91,27 +110,29 @@ import Testing
         defer { unlink(path) }
         // Opening it for reading doesn't wait.
         let writer = open(path, O_RDWR | O_CLOEXEC)
+        let reads = BlockingCalls<Data?>(maximumCount: 64, threadName: "test-pipes")
+        @Sendable func read(_ stream: InputStream) async throws -> [Data?] {
+            var chunks = InputStreamChunks(stream, reads: reads).makeAsyncIterator()
+            return [try await chunks.next(), try await chunks.next()]
+        }
         let readers = (0..<300).map { _ in
             Task {
-                let stream = try #require(InputStream(fileAtPath: path))
-                var chunks = InputStreamChunks(stream).makeAsyncIterator()
-                return try await chunks.next()
+                try await read(try #require(InputStream(fileAtPath: path)))
             }
         }
         while Self.readerCount() < 64 { await Task.yield() }
         for reader in readers { reader.cancel() }
         for reader in readers {
-            await #expect(throws: CancellationError.self) { _ = try await reader.value }
+            await #expect(throws: (any Error).self) { _ = try await reader.value }
         }
         #expect(Self.readerCount() <= 64)
         await withCheckedContinuation { done in DispatchQueue(label: "probe").async { done.resume() } }
 
-        // The next stream is read as soon as one of the former reads has returned.
-        let next = Task {
-            var chunks = InputStreamChunks(InputStream(data: Data("x".utf8))).makeAsyncIterator()
-            return [try await chunks.next(), try await chunks.next()]
-        }
+        // It says so while no thread may ever be free, and reads again when one is.
+        let error = await #expect(throws: BlockedForEver.self) { try await read(InputStream(data: Data("x".utf8))) }
+        #expect(error.map { "\($0)" } == "64 reads of cancelled requests still block, which is the maximum")
         close(writer)
-        #expect(try await next.value == [Data("x".utf8), nil])
+        while Self.readerCount() > 0 { await Task.yield() }
+        #expect(try await read(InputStream(data: Data("x".utf8))) == [Data("x".utf8), nil])
     }
 }

@@ -6,7 +6,8 @@ import SwiftAF
 /// hundred of them would stop the whole program.
 ///
 /// So many run at once; the others wait for their turn. Nothing can interrupt a call that blocks: its caller is told at
-/// once when its Swift task is cancelled, and the thread stays until the call returns.
+/// once when its Swift task is cancelled, and the thread stays until the call returns. When all threads are held by such
+/// calls, the others fail, as they might wait for ever.
 final class BlockingCalls<Value: Sendable>: Sendable {
     typealias Call = @Sendable () throws -> Value
 
@@ -16,11 +17,13 @@ final class BlockingCalls<Value: Sendable>: Sendable {
         /// Those who wait for the result of a call, also of one that runs. None if that was cancelled.
         var callers: [UInt64: CheckedContinuation<Value, any Error>] = [:]
         var threadCount = 0
+        /// Of the calls that run, those that nobody waits for.
+        var abandonedCount = 0
         var lastID: UInt64 = 0
     }
 
     private enum Step {
-        case cancelled, waits, needsThread
+        case cancelled, fails, waits, needsThread
     }
 
     private let maximumCount: Int
@@ -36,7 +39,7 @@ final class BlockingCalls<Value: Sendable>: Sendable {
     /// Returns what the call returns.
     ///
     /// - Throws: The error of the call; `CancellationError` as soon as the Swift task is cancelled, after which a call that
-    ///   waited isn't made; `POSIXError` if the system has no more threads.
+    ///   waited isn't made; ``BlockedForEver``; `POSIXError` if the system has no more threads.
     func run(_ call: @escaping Call) async throws -> Value {
         let id = state.withLock { state in
             state.lastID += 1
@@ -46,7 +49,7 @@ final class BlockingCalls<Value: Sendable>: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { begin(id, call, $0) }
         } onCancel: {
-            end(id, .failure(CancellationError()))
+            cancel(id)
         }
     }
 
@@ -54,6 +57,7 @@ final class BlockingCalls<Value: Sendable>: Sendable {
         let step = state.withLock { state -> Step in
             // If the task is cancelled later, the handler finds the caller.
             guard !Task.isCancelled else { return .cancelled }
+            guard state.abandonedCount < maximumCount else { return .fails }
             state.callers[id] = caller
             state.line.wait(id, call)
             guard state.threadCount < maximumCount else { return .waits }
@@ -62,23 +66,37 @@ final class BlockingCalls<Value: Sendable>: Sendable {
         }
         switch step {
         case .cancelled: caller.resume(throwing: CancellationError())
+        case .fails: caller.resume(throwing: BlockedForEver(count: maximumCount))
         case .waits: break
         case .needsThread:
             guard let error = startThread() else { return }
             state.withLock { $0.threadCount -= 1 }
-            end(id, .failure(error))
+            leave(id)?.resume(throwing: error)
         }
     }
 
-    /// Tells the caller of a call, unless it was told before. If the call waits, it isn't made.
-    private func end(_ id: UInt64, _ result: Result<Value, any Error>) {
-        let (caller, call) = state.withLock { state in
-            let call = state.line.takeWaiter(of: id)
+    private func cancel(_ id: UInt64) {
+        if let caller = leave(id) { return caller.resume(throwing: CancellationError()) }
+        let caller = state.withLock { state in
+            let caller = state.callers.removeValue(forKey: id)
+            if caller != nil { state.abandonedCount += 1 }
+            return caller
+        }
+        caller?.resume(throwing: CancellationError())
+        while let waiting = state.withLock({ $0.abandonedCount == maximumCount ? $0.line.firstID : nil }) {
+            leave(waiting)?.resume(throwing: BlockedForEver(count: maximumCount))
+        }
+    }
+
+    /// Takes a call that waits out of the line. Returns its caller; nil if it doesn't wait.
+    private func leave(_ id: UInt64) -> CheckedContinuation<Value, any Error>? {
+        let (call, caller) = state.withLock { state -> (Call?, CheckedContinuation<Value, any Error>?) in
+            guard let call = state.line.takeWaiter(of: id) else { return (nil, nil) }
             state.line.leave(id)
-            return (state.callers.removeValue(forKey: id), call)
+            return (call, state.callers.removeValue(forKey: id))
         }
         // Released without the lock, with what it holds.
-        withExtendedLifetime(call) { caller?.resume(with: result) }
+        return withExtendedLifetime(call) { caller }
     }
 
     // MARK: Threads
@@ -108,7 +126,15 @@ final class BlockingCalls<Value: Sendable>: Sendable {
 
     /// Makes calls until none waits.
     private func work() {
-        while let (id, call) = next() { end(id, Result { try call() }) }
+        while let (id, call) = next() {
+            let result = Result { try call() }
+            let caller = state.withLock { state in
+                let caller = state.callers.removeValue(forKey: id)
+                if caller == nil { state.abandonedCount -= 1 }
+                return caller
+            }
+            caller?.resume(with: result)
+        }
     }
 
     /// The next call; nil ends the thread.
@@ -122,6 +148,13 @@ final class BlockingCalls<Value: Sendable>: Sendable {
             return (id, call)
         }
     }
+}
+
+/// All threads are held by calls that were cancelled, and that have not returned.
+struct BlockedForEver: Error, CustomStringConvertible {
+    let count: Int
+
+    var description: String { "\(count) reads of cancelled requests still block, which is the maximum" }
 }
 
 /// What a thread does first. A function of C can't be generic.

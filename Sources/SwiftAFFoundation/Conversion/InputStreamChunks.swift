@@ -3,10 +3,14 @@ import SwiftAF
 
 /// The bytes of an `InputStream` in chunks. Can be iterated once. Reading may block, so it happens on threads of its own.
 struct InputStreamChunks: AsyncSequence, Sendable {
+    /// For all streams of the process: a read of a pipe or a terminal blocks a thread until there are bytes, even if its
+    /// request was cancelled.
+    private static let reads = BlockingCalls<Data?>(maximumCount: 64, threadName: "af-streams")
+
     private let reader: Reader
 
-    init(_ stream: InputStream) {
-        reader = Reader(stream)
+    init(_ stream: InputStream, reads: BlockingCalls<Data?>? = nil) {
+        reader = Reader(stream, reads ?? Self.reads)
     }
 
     func makeAsyncIterator() -> Iterator {
@@ -30,21 +34,19 @@ struct InputStreamChunks: AsyncSequence, Sendable {
         }
 
         private static let chunkSize = 64 << 10
-        /// For all streams of the process: a read of a pipe or a terminal blocks a thread until there are bytes, even if
-        /// its request was cancelled.
-        private static let reads = BlockingCalls<Data?>(maximumCount: 64, threadName: "af-streams")
-
         private let phase = Locked(Phase.open)
+        private let reads: BlockingCalls<Data?>
         private let stream: InputStream
 
-        init(_ stream: InputStream) {
+        init(_ stream: InputStream, _ reads: BlockingCalls<Data?>) {
             self.stream = stream
+            self.reads = reads
         }
 
         func next() async throws -> Data? {
             guard case .open = phase.withLock({ $0 }) else { throw CancellationError() }
             do {
-                return try await Self.reads.run { try self.read() }
+                return try await reads.run { try self.read() }
             } catch {
                 phase.exchange(.failed)
                 throw error

@@ -11,7 +11,8 @@ extension HTTPRequest {
     /// - An `InputStream` becomes a body that is read in chunks while it is sent, and only once, so a redirect that replays
     ///   the body fails. Its length is taken from the Content-Length field. It is read on one of at most 64 threads of the
     ///   process. Cancelling the request doesn't interrupt a read that blocks, such as that of a pipe without a writer: its
-    ///   thread is occupied until the read returns. If all are, further streams wait, as long as their time limits allow.
+    ///   thread is occupied until the read returns. While all are, further streams wait, or fail if all reads are those of
+    ///   cancelled requests. The idle time limit doesn't count while a stream is read or waits.
     /// - Cache policy, cookies, service type and cellular access become ``hints``; those with their default value stay
     ///   unset. Pipelining isn't converted: Foundation has deprecated it.
     /// - Content-Length and Transfer-Encoding are omitted: they are computed from the body.
