@@ -239,9 +239,8 @@ typedef enum afc_http_version_preference {
     AFC_HTTP_PREFER_1_1 = 1,       /**< HTTP/1.1 only. */
     AFC_HTTP_PREFER_2 = 2,         /**< The same as AUTOMATIC. */
     /**
-     * HTTP/2 from the first byte, also over http. Over http with libcurl before 8.7.0, only for a server that is trusted: if
-     * it sends frames without content and without a pause, all tasks of the session, their time limits and
-     * afc_task_cancel() wait until it stops.
+     * HTTP/2 from the first byte, also over http: there, before libcurl 8.7.0, for trusted servers only. While one sends
+     * frames without content and without a pause, all tasks of the session, their limits and cancels wait.
      */
     AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE = 3,
     AFC_HTTP_PREFER_3 = 4 /**< AFC_EUNSUPPORTED if libcurl has no HTTP/3. */
@@ -307,10 +306,7 @@ typedef struct afc_request {
     afc_timeouts timeouts;
     afc_limits limits;
     afc_http_version_preference version;
-    /**
-     * Send Accept-Encoding: identity, and don't decode the body. With a Range, identity is sent and a 206 not decoded. Over
-     * plain HTTP/1 without a length or chunks, a decoded body that is cut short is AFC_ETRUNCATED only if it is gzip.
-     */
+    /** Send Accept-Encoding: identity, and don't decode the body. With a Range, identity is sent and a 206 not decoded. */
     bool keep_encoding;
     bool allow_downgrade; /**< Follow redirects from https to http. */
     /** 1 to 255; 0: the default, 16. Tasks that wait for a host start highest first. Also the HTTP/2 weight. */
