@@ -30,8 +30,8 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// The maximum number of idle connections kept for reuse. Zero: connections aren't reused. Default: 64.
     public var maximumIdleConnections = 64
 
-    /// The idle time after which a connection isn't reused, rounded up to whole seconds; it is closed a second or two later,
-    /// and one that the server has closed at once. Zero: connections aren't reused. Default: 60 s.
+    /// The idle time after which a connection isn't reused, rounded up to whole seconds; it is closed within seconds then, as
+    /// is one that the server has closed. Zero: connections aren't reused. Default: 60 s.
     public var idleConnectionLifetime: Duration = .seconds(60)
 
     /// The age from which a connection isn't reused, rounded up to whole seconds. Nil, the default, or zero: no limit.

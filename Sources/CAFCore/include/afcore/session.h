@@ -59,8 +59,8 @@ typedef struct afc_session_options {
     /** Maximum idle connections kept open. Default: 64. 0: no reuse. */
     uint32_t max_idle_connections;
     /**
-     * Connections idle for longer, in seconds, aren't reused; they are closed a second or two later, and those that the
-     * server has closed at once. Default: 60. 0: no reuse.
+     * Connections idle for longer, in seconds, aren't reused; they are closed within seconds, as are those that the server
+     * has closed. Default: 60. 0: no reuse.
      */
     uint32_t max_idle_s;
     const char *user_agent; /**< User-Agent of requests. Default: "afcore"; NULL: none. */
