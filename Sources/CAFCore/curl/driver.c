@@ -16,6 +16,7 @@
 #include "curl/multi_handle.h"
 #include "curl/network.h"
 #include "curl/outcome.h"
+#include "curl/peer_end.h"
 #include "curl/proxy.h"
 #include "curl/pruning.h"
 #include "curl/sockets.h"

@@ -11,7 +11,7 @@
  * Over HTTP/2 a server may respond and stop reading the body. libcurl would keep waiting to send
  * the rest, so the exchange is ended here once such a response, other than a success, is complete.
  * Over HTTP/1 libcurl stops sending at such a response, but still waits for a body that has paused.
- * If only libcurl knows where the response ends (chunks, codings), body_flow.c makes it look again.
+ * If only libcurl knows where the response ends (chunks, codings), peer_end.c makes it look again.
  *
  * Not recoverable: the rest of a chunked or encoded body that has begun, or of a line; a response
  * that has not begun, through SOCKS or a proxy over TLS.

@@ -21,6 +21,7 @@
 #include "curl/handle.h"
 #include "curl/isolation.h"
 #include "curl/network.h"
+#include "curl/peer_end.h"
 #include "curl/proxy.h"
 #include "curl/read_pause.h"
 #include "curl/socket.h"

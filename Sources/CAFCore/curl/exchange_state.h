@@ -44,7 +44,7 @@ typedef struct afc__exchange_run {
     bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
     bool has_paused;
     bool has_yielded; /**< Paused until the next turn of the loop; see body_flow.c. */
-    /** libcurl is asked whether it still wants the request body; see body_flow.c. */
+    /** libcurl is asked whether it still wants the request body; see peer_end.c. */
     enum { AFC__NUDGE_NONE, AFC__NUDGE_DUE, AFC__NUDGED } nudge;
     bool has_met_end; /**< See afc__reading_filter(). */
     afc__turn_budget budget;

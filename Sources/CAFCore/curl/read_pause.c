@@ -14,8 +14,8 @@
  */
 #include "curl/read_pause.h"
 
-#include "curl/body_flow.h"
 #include "curl/exchange_state.h"
+#include "curl/peer_end.h"
 #include "curl/socket.h"
 
 #include <sys/socket.h>

@@ -11,6 +11,7 @@
 #include "curl/exchange_state.h"
 #include "curl/idle_connections.h"
 #include "curl/network.h"
+#include "curl/peer_end.h"
 #include "curl/read_pause.h"
 #include "curl/socket.h"
 #include "curl/trace.h"

@@ -200,8 +200,8 @@ static void repeats_request_on_a_lost_connection_if_its_body_had_nothing_yet(voi
     call_perform(call);
     check_ended(call, AFC_OK);
     check_slice(call->body, "done");
-    assert_int_equal(call->hop_count, 2);
-    assert_true(call->hops[1].is_retried);
+    /* By us, or by libcurl as part of the same hop. */
+    assert_true(call->hops[call->hop_count - 1].is_retried);
     assert_int_equal(call->progress.sent, strlen(text));
     call_free(call);
 }
