@@ -3,12 +3,12 @@ import Testing
 
 @testable import SwiftAFFoundation
 
-@Suite(.timeLimit(.minutes(10))) struct CallLineTests {
+@Suite(.timeLimit(.minutes(3))) struct CallLineTests {
     /// In quadratic time they would take longer than the limit.
     @Test func manyCallsProceedInOrderAfterTheFirstPlaceIsLeft() async {
         let line = CallLine()
         let order = Locked<[UInt64]>([])
-        let places = (0..<100_000).map { _ in line.join() }
+        let places = (0..<50_000).map { _ in line.join() }
         await withTaskGroup(of: Void.self) { group in
             for place in places {
                 group.addTask { @Sendable in
