@@ -670,8 +670,8 @@ static afc__next apply_next_step(afc__transfer *transfer, const afc__outcome *ou
                                 "the connection was closed before any response");
         break;
     case AFC__STEP_FAIL_CUT_HEAD:
-        afc__transfer_fail_text(transfer, AFC_ELOST,
-                                "the connection was closed before the end of the response's head");
+        afc__transfer_fail_text(transfer, AFC_EPROTOCOL,
+                                "the connection was closed before the end of the head");
         break;
     case AFC__STEP_AWAIT_ANSWER:
     case AFC__STEP_FINISH:

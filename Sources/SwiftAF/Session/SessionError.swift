@@ -217,7 +217,7 @@ extension SessionError {
         public static let dns = Code(rawValue: "dns")
         /// The connection to the server or proxy failed.
         public static let connect = Code(rawValue: "connect")
-        /// The connection was lost before the end of the response's head, or reset within its body.
+        /// The connection was lost before the response, or reset within its body.
         public static let connectionLost = Code(rawValue: "connectionLost")
         /// The response body ended early.
         public static let truncated = Code(rawValue: "truncated")

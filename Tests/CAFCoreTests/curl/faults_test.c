@@ -56,14 +56,15 @@ static void refuses_what_is_not_http(void **state) {
 static void refuses_head_without_end(void **state) {
     static const fault faults[] = {
         {SENT(""), AFC_ELOST},
+        /* Before the end of its first line an answer has not begun. */
         {SENT("HTT"), AFC_ELOST},
         {SENT("HTTP/1.1 200"), AFC_ELOST},
-        {SENT("HTTP/1.1 200 OK\r\n"), AFC_ELOST},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5"), AFC_ELOST},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"), AFC_ELOST},
-        {SENT("HTTP/1.1 100 Continue\r\n\r\n"), AFC_ELOST},
-        {SENT("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"), AFC_ELOST},
-        {SENT("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 O"), AFC_ELOST},
+        {SENT("HTTP/1.1 200 OK\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 100 Continue\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 O"), AFC_EPROTOCOL},
     };
     check_faults(*state, faults, COUNT_OF(faults));
 }
