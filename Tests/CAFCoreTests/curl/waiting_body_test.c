@@ -103,7 +103,7 @@ static const row rows[] = {
     {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nfine", true, AFC_OK, 200, "fine"},
     {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfine", true, AFC_ETRUNCATED, 200, "fine"},
 
-    {REFUSED "A: b\r\n", true, AFC_ELOST, 0, ""},
+    {REFUSED "A: b\r\n", true, AFC_EPROTOCOL, 0, ""},
     {"", true, AFC_ELOST, 0, ""},
 };
 
