@@ -82,8 +82,7 @@ static afts_script *early_answer(const char *bytes, bool awaits_reader) {
 
 typedef struct row {
     const char *answer;
-    bool
-        closes; /**< The server ends the connection then; otherwise it waits for the client to do so. */
+    bool closes; /**< The server ends the connection then; otherwise it waits for the client to. */
     afc_status expected;
     int status;
     const char *body;
@@ -168,7 +167,7 @@ static void repeats_request_whose_body_had_nothing_yet(void **state) {
     static const char *const heads[] = {
         "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.1 307 There\r\nLocation: /\r\nContent-Length: 2\r\n\r\n->",
-        "HTTP/1.1 308 There\r\nLocation: /\r\n" CHUNKS};
+        ("HTTP/1.1 308 There\r\nLocation: /\r\n" CHUNKS)};
     for (size_t i = 0; i < COUNT_OF(heads); i++) {
         afts_script *script = early_answer(heads[i], true);
         afts_wait_peer_close(script);
