@@ -115,6 +115,8 @@ void afc__driver_get_fields(const afc__driver *driver, afc__session_stores *out)
 
 void afc__driver_free(afc__driver *driver) {
     afc__multi_free(driver);
+    /* The moment that libcurl wanted to be called at may still come. */
+    afc__loop_disarm(driver->loop, &driver->alarm);
     afc__pruning_clear(driver);
     if (driver->share != NULL) curl_share_cleanup(driver->share);
     afc__driver_free_sockets(driver);
