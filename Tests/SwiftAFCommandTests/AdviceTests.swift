@@ -212,10 +212,13 @@ import Testing
     }
 
     @Test func waitsThatDifferNeverLookTheSame() {
-        #expect(Format.longWait(.seconds(1)) == "1 s" && Format.shortWait(.milliseconds(999)) == "0.99 s")
-        #expect(Format.longWait(.milliseconds(1001)) == "1.01 s" && Format.shortWait(.milliseconds(1001)) == "1 s")
-        #expect(Format.longWait(.milliseconds(119_600)) == "2 min")
-        #expect(Format.shortWait(.milliseconds(119_600)) == "1 min 59 s" && Format.shortWait(.zero) == "0 s")
+        #expect(Format.waitRoundedUp(.seconds(1)) == "1 s" && Format.waitRoundedDown(.milliseconds(999)) == "0.99 s")
+        #expect(
+            Format.waitRoundedUp(.milliseconds(1001)) == "1.01 s"
+                && Format.waitRoundedDown(.milliseconds(1001)) == "1 s")
+        #expect(Format.waitRoundedUp(.milliseconds(119_600)) == "2 min")
+        #expect(
+            Format.waitRoundedDown(.milliseconds(119_600)) == "1 min 59 s" && Format.waitRoundedDown(.zero) == "0 s")
     }
 
     @Test func anAttemptWithoutTimeIsExplained() async {

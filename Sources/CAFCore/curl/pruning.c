@@ -22,7 +22,7 @@ static const int64_t interval_us = 1100000;
 /* Of a connection. What libcurl keeps then, for whatever reason, it will look at with the next request. */
 enum { MAX_PRUNES = 4 };
 
-/* Nobody can listen there, so no connection in the pool fits, and there is no name to be looked up. */
+/* No server can listen there. So no connection in the pool fits, and no name is looked up. */
 static const char nowhere[] = "/dev/null/nowhere";
 
 /* ---- Closing ------------------------------------------------------------------------------- */

@@ -351,8 +351,8 @@ afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__fr
                              afc_failure *failure) {
     *out = (afc__framing){.kind = AFC__FRAMING_CLOSE,
                           .length = AFC_LENGTH_UNKNOWN,
-                          .is_encoded = afc__head_is_encoded(head),
-                          .is_gzip = names_only_gzip(head)};
+                          .is_encoded = afc__head_is_encoded(head)};
+    out->is_gzip = out->is_encoded && names_only_gzip(head);
     /*
      * For every version in the status line: a server that sends "HTTP/2" over HTTP/1.1 is read as HTTP/1.1, and
      * HTTP/2 itself doesn't allow the field.

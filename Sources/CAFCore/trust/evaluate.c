@@ -294,9 +294,10 @@ afc__verification *afc__trust_evaluate(const afc_trust_policy *policy,
         if (evaluation.untrusted != NULL) {
             verification->verdict = (afc__verdict){0};
             evaluate(&evaluation);
-            /* The rule may not ask for it, but what is stored for stricter sessions depends on it. */
+            /* If the rule doesn't ask for it, what is stored for stricter sessions still depends on it. */
             verification->verdict.names_host = is_host && verification->verdict.is_verified &&
-                                               names_host(trust_case->leaf, &verification->host);
+                                               (evaluation.host != NULL ||
+                                                names_host(trust_case->leaf, &verification->host));
         }
         sk_X509_free(evaluation.untrusted);
     }

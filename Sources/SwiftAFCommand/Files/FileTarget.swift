@@ -182,8 +182,8 @@ struct FileTarget: Sendable {
         return InputFile.exists(part) ? part : nil
     }
 
-    /// A file with the name of the partial one that no download left to be continued, so that this one replaces it
-    /// unless `--no-clobber` keeps it; nil if there is none.
+    /// The file in place of the partial one, if no download has left it to be continued. This download replaces it, unless
+    /// `--no-clobber` keeps it.
     var foreignPartialFile: RawText? {
         guard isDownload, case .path(let path) = name, OutputFile.isReplaced(path) else { return nil }
         let part = RawText(OutputFile.target(path).bytes + ".part".utf8)

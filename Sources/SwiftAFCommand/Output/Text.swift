@@ -105,10 +105,10 @@ enum Format {
     }
 
     /// `1.5 s`, `2 min 5 s`, rounded up: a wait that is longer than another never looks like the same.
-    static func longWait(_ duration: Duration) -> String { wait(duration, .up) }
+    static func waitRoundedUp(_ duration: Duration) -> String { wait(duration, .up) }
 
     /// The same, rounded down.
-    static func shortWait(_ duration: Duration) -> String { wait(duration, .down) }
+    static func waitRoundedDown(_ duration: Duration) -> String { wait(duration, .down) }
 
     private static func wait(_ duration: Duration, _ rule: FloatingPointRoundingRule) -> String {
         let seconds = duration.seconds

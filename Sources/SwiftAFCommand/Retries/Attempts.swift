@@ -93,9 +93,9 @@ final class Attempts: RequestInterceptor {
     private func refusal(of request: HTTPRequest, _ delay: Duration) -> String? {
         guard request.body.isReplayable else { return "the body can be read only once; -d @PATH of a file is repeated" }
         guard let limit, let deadline else { return nil }
-        let (asked, allowed) = (Format.longWait(delay), Format.shortWait(limit))
+        let (asked, allowed) = (Format.waitRoundedUp(delay), Format.waitRoundedDown(limit))
         guard delay <= limit else { return "the server asks for \(asked), --timeout allows \(allowed)" }
-        let left = "--timeout \(allowed) leaves \(Format.shortWait(max(.zero, deadline - .now)))"
+        let left = "--timeout \(allowed) leaves \(Format.waitRoundedDown(max(.zero, deadline - .now)))"
         return delay > .zero ? "the server asks for \(asked), \(left)" : "\(left) for a wait"
     }
 

@@ -5,19 +5,19 @@ import SwiftAF
 /// Runs calls that may block for ever, each on a thread of its own. On the threads of Dispatch or of Swift's tasks, some
 /// hundred of them would stop the whole program.
 ///
-/// So many run at once; the others wait for their turn. Nothing can interrupt a call that blocks: its caller is told at
-/// once when its Swift task is cancelled, and the thread stays until the call returns. When all threads are held by such
-/// calls, the others fail, as they might wait for ever.
+/// At most `maximumCount` calls run at the same time; others wait for their turn. A call that blocks can't be interrupted: if
+/// its Swift task is cancelled, the caller gets the error at once, and the thread stays until the call returns. While all
+/// threads are held by such calls, other calls fail, because they might wait for ever.
 final class BlockingCalls<Value: Sendable>: Sendable {
     typealias Call = @Sendable () throws -> Value
 
     private struct State {
         /// The calls that wait.
         var line = WaitingLine<Call>()
-        /// Those who wait for the result of a call, also of one that runs. None if that was cancelled.
+        /// The callers of calls that wait or run. A caller that was cancelled isn't here any more.
         var callers: [UInt64: CheckedContinuation<Value, any Error>] = [:]
         var threadCount = 0
-        /// Of the calls that run, those that nobody waits for.
+        /// The number of calls that run although their callers were cancelled.
         var abandonedCount = 0
         var lastID: UInt64 = 0
     }

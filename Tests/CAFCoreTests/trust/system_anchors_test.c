@@ -19,6 +19,15 @@ const char *X509_get_default_cert_file(void) {
     return bundle;
 }
 
+/** A directory with hashed names has the stranger, and a bundle the root. */
+static void make_system(folder *folder) {
+    folder_make(folder);
+    snprintf(directory, sizeof directory, "%s", folder->path);
+    snprintf(bundle, sizeof bundle, "%s", path_in(folder, "bundle.crt"));
+    write_file(path_in(folder, "0123abcd.0"), afc_slice_of(afts_cert_pem(made->stranger)));
+    write_file(bundle, afc_slice_of(afts_cert_pem(made->root)));
+}
+
 static void check(afc_trust_policy *policy, const char *chain, afc_trust_reason expected) {
     afc_trust_report *report = report_on(policy, chain_named(made, chain), "localhost");
     assert_int_equal(report->reason, expected);
@@ -29,11 +38,7 @@ static void check(afc_trust_policy *policy, const char *chain, afc_trust_reason 
 static void bundle_counts_beside_the_directory(void **state) {
     (void)state;
     folder folder;
-    folder_make(&folder);
-    snprintf(directory, sizeof directory, "%s", folder.path);
-    snprintf(bundle, sizeof bundle, "%s", path_in(&folder, "bundle.crt"));
-    write_file(path_in(&folder, "0123abcd.0"), afc_slice_of(afts_cert_pem(made->stranger)));
-    write_file(bundle, afc_slice_of(afts_cert_pem(made->root)));
+    make_system(&folder);
     afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
     afc_trust_policy *system = policy_new(&options);
     check(system, "good", AFC_TRUST_ACCEPTED);
@@ -57,11 +62,7 @@ static void bundle_counts_beside_the_directory(void **state) {
 static void bundle_is_read_once_and_when_needed(void **state) {
     (void)state;
     folder folder;
-    folder_make(&folder);
-    snprintf(directory, sizeof directory, "%s", folder.path);
-    snprintf(bundle, sizeof bundle, "%s", path_in(&folder, "bundle.crt"));
-    write_file(path_in(&folder, "0123abcd.0"), afc_slice_of(afts_cert_pem(made->stranger)));
-    write_file(bundle, afc_slice_of(afts_cert_pem(made->root)));
+    make_system(&folder);
     X509_STORE *store = afc__anchors_new(NULL, NULL, true);
     assert_non_null(store);
     assert_int_equal(sk_X509_OBJECT_num(X509_STORE_get0_objects(store)), 0);

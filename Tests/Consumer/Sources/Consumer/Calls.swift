@@ -478,6 +478,9 @@ func streamsFromLiterals(_ manager: HTTPSessionManager, name: String) async thro
     let log = try await manager.stream("log")
     for try await chunk in log { print(chunk.count) }
     for try await line in try await manager.stream("logs/\(name)").validated().lines { print(line) }
+    let upstream = try await manager.stream("report")
+    try await manager.put("copy", body: .stream(once: upstream.bytes, length: upstream.head.contentLength))
+    print(upstream.head.isDecoded ? "decoded" : "as it was sent")
     let page = try await manager.stream("log", parameters: ["page": 2], headers: ["Accept": "text/plain"])
     let slow = try await manager.stream("logs/\(name)", configure: { $0.timeouts.total = .seconds(90) })
     print(page.status, slow.status)
