@@ -15,7 +15,7 @@ extension RequestRun {
         // The file is already complete, so this 416 isn't a failure.
         if download.resumption == .alreadyComplete { outcome.failure = nil }
         outcome.transfer?.destination = .file(
-            file?.path(of: download) ?? download.filePath, isDownload: file?.isDownload == true)
+            destination.file?.path(of: download) ?? download.filePath, isDownload: destination.file?.isDownload == true)
         outcome.transfer?.bodyBytes = Int(clamping: download.fileSize)
         return outcome
     }
@@ -28,7 +28,7 @@ extension RequestRun {
             // An acceptable status is an error only if `Timestamps` refused an older version.
             let hasNothingNewer = response.status == 304 || response.isSuccessful
             if options.comparesTimestamps, hasNothingNewer, outcome.failure == nil,
-                case .path(let path)? = file?.name, InputFile.exists(path)
+                case .path(let path)? = destination.file?.name, InputFile.exists(path)
             {
                 outcome.transfer?.destination = .upToDateFile(path.shown)
             }
@@ -40,11 +40,11 @@ extension RequestRun {
         if error.code != .tooLarge {
             transfer.body = error.body
             // Between two attempts, the token of the last one says it.
-            let written = file == nil ? nil : error.partialFileSize ?? error.resumeToken?.bytesReceived
+            let written = destination.file == nil ? nil : error.partialFileSize ?? error.resumeToken?.bytesReceived
             transfer.bodyBytes = written.map { Int(clamping: $0) } ?? error.body?.count
         }
         var outcome = Outcome(
-            .transfer(transfer), failure: file?.problem(behind: error) ?? failure(error))
+            .transfer(transfer), failure: destination.file?.problem(behind: error) ?? failure(error))
         note(error.resumeToken, in: &outcome)
         return outcome
     }
@@ -54,10 +54,12 @@ extension RequestRun {
             error, minimumTLS: options.minimumTLS, network: options.network,
             proxy: options.secureProxy(for: error.metrics.hops.last?.url ?? request.url),
             decodes: options.decompresses)
-        if error.code == .file, error.systemError == EEXIST, let file, file.options.contains(.keepsExistingFile) {
+        if error.code == .file, error.systemError == EEXIST, let file = destination.file,
+            file.options.contains(.keepsExistingFile)
+        {
             failure.message += file.isNamedByResponse ? "; -o PATH names another file" : "; --no-clobber keeps it"
         }
-        if error.code == .file, let number = error.systemError, case .path(let path)? = file?.name {
+        if error.code == .file, let number = error.systemError, case .path(let path)? = destination.file?.name {
             failure.message += Self.advice(on: path, number)
         }
         return failure
@@ -127,7 +129,7 @@ extension RequestRun {
     }
 
     private func note(_ token: ResumeToken?, in outcome: inout Outcome) {
-        guard let token, let file else { return }
+        guard let token, let file = destination.file else { return }
         outcome.failure?.resumption = file.advice(token)
     }
 

@@ -2,24 +2,52 @@ import FoundationEssentials
 import Glibc
 import SwiftAF
 
+/// Where the body of a response goes.
+enum BodyDestination: Sendable {
+    /// It is collected, for a report or a picture.
+    case memory
+    /// It is printed while it is received.
+    case output(ResponsePrinter)
+    /// It is written to a file. Heads and metrics go to standard output beside it.
+    case file(FileTarget, beside: ResponsePrinter?)
+    /// It is written to a pipe or a descriptor of the process while it is received.
+    case pipe(ResponsePrinter, beside: ResponsePrinter?)
+
+    var file: FileTarget? {
+        if case .file(let file, _) = self { file } else { nil }
+    }
+
+    /// Prints the body while it is received.
+    var bodyPrinter: ResponsePrinter? {
+        switch self {
+        case .output(let printer), .pipe(let printer, _): printer
+        case .memory, .file: nil
+        }
+    }
+
+    /// Prints to standard output what isn't written to the file or the pipe.
+    var printerBeside: ResponsePrinter? {
+        switch self {
+        case .file(_, let beside), .pipe(_, let beside): beside
+        case .memory, .output: nil
+        }
+    }
+
+    /// Prints the heads and the metrics.
+    var printerOfParts: ResponsePrinter? { printerBeside ?? bodyPrinter }
+}
+
 /// Sends one request and returns the outcome. Cancelling the task ends it early.
 struct RequestRun {
     var request: HTTPRequest
     /// The cookies of the command line, beside a jar.
     let cookies: GivenCookies?
-    /// The destination file; nil for standard output.
-    var file: FileTarget?
+    private(set) var destination: BodyDestination
     private(set) var options: Options
     let configuration: SessionConfiguration
     var console: Console
     /// Records the requests for `--har`; shared by all runs of a command line.
     let archive: HARRecorder?
-    /// Prints the response while it is received; nil if it is collected, or written to a file.
-    var printer: ResponsePrinter?
-    /// Whether a pipe or descriptor that the body goes to is the purpose of the command.
-    private var isDownload = false
-    /// Prints what goes to standard output beside a file: heads and metrics.
-    var headPrinter: ResponsePrinter?
     /// Called with the progress; nil to show a separate progress bar.
     var watcher: (@Sendable (ProgressEvent) -> Void)?
 
@@ -28,7 +56,7 @@ struct RequestRun {
         console: Console, archive: HARRecorder? = nil
     ) {
         self.request = request
-        self.file = file
+        destination = file.map { .file($0, beside: nil) } ?? .memory
         self.options = options
         self.configuration = configuration
         self.console = console
@@ -37,24 +65,37 @@ struct RequestRun {
         cookies?.add(to: &self.request)
     }
 
-    /// Lets the body go to a pipe or a descriptor in place of its file, while it is received.
-    mutating func save(to descriptor: Int32, _ path: RawText) {
-        let takesHead = takesHead
+    /// Prints the response while it is received, or, if its body goes to a file, the rest of it. Opens a file that is a
+    /// pipe, and waits for its reader.
+    mutating func print(with printer: ResponsePrinter?) async throws(Failure) {
+        switch destination {
+        case .memory, .output: destination = printer.map { .output($0) } ?? .memory
+        case .pipe(let pipe, _): destination = .pipe(pipe, beside: printer)
+        case .file(let file, _):
+            guard let path = file.pipe else { return destination = .file(file, beside: printer) }
+            let descriptor = try await OutputFile.openPipe(path, until: console.deadline)
+            let pipe = pipePrinter(to: descriptor, path, isDownload: file.isDownload)
+            destination = .pipe(pipe, beside: printer)
+        }
+    }
+
+    /// Returns what writes the body, or the head that takes its place, to a pipe or a descriptor.
+    private func pipePrinter(to descriptor: Int32, _ path: RawText, isDownload: Bool) -> ResponsePrinter {
         var pipeConsole = console
         pipeConsole.output = DescriptorSink(descriptor: descriptor, stop: console.stop)
         var printer = ResponsePrinter(
             console: pipeConsole, parts: takesHead ? .responseHead : .responseBody,
             style: Style(isColoured: false), isRaw: true)
         let run = self
-        printer.target = ResponsePrinter.Target(path: path, isAccepted: run.saves)
-        self.printer = printer
-        isDownload = file?.isDownload == true
-        file = nil
+        printer.target = ResponsePrinter.Target(path: path, isDownload: isDownload) {
+            run.saves($0, isDownload: isDownload)
+        }
+        return printer
     }
 
-    /// Whether a response is written to the file.
-    @Sendable private func saves(_ response: HTTPResponse) -> Bool {
-        refusal(of: response) == nil && (response.isSuccessful || file?.isDownload == false && response.status != 304)
+    /// Whether a response is written to its file.
+    private func saves(_ response: HTTPResponse, isDownload: Bool) -> Bool {
+        refusal(of: response) == nil && (response.isSuccessful || !isDownload && response.status != 304)
     }
 
     /// Whether the file gets the head of the response and nothing else, as with `curl -I -o`.
@@ -82,7 +123,7 @@ struct RequestRun {
             outcome.addedFields.append(("trailers", Report.pairs(trailers)))
         }
         // With a destination file, the body is never printed.
-        if file != nil { outcome.transfer?.body = nil }
+        if destination.file != nil { outcome.transfer?.body = nil }
         if options.printsJSON {
             hideErrorBody(&outcome)
             outcome.parseJSON(hasBody: hasBody)
@@ -97,11 +138,11 @@ struct RequestRun {
         outcome.transfer?.metrics = metrics
         if let metrics, options.printsTimings { console.writeNote(Timings.lines(metrics)) }
         do throws(WriteError) {
-            if let headPrinter, let response = outcome.transfer?.response {
-                try await headPrinter.print(request: request, head: log.requestHead)
-                try console.write(headPrinter.head(of: response))
+            if let printer = destination.printerBeside, let response = outcome.transfer?.response {
+                try await printer.print(request: request, head: log.requestHead)
+                try console.write(printer.head(of: response))
             }
-            if let printer = headPrinter ?? printer, let metrics { try printer.print(metrics) }
+            if let metrics { try destination.printerOfParts?.print(metrics) }
         } catch {
             outcome.add(Failure(standardOutput: error))
         }
@@ -126,7 +167,7 @@ struct RequestRun {
         let display = ProgressDisplay(sink: console.error, until: console.deadline)
         display.begin()
         // On a terminal, the bar makes room for the first line of the response.
-        let hasToEnd = printer?.console.output.isTerminal == true
+        let hasToEnd = destination.bodyPrinter?.console.output.isTerminal == true
         let makeRoom: @Sendable () async -> Void = { if hasToEnd { await display.finish() } }
         let note: @Sendable (ProgressEvent) -> Void = { display.note($0) }
         console.notes.write = display.write
@@ -152,13 +193,13 @@ struct RequestRun {
             },
             willWait: { note?(.restarted) })
         let manager = makeManager(log, attempts)
-        let printed = headPrinter?.parts ?? printer?.parts ?? []
+        let printed = destination.printerOfParts?.parts ?? []
         let keepsHead = printed.contains(.requestHead)
         let wire = WireLog({ lines in if options.isVerbose { show(lines) } }, keepsHead: keepsHead)
         var monitors: [any EventMonitor] = []
         if options.isVerbose || wire.keepsHead { monitors.append(wire) }
-        let needsMetrics = options.printsTimings || printed.contains(.metrics) || printer?.target != nil
-        if printer != nil, needsMetrics { monitors.append(log) }
+        let needsMetrics = options.printsTimings || printed.contains(.metrics) || destination.bodyPrinter?.target != nil
+        if destination.bodyPrinter != nil, needsMetrics { monitors.append(log) }
         if let archive { monitors.append(archive) }
         let output = RunOutput(
             wire: monitors.isEmpty ? nil : wire, willPrint: willPrint,
@@ -193,15 +234,20 @@ struct RequestRun {
     private func send(
         with manager: HTTPSessionManager, _ attempts: Attempts, _ output: RunOutput
     ) async -> Outcome {
-        if let obstacle = file?.obstacle { return outcome(of: obstacle) }
         do throws(SessionError) {
-            if let file, takesHead, !file.isChecked, case .path(let path) = file.name {
-                return try await saveHead(to: path, file, with: manager)
+            switch destination {
+            case .memory:
+                let response = try await manager.response(for: request, progress: output.progress)
+                return outcome(of: response.head, body: response.body)
+            case .output(let printer), .pipe(let printer, _):
+                return try await stream(to: printer, with: manager, attempts, output)
+            case .file(let file, _):
+                if let obstacle = file.obstacle { return outcome(of: obstacle) }
+                if takesHead, !file.isChecked, case .path(let path) = file.name {
+                    return try await saveHead(to: path, file, with: manager)
+                }
+                return await save(file, with: manager, attempts, progress: output.progress)
             }
-            if let file { return await save(file, with: manager, attempts, progress: output.progress) }
-            if let printer { return try await stream(to: printer, with: manager, attempts, output) }
-            let response = try await manager.response(for: request, progress: output.progress)
-            return outcome(of: response.head, body: response.body)
         } catch {
             return outcome(of: attempts.completed(error))
         }
@@ -253,7 +299,7 @@ struct RequestRun {
         if let null { request.responseHandler = { _ in .write(toDescriptor: null) } }
         let response = try await manager.response(for: request)
         var outcome = outcome(of: response.head, body: Data())
-        guard saves(response.head) else {
+        guard saves(response.head, isDownload: file.isDownload) else {
             if isUnsaved(outcome) { outcome.transfer?.destination = .unsaved(isDownload: file.isDownload) }
             return outcome
         }
@@ -339,9 +385,9 @@ struct RequestRun {
             }
             if let target = printer.target {
                 if target.isAccepted(stream.head) {
-                    outcome.transfer?.destination = .file(target.path.shown, isDownload: isDownload)
+                    outcome.transfer?.destination = .file(target.path.shown, isDownload: target.isDownload)
                 } else if isUnsaved(outcome) {
-                    outcome.transfer?.destination = .unsaved(isDownload: isDownload)
+                    outcome.transfer?.destination = .unsaved(isDownload: target.isDownload)
                 }
             }
             return outcome

@@ -236,15 +236,7 @@ struct Runner: Sendable {
         if command.purpose == .picture { return try await picture(command, options, sending) }
         guard !command.moreURLs.isEmpty else {
             var run = try prepare(command, options, sending)
-            let printer = printer(command, options, run)
-            guard run.file != nil else {
-                run.printer = printer
-                return await run.run()
-            }
-            run.headPrinter = printer
-            if let pipe = run.file?.pipe {
-                run.save(to: try await OutputFile.openPipe(pipe, until: console.deadline), pipe)
-            }
+            try await run.print(with: printer(command, options, run))
             return await run.run()
         }
         var runs: [RequestRun] = []
@@ -299,7 +291,7 @@ struct Runner: Sendable {
     private func printer(_ command: RequestCommand, _ options: Options, _ run: RequestRun) -> ResponsePrinter? {
         guard !options.printsJSON else { return nil }
         var parts = options.parts ?? (command.showsHead ? [.responseHead, .responseBody] : .responseBody)
-        if run.file != nil {
+        if run.destination.file != nil {
             parts.remove(.responseBody)
             if run.takesHead { parts.remove(.responseHead) }
             guard !parts.isEmpty else { return nil }

@@ -19,6 +19,8 @@ struct ResponsePrinter: Sendable {
     /// A pipe or descriptor in place of a file. It gets what a file would get.
     struct Target: Sendable {
         let path: RawText
+        /// Whether it is the purpose of the command.
+        let isDownload: Bool
         /// Whether a response is saved.
         let isAccepted: @Sendable (HTTPResponse) -> Bool
     }
