@@ -44,9 +44,15 @@ void afc__multi_free(afc__driver *driver) {
 static void end_exchange(afc__exchange *exchange, CURLMcode error) {
     curl_multi_remove_handle(exchange->driver->multi.handle, exchange->easy);
     afc__direct_reset(exchange);
-    bool lacks_memory = error == CURLM_OUT_OF_MEMORY;
+    bool is_unwatched = error == CURLM_ABORTED_BY_CALLBACK;
+    bool lacks_memory = error == CURLM_OUT_OF_MEMORY || is_unwatched;
     afc_status status = lacks_memory ? AFC_ENOMEM : AFC_EINTERNAL;
-    afc__fail(&exchange->own_failure, status, "libcurl failed: %s", curl_multi_strerror(error));
+    if (is_unwatched) {
+        afc__fail(&exchange->own_failure, status,
+                  "a socket couldn't be watched: out of memory, or of fs.epoll.max_user_watches");
+    } else {
+        afc__fail(&exchange->own_failure, status, "libcurl failed: %s", curl_multi_strerror(error));
+    }
     afc__exchange_end_with(exchange, lacks_memory ? CURLE_OUT_OF_MEMORY : CURLE_FAILED_INIT);
     /* One that failed before libcurl got it is in another list, and ends as well. */
     if (exchange->hosts.stage != AFC__STAGE_FAILED) afc__exchange_report_end(exchange);

@@ -50,10 +50,6 @@ static void drive(afc__driver *driver, curl_socket_t descriptor, int what) {
     afc__tls_begin_turn(driver->proxy_tls);
     CURLMcode code = curl_multi_socket_action(driver->multi.handle, descriptor, what, &running);
     afc__multi_check(&driver->multi, code);
-    /* A socket couldn't be watched. libcurl fails every transfer, but each only when it runs. */
-    if (code == CURLM_ABORTED_BY_CALLBACK) {
-        afc__multi_check(&driver->multi, curl_multi_perform(driver->multi.handle, &running));
-    }
     if (afc__multi_is_usable(&driver->multi)) afc__driver_flush(driver);
 }
 
@@ -110,6 +106,16 @@ static afc__socket *socket_entry(afc__driver *driver, curl_socket_t descriptor) 
 }
 
 /**
+ * Notes that a socket can't be watched. libcurl now fails every transfer, each one when it runs next. 7.88.1 crashes if
+ * that one has no connection yet, so the handle isn't used any more. curl_easy_pause() calls back, too, and doesn't
+ * always return the error.
+ */
+static int fail_to_watch(afc__driver *driver) {
+    afc__multi_check(&driver->multi, CURLM_ABORTED_BY_CALLBACK);
+    return -1;
+}
+
+/**
  * CURLMOPT_SOCKETFUNCTION: sets the readiness that libcurl waits for. A socket that we opened stays
  * registered when libcurl releases it after an exchange: that saves two system calls per request on
  * a reused connection.
@@ -119,7 +125,7 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
     (void)assigned;
     afc__driver *driver = context;
     afc__socket *entry = socket_entry(driver, descriptor);
-    if (entry == NULL) return -1;
+    if (entry == NULL) return fail_to_watch(driver);
     if (what == CURL_POLL_REMOVE) {
         if (entry->exchange != NULL) {
             afc__exchange_waits_for_nothing(entry->exchange, descriptor);
@@ -153,7 +159,7 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
     }
     if (!entry->is_own && entry->watch.watched == 0) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     entry->wanted = wanted;
-    return afc__socket_watch(entry) ? 0 : -1;
+    return afc__socket_watch(entry) ? 0 : fail_to_watch(driver);
 }
 
 curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,

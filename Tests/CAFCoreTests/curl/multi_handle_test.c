@@ -3,14 +3,23 @@
 
 #include <curl/curl.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
 
 typedef CURLMcode action(CURLM *multi, curl_socket_t socket, int what, int *running);
 typedef CURLM *maker(void);
 
 static action *real_action;
 static maker *real_init;
+
+typedef int controller(int epoll, int operation, int descriptor, struct epoll_event *event);
+
+static controller *real_control;
+/** The errno with which the next socket can't be watched; 0: it can. */
+static atomic_int unwatched_once;
 
 /** What the next call returns instead of running libcurl; CURLM_OK: it runs. */
 static atomic_int error_once;
@@ -25,6 +34,18 @@ static atomic_bool lacks_memory;
 static __attribute__((constructor)) void find_real(void) {
     *(void **)&real_action = dlsym(RTLD_NEXT, "curl_multi_socket_action");
     *(void **)&real_init = dlsym(RTLD_NEXT, "curl_multi_init");
+    *(void **)&real_control = dlsym(RTLD_NEXT, "epoll_ctl");
+}
+
+/** Takes the place of the system's: fs.epoll.max_user_watches is reached, or memory is short. */
+int epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *event) {
+    struct stat facts;
+    bool is_socket = fstat(descriptor, &facts) == 0 && S_ISSOCK(facts.st_mode);
+    bool is_new = operation == EPOLL_CTL_ADD && is_socket;
+    int error = is_new ? atomic_exchange(&unwatched_once, 0) : 0;
+    if (error == 0) return real_control(epoll, operation, descriptor, event);
+    errno = error;
+    return -1;
 }
 
 /** Takes the place of libcurl's. */
@@ -106,6 +127,42 @@ static void reports_that_no_multi_handle_can_be_made(void **state) {
     check_fetch(world, "/", AFC_OK);
 }
 
+typedef struct batch {
+    int error;
+    call *calls[TASKS];
+} batch;
+
+/** Starts the tasks in one turn of the loop, so that libcurl has them all when the first one connects. */
+static void start_batch(call *call) {
+    batch *batch = call->payload;
+    atomic_store(&unwatched_once, batch->error);
+    for (size_t i = 0; i < TASKS; i++) call_start(batch->calls[i]);
+}
+
+/** libcurl 7.88.1 would crash for a task that has no connection yet. */
+static void ends_every_task_if_a_socket_cannot_be_watched(void **state) {
+    world *world = *state;
+    static const int errors[] = {ENOSPC, ENOMEM};
+    for (size_t i = 0; i < COUNT_OF(errors); i++) {
+        batch batch = {.error = errors[i]};
+        for (size_t k = 0; k < TASKS; k++) batch.calls[k] = call_new(world, "/");
+        serve(world, "/last", answer(200, "Connection: close", ""));
+        call *first = call_new(world, "/last");
+        first->payload = &batch;
+        first->at_done = start_batch;
+        call_perform(first);
+        check_ended(first, AFC_OK);
+        for (size_t k = 0; k < TASKS; k++) {
+            call_wait(batch.calls[k]);
+            check_ended(batch.calls[k], AFC_ENOMEM);
+            check_contains(batch.calls[k]->failure.text, "couldn't be watched");
+            call_free(batch.calls[k]);
+        }
+        call_free(first);
+        check_fetch(world, "/", AFC_OK);
+    }
+}
+
 /** The task that was to be ended goes on, or ends with an error of its own. */
 static void survives_harmless_errors(void **state) {
     world *world = *state;
@@ -127,6 +184,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(replaces_multi_handle_after_an_error),
         WORLD_TEST(reports_that_no_multi_handle_can_be_made),
+        WORLD_TEST(ends_every_task_if_a_socket_cannot_be_watched),
         WORLD_TEST(survives_harmless_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
