@@ -121,11 +121,17 @@ extension RequestRun {
     }
 
     /// Says that a download is about to replace a file that may be the user's.
-    func noteReplacement(of partialFile: RawText?) {
-        guard let partialFile, options.messages >= .notes else { return }
-        let name = partialFile.shown.printable
-        let reason = "without \(name).resume it can't be continued, and a response replaces it"
-        console.note("\(name) is in place of the partial file: \(reason); --no-clobber keeps it")
+    func noteReplacement(of files: [RawText]) {
+        guard options.messages >= .notes else { return }
+        for file in files {
+            let name = file.shown.printable
+            let isToken = name.hasSuffix(".resume")
+            let reason =
+                isToken ? "no download has written it" : "without a valid \(name).resume it can't be continued"
+            let place = isToken ? "what a download is resumed with" : "the partial file"
+            console.note(
+                "\(name) is in place of \(place): \(reason), and a response replaces it; --no-clobber keeps it")
+        }
     }
 
     private func note(_ token: ResumeToken?, in outcome: inout Outcome) {

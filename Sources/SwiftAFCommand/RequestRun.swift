@@ -261,7 +261,7 @@ struct RequestRun {
         var request = request
         let accepted = acceptedResponse(file)
         let partialFile = file.partialFile
-        noteReplacement(of: file.foreignPartialFile)
+        noteReplacement(of: file.foreignPartialFiles)
         // A download with a condition has a handler of its own.
         if let accepted { request.responseHandler = accepted.decide }
         do throws(SessionError) {

@@ -77,7 +77,7 @@ import Testing
     }
 
     /// The names aren't known before the responses.
-    @Test(arguments: [["big", "big.part"], ["big", "big"]])
+    @Test(arguments: [["big", "big.part"], ["big", "big.part.resume"], ["big", "big"]])
     func whatResponsesNameIsNoOtherFileOfTheRun(names: [String]) async {
         for (index, name) in names.enumerated() {
             let headers: Script.Headers = ["ETag": "\"1\"", "Content-Disposition": "attachment; filename=\(name)"]
@@ -123,6 +123,27 @@ import Testing
         let kept = await swiftaf("download", server.urlString("/big"), "-P", folder.path, "--no-clobber")
         #expect(kept.exit == 8 && folder.content(of: "big.part") == "mine" && !kept.error.contains("in place of"))
         #expect(kept.error.contains("\(path("big.part")) can't be written: File exists; --no-clobber keeps it"))
+    }
+
+    @Test func aFileInPlaceOfTheTokenIsNamed() async {
+        server.route("/tagged", .respond(200, headers: ["ETag": "\"1\""], body: Data("tagged".utf8)))
+        folder.write("mine", to: "tagged.part.resume")
+        let kept = await swiftaf("download", server.urlString("/tagged"), "-P", folder.path, "--no-clobber")
+        #expect(kept.exit == 8 && folder.content(of: "tagged.part.resume") == "mine")
+        #expect(kept.error.contains("\(path("tagged.part.resume")) can't be written: File exists; --no-clobber keeps"))
+        let run = await swiftaf("download", server.urlString("/tagged"), "-P", folder.path)
+        #expect(run.exit == 0 && folder.content(of: "tagged") == "tagged")
+        #expect(run.error.contains("swiftaf: \(path("tagged.part.resume")) is in place of what a download is resumed"))
+        #expect(access(path("tagged.part.resume"), F_OK) != 0)
+    }
+
+    @Test func aNameOfAResponseReplacesNoFileInPlaceOfTheToken() async {
+        let headers: Script.Headers = ["ETag": "\"1\"", "Content-Disposition": "attachment; filename=film"]
+        server.route("/", .respond(200, headers: headers, body: Data("body".utf8)))
+        folder.write("mine", to: "film.part.resume")
+        let run = await swiftaf("download", server.urlString(), "-J", "-P", folder.path)
+        #expect(run.exit == 8 && folder.content(of: "film.part.resume") == "mine")
+        #expect(run.error.contains("cannot write \(path("film.part.resume")): File exists; -o PATH names another file"))
     }
 
     @Test func partialFilesOfDownloadsAreNotNamed() async {

@@ -202,18 +202,22 @@ static afc_status copy_token(const afc__resume_token *from, afc__resume_token *t
 }
 
 static afc_status find_token(afc__file *file, afc_slice url, const afc__resume_token *given,
-                             const struct stat *facts) {
+                             const struct stat *facts, afc_failure *failure) {
     uint64_t birth_time = birth_of(file->descriptor);
     if (given != NULL && is_of(given, url, facts, birth_time)) {
-        return copy_token(given, &file->token);
+        return copy_token(given, &file->token) == AFC_OK ? AFC_OK : afc__fail_memory(failure);
     }
-    afc_status status = afc__token_load(file->token_path, &file->token);
-    file->has_damaged_token = status == AFC_EINVAL;
-    if (file->has_damaged_token) return AFC_OK;
-    if (status == AFC_OK && !is_of(&file->token, url, facts, birth_time)) {
+    afc__token_kind kind;
+    afc_status status = afc__token_load(file->token_path, &file->token, &kind);
+    if (status == AFC_ENOMEM) return afc__fail_memory(failure);
+    if (status != AFC_OK) {
+        afc__fail_file(failure, "cannot read", file->token_path, errno);
+        return status;
+    }
+    file->has_damaged_token = kind == AFC__TOKEN_DAMAGED || kind == AFC__TOKEN_FOREIGN;
+    if (kind == AFC__TOKEN_READ && !is_of(&file->token, url, facts, birth_time))
         afc__resume_clear(&file->token);
-    }
-    return status;
+    return AFC_OK;
 }
 
 afc_status afc__file_find(afc__file *file, afc_slice url, const afc__resume_token *given,
@@ -222,10 +226,11 @@ afc_status afc__file_find(afc__file *file, afc_slice url, const afc__resume_toke
     bool is_there;
     afc_status status = open_locked(file, &facts, &is_there, failure);
     if (status != AFC_OK || !is_there) return status;
-    if (facts.st_size > 0 && is_private(&facts)) status = find_token(file, url, given, &facts);
+    if (facts.st_size > 0 && is_private(&facts))
+        status = find_token(file, url, given, &facts, failure);
     if (status != AFC_OK) {
         close_file(file);
-        return afc__fail_memory(failure);
+        return status;
     }
     if (afc__resume_exists(&file->token)) {
         file->token.received = file->size = facts.st_size;
@@ -239,8 +244,10 @@ afc_status afc__file_spare_others(afc__file *file, afc_slice url, afc_failure *f
     struct stat facts;
     afc_status status = afc__file_find(file, url, NULL, failure);
     if (status != AFC_OK || afc__resume_exists(&file->token)) return status;
-    if (lstat(file->partial_path, &facts) != 0) return AFC_OK;
-    return failed_at(file->partial_path, EEXIST, failure);
+    if (lstat(file->partial_path, &facts) == 0)
+        return failed_at(file->partial_path, EEXIST, failure);
+    if (!afc__token_is_foreign(file->token_path)) return AFC_OK;
+    return failed_at(file->token_path, EEXIST, failure);
 }
 
 static int make_folders(const char *path) {
@@ -289,6 +296,7 @@ static afc_status clear_way(afc__file *file, afc_failure *failure) {
 static afc_status create_locked(afc__file *file, afc_failure *failure) {
     afc__resume_clear(&file->token);
     file->size = 0;
+    file->has_lost_bytes = false;
     int error = afc__new_file_mode(file->partial_path, &file->mode);
     if (error != 0) return failed_at(file->partial_path, error, failure);
     for (int i = 0; i < MAX_ATTEMPTS; i++) {
@@ -343,6 +351,11 @@ static afc_status save_token(afc__file *file, int64_t received, mode_t *mode, in
     return status;
 }
 
+/** Removes the token. One that this task hasn't saved may be a file of the user. */
+static void remove_token(const afc__file *file) {
+    if (file->has_saved_token || !afc__token_is_foreign(file->token_path)) unlink(file->token_path);
+}
+
 afc_status afc__file_write_token(afc__file *file, afc__resume_token *token, afc_failure *failure) {
     struct stat facts;
     if (fstat(file->descriptor, &facts) != 0) return afc__file_failed(file, errno, failure);
@@ -352,7 +365,7 @@ afc_status afc__file_write_token(afc__file *file, afc__resume_token *token, afc_
         *token = (afc__resume_token){0};
     }
     if (!afc__resume_exists(&file->token)) {
-        unlink(file->token_path);
+        remove_token(file);
         return AFC_OK;
     }
     file->token.device = (uint64_t)facts.st_dev;
@@ -363,6 +376,7 @@ afc_status afc__file_write_token(afc__file *file, afc__resume_token *token, afc_
     afc_status status = save_token(file, 0, &mode, &error);
     /* A file found is private already, so the mode isn't known from it. */
     if (file->mode == 0) file->mode = mode;
+    if (status == AFC_OK) file->has_saved_token = true;
     if (status == AFC_OK) return AFC_OK;
     if (status == AFC_EFILE) return failed_at(file->token_path, error, failure);
     return afc__fail(failure, status, "%s", afc_status_text(status));
@@ -437,11 +451,12 @@ static int set_permissions(const afc__file *file) {
 }
 
 /** Gives the file its name. EBUSY: it can't be replaced. */
-static int give_name(const afc__file *file) {
+static int give_name(afc__file *file) {
     bool syncs = (file->flags & AFC_FILE_SYNC) != 0;
     int error = set_permissions(file);
     if (error != 0) return error;
-    if (syncs && fsync(file->descriptor) != 0) return errno;
+    file->has_lost_bytes = syncs && fsync(file->descriptor) != 0;
+    if (file->has_lost_bytes) return errno;
     bool replaces = (file->flags & AFC_FILE_NO_REPLACE) == 0;
     return afc__temporary_rename(file->descriptor, file->partial_path, file->path, replaces);
 }
@@ -461,12 +476,15 @@ static int overwrite(afc__file *file, bool *goes_on) {
 
 /**
  * Reports bytes that were written but refused: NFS and quotas report them only when a descriptor is closed (close(2)). A
- * copy of the descriptor is closed, because the file must stay locked.
+ * copy of the descriptor is closed, because the file must stay locked. Returns 0 or an errno.
  */
-static int flush(const afc__file *file) {
+static int flush(afc__file *file) {
     int copy = fcntl(file->descriptor, F_DUPFD_CLOEXEC, 0);
-    if (copy < 0) return errno;
-    return close(copy) == 0 || errno == EINTR ? 0 : errno;
+    /* Without a free descriptor there is no early report, but the bytes may well be written. */
+    if (copy < 0) return errno == EMFILE || errno == ENFILE ? 0 : errno;
+    if (close(copy) == 0 || errno == EINTR) return 0;
+    file->has_lost_bytes = true;
+    return errno;
 }
 
 static int put_in_place(afc__file *file, bool may_overwrite, bool *goes_on) {
@@ -505,7 +523,7 @@ afc_status afc__file_finish(afc__file *file, bool may_overwrite, bool *goes_on,
     if (error == 0 && !is_in_place(file)) error = ENOENT;
     if (error == 0) error = put_in_place(file, may_overwrite, goes_on);
     bool is_named = error == 0 && !*goes_on;
-    if (is_named && file->is_resumable) unlink(file->token_path);
+    if (is_named && file->is_resumable) remove_token(file);
     int sync_error = leave_folder(folder, is_named);
     if (error == 0 && *goes_on) return AFC_OK;
     if (error != 0) {
@@ -524,7 +542,7 @@ afc_status afc__file_finish(afc__file *file, bool may_overwrite, bool *goes_on,
 void afc__file_discard(afc__file *file) {
     if (file->descriptor >= 0 && !file->is_device && is_in_place(file)) {
         if (file->partial_path != NULL) unlink(file->partial_path);
-        if (file->is_resumable) unlink(file->token_path);
+        if (file->is_resumable) remove_token(file);
     }
     close_file(file);
     afc__resume_clear(&file->token);
@@ -532,7 +550,7 @@ void afc__file_discard(afc__file *file) {
 
 bool afc__file_keep(afc__file *file) {
     bool is_good = file->descriptor >= 0 && afc__resume_exists(&file->token) && file->size > 0 &&
-                   is_in_place(file);
+                   is_in_place(file) && !file->has_lost_bytes && flush(file) == 0;
     if (!is_good) {
         afc__file_discard(file);
         return false;

@@ -26,6 +26,8 @@ typedef struct afc__file {
     char *token_path;   /**< Resumable: the token's file. */
     unsigned flags;     /**< AFC_FILE_… */
     bool is_resumable;
+    bool has_lost_bytes;     /**< The file system has reported that written bytes are lost. */
+    bool has_saved_token;    /**< This task has saved the token. */
     bool is_device;          /**< The destination is a device, which is written to directly. */
     int descriptor;          /**< -1: not open. */
     mode_t mode;             /**< The mode of the destination. */
@@ -48,14 +50,14 @@ void afc__file_clear(afc__file *file);
 /**
  * Resumable: opens the file of an earlier task for `url`, if it matches `given` (may be NULL) or
  * the saved token. On success `token` exists and `size` isn't 0. AFC_EFILE: another task is writing
- * it, or it isn't a regular file. AFC_ENOMEM. Sets `has_damaged_token`.
+ * it, it isn't a regular file, or the token can't be read now. AFC_ENOMEM. Sets `has_damaged_token`.
  */
 afc_status afc__file_find(afc__file *file, afc_slice url, const afc__resume_token *given,
                           afc_failure *failure);
 
 /**
- * Resumable, before afc__file_create(): fails with EEXIST if PATH.part exists and isn't of an earlier task for `url`.
- * AFC_EFILE, AFC_ENOMEM.
+ * Resumable, before afc__file_create(): fails with EEXIST if PATH.part exists and isn't of an earlier task for `url`, or
+ * PATH.part.resume isn't a token. AFC_EFILE, AFC_ENOMEM.
  */
 afc_status afc__file_spare_others(afc__file *file, afc_slice url, afc_failure *failure);
 
@@ -90,10 +92,10 @@ afc_status afc__file_finish(afc__file *file, bool may_overwrite, bool *goes_on,
 /** Returns whether afc__file_finish() is to be called again. */
 bool afc__file_is_overwriting(const afc__file *file);
 
-/** Removes the file and its token. */
+/** Removes the file and its token. A file in the token's place that isn't one stays. */
 void afc__file_discard(afc__file *file);
 
-/** Keeps the file for a later task. Returns false, and removes it, if it can't be resumed. */
+/** Keeps the file for a later task. Returns false, and removes it, if it can't be resumed, or bytes of it are lost. */
 bool afc__file_keep(afc__file *file);
 
 /** Fills in the failure of writing `path`, with errno's text. */

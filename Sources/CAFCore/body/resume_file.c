@@ -12,29 +12,58 @@
 
 /* ---- Loading ------------------------------------------------------------------------------- */
 
-static bool is_ours(int descriptor) {
-    struct stat facts;
-    return fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == geteuid() &&
-           (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0 && facts.st_size <= AFC__RESUME_MAX;
+/** Only the user can write to it. */
+static bool is_private(const struct stat *facts) {
+    return facts->st_uid == geteuid() && (facts->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-afc_status afc__token_load(const char *path, afc__resume_token *out) {
-    *out = (afc__resume_token){0};
-    int descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (descriptor < 0) return AFC_OK;
-    if (!is_ours(descriptor)) {
-        close(descriptor);
-        return AFC_OK;
-    }
+static afc_status read_token(int descriptor, afc__resume_token *out, afc__token_kind *kind) {
+    struct stat facts;
+    *kind = AFC__TOKEN_FOREIGN;
+    if (fstat(descriptor, &facts) != 0) return AFC_EFILE;
+    if (!S_ISREG(facts.st_mode) || facts.st_size > AFC__RESUME_MAX) return AFC_OK;
     afc__buffer text;
     afc__buffer_init(&text, AFC__RESUME_MAX);
     afc_status status = afc__read_all(&text, descriptor);
-    close(descriptor);
-    bool is_read = status == AFC_OK;
-    if (is_read) status = afc__resume_read(out, afc__buffer_slice(&text), NULL);
+    int error = errno;
+    afc_slice read = afc__buffer_slice(&text);
+    /* A system that crashed may leave an empty one. */
+    bool is_token = status == AFC_OK && (read.size == 0 || afc__resume_has_mark(read));
+    if (is_token && is_private(&facts)) {
+        status = afc__resume_read(out, read, NULL);
+        *kind = status == AFC_OK ? AFC__TOKEN_READ : AFC__TOKEN_DAMAGED;
+    } else if (is_token) {
+        *kind = AFC__TOKEN_NONE;
+    }
     afc__buffer_clear(&text);
-    bool is_damaged = is_read && status == AFC_EINVAL;
-    return is_damaged || status == AFC_ENOMEM ? status : AFC_OK;
+    errno = error;
+    return status == AFC_EFILE || status == AFC_ENOMEM ? status : AFC_OK;
+}
+
+afc_status afc__token_load(const char *path, afc__resume_token *out, afc__token_kind *kind) {
+    *out = (afc__resume_token){0};
+    *kind = AFC__TOKEN_NONE;
+    int descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (descriptor < 0) {
+        if (errno == ENOENT) return AFC_OK;
+        *kind = AFC__TOKEN_FOREIGN;
+        /* A link, a file of another user, a socket or a device. */
+        bool is_other = errno == ELOOP || errno == EACCES || errno == ENXIO || errno == ENODEV;
+        return is_other ? AFC_OK : AFC_EFILE;
+    }
+    afc_status status = read_token(descriptor, out, kind);
+    int error = errno;
+    close(descriptor);
+    errno = error;
+    return status;
+}
+
+bool afc__token_is_foreign(const char *path) {
+    afc__resume_token token;
+    afc__token_kind kind;
+    bool is_read = afc__token_load(path, &token, &kind) == AFC_OK;
+    afc__resume_clear(&token);
+    return !is_read || kind == AFC__TOKEN_FOREIGN;
 }
 
 /* ---- Saving -------------------------------------------------------------------------------- */
@@ -47,9 +76,12 @@ static int create(const char *path, int *descriptor, mode_t *mode) {
     int error = afc__new_file_mode(path, mode);
     if (error != 0) return error;
     *descriptor = open(path, flags, 0600);
-    if (*descriptor < 0 && errno == EEXIST && unlink(path) == 0) {
-        *descriptor = open(path, flags, 0600);
-    }
+    if (*descriptor >= 0) return 0;
+    if (errno != EEXIST) return errno;
+    /* What a killed process left is replaced, and nothing else. */
+    if (afc__token_is_foreign(path)) return EEXIST;
+    if (unlink(path) != 0) return errno;
+    *descriptor = open(path, flags, 0600);
     return *descriptor >= 0 ? 0 : errno;
 }
 

@@ -75,7 +75,14 @@ afc_status afc__resume_make(afc__resume_token *out, afc_slice url, const afc_hea
 
 /* ---- The text ------------------------------------------------------------------------------ */
 
+/* Of every version. The command line program looks for it, too. */
+static const char mark[] = "afcore-resume ";
 static const char first_line[] = "afcore-resume 1";
+
+bool afc__resume_has_mark(afc_slice text) {
+    size_t size = strlen(mark);
+    return text.size >= size && memcmp(text.bytes, mark, size) == 0;
+}
 
 static bool next_line(afc_slice *text, afc_slice *line) {
     const char *end = text->size != 0 ? memchr(text->bytes, '\n', text->size) : NULL;

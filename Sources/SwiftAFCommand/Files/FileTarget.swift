@@ -112,7 +112,7 @@ struct FileTarget: Sendable {
     /// file. What appears there later is noticed when the file gets its name.
     var obstacle: SessionError? {
         var status = stat()
-        if options.contains(.keepsExistingFile), let part = foreignPartialFile {
+        if options.contains(.keepsExistingFile), let part = foreignPartialFiles.first {
             return OutputFile.failure(part, EEXIST)
         }
         guard case .path(let path) = name, pipe == nil, path.withCString({ stat($0, &status) }) == 0 else { return nil }
@@ -182,16 +182,32 @@ struct FileTarget: Sendable {
         return InputFile.exists(part) ? part : nil
     }
 
-    /// The file in place of the partial one, if no download has left it to be continued. This download replaces it, unless
-    /// `--no-clobber` keeps it.
-    var foreignPartialFile: RawText? {
-        guard isDownload, case .path(let path) = name, OutputFile.isReplaced(path) else { return nil }
+    /// The files in place of the partial one and its token that no download has left. This download replaces them, unless
+    /// `--no-clobber` keeps them.
+    var foreignPartialFiles: [RawText] {
+        guard isDownload, case .path(let path) = name, OutputFile.isReplaced(path) else { return [] }
         let part = RawText(OutputFile.target(path).bytes + ".part".utf8)
+        let token = RawText(part.bytes + ".resume".utf8)
+        guard InputFile.exists(token) else { return Self.hasContent(part) ? [part] : [] }
+        guard Self.hasContent(token), !Self.isToken(token) else { return [] }
+        return Self.hasContent(part) ? [part, token] : [token]
+    }
+
+    /// Whether it is a regular file that isn't empty.
+    private static func hasContent(_ path: RawText) -> Bool {
         var status = stat()
-        guard part.withCString({ lstat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0,
-            !InputFile.exists(RawText(part.bytes + ".resume".utf8))
-        else { return nil }
-        return part
+        return path.withCString { lstat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size > 0
+    }
+
+    /// Whether a file begins as resume tokens do, of any version (`message/resume.c` of the core). One that can't be read
+    /// isn't ours.
+    private static func isToken(_ path: RawText) -> Bool {
+        let mark = Array("afcore-resume ".utf8)
+        var bytes = [UInt8](repeating: 0, count: mark.count)
+        let descriptor = path.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return read(descriptor, &bytes, bytes.count) == mark.count && bytes == mark
     }
 
     /// Returns how to resume an interrupted download.

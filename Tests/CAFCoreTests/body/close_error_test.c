@@ -1,22 +1,60 @@
-/* A file system that refuses written bytes only when a file is closed, as NFS and quotas may (close(2)). */
+/* A file system that refuses written bytes only when a file is closed or synced, as NFS and quotas may (close(2)). */
 #include "support/scene.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /** Whether files are over the quota. */
 static atomic_bool is_over;
+/** Whether fsync() fails. */
+static atomic_bool is_broken;
+/** Whether a descriptor can't be copied. */
+static atomic_bool lacks_descriptors;
+
+/** The token is written and read beside the file, and isn't refused. */
+static bool is_token(int descriptor) {
+    char link[64], path[256];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    if (size < 0) return false;
+    path[size] = '\0';
+    return strstr(path, ".part.resume") != NULL;
+}
+
+/** In place of the system's. */
+int fsync(int descriptor) {
+    if (!atomic_load(&is_broken) || is_token(descriptor))
+        return (int)syscall(SYS_fsync, descriptor);
+    errno = EIO;
+    return -1;
+}
+
+/** In place of the system's. */
+int fcntl(int descriptor, int command, ...) {
+    va_list arguments;
+    va_start(arguments, command);
+    long argument = va_arg(arguments, long);
+    va_end(arguments);
+    if (!atomic_load(&lacks_descriptors) || command != F_DUPFD_CLOEXEC)
+        return (int)syscall(SYS_fcntl, descriptor, command, argument);
+    errno = EMFILE;
+    return -1;
+}
 
 /** In place of the system's: closes, and fails for a regular file with bytes that was open for writing. */
 int close(int descriptor) {
     struct stat facts;
     int flags = fcntl(descriptor, F_GETFL);
     bool is_written = atomic_load(&is_over) && flags >= 0 && (flags & O_ACCMODE) != O_RDONLY &&
-                      fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0;
+                      fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode) &&
+                      facts.st_size > 0 && !is_token(descriptor);
     int result = (int)syscall(SYS_close, descriptor);
     if (!is_written) return result;
     errno = EDQUOT;
@@ -48,9 +86,53 @@ static void refused_bytes_fail_the_download_and_keep_the_old_file(void **state) 
     folder_remove(&folder);
 }
 
+/** The bytes of the file aren't those that were written, so they must not be resumed. */
+static void resumes_nothing_after_lost_bytes(void **state) {
+    scene *scene = *state;
+    const struct {
+        atomic_bool *fault;
+        unsigned flags;
+        int error;
+    } rows[] = {{&is_over, BOTH, EDQUOT}, {&is_broken, BOTH | AFC_FILE_SYNC, EIO}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        atomic_store(rows[i].fault, true);
+        call *lost = download(scene, rows[i].flags);
+        atomic_store(rows[i].fault, false);
+        check_ended(lost, AFC_EFILE);
+        assert_int_equal(lost->failure.system_error, rows[i].error);
+        assert_string_equal(afc_result_get_resume_token(lost->result), "");
+        call_free(lost);
+        assert_int_equal(count_files(&scene->folder), 0);
+        check_done(scene, download(scene, rows[i].flags), AFC_RESUMPTION_NONE);
+    }
+}
+
+/** An error that is reported when a download breaks off. */
+static void keeps_no_partial_file_with_lost_bytes(void **state) {
+    scene *scene = *state;
+    scene->origin.stops_after = BROKEN_AT;
+    atomic_store(&is_over, true);
+    call *call = download(scene, BOTH);
+    atomic_store(&is_over, false);
+    check_ended(call, AFC_ETRUNCATED);
+    call_free(call);
+    assert_int_equal(count_files(&scene->folder), 0);
+}
+
+static void succeeds_without_a_descriptor_for_the_early_report(void **state) {
+    scene *scene = *state;
+    atomic_store(&lacks_descriptors, true);
+    call *call = download(scene, BOTH);
+    atomic_store(&lacks_descriptors, false);
+    check_done(scene, call, AFC_RESUMPTION_NONE);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refused_bytes_fail_the_download_and_keep_the_old_file),
+        SCENE_TEST(resumes_nothing_after_lost_bytes),
+        SCENE_TEST(keeps_no_partial_file_with_lost_bytes),
+        SCENE_TEST(succeeds_without_a_descriptor_for_the_early_report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,7 +118,7 @@ enum {
     AFC_FILE_RESUME = 1u << 1,
     /** Sync the file and its folder to the disk before the task succeeds. */
     AFC_FILE_SYNC = 1u << 2,
-    /** Fail with AFC_EFILE and EEXIST if the file exists; for a path of on_head, also if PATH.part is of another URL. */
+    /** Fail with AFC_EFILE and EEXIST if the file exists; for a path of on_head, also for a foreign PATH.part or token. */
     AFC_FILE_NO_REPLACE = 1u << 3,
     /** Create missing folders. */
     AFC_FILE_MAKE_FOLDERS = 1u << 4,
@@ -152,7 +152,7 @@ enum {
  *
  * With AFC_FILE_KEEP_PARTIAL or AFC_FILE_RESUME:
  * - The body is written to PATH.part. A second task with the same PATH.part fails with AFC_EFILE and EBUSY. A
- *   PATH.part that belongs to another URL is replaced.
+ *   PATH.part of another URL is replaced. A file PATH.part.resume that isn't a token is replaced only by a token.
  * - The request is sent with Accept-Encoding: identity. Its headers must not include Range or If-Range.
  * - If the disk has no space for the announced length, the task fails at once; no space is reserved.
  * - Repr-Digest (RFC 9530: sha-256, sha-512) and Content-MD5 are verified, unless `digest` is set. A mismatch is
