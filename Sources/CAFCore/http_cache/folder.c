@@ -89,13 +89,23 @@ static bool write_key(int root, char bytes[KEY_SIZE]) {
     return is_written && renameat(root, "key.new", root, "key") == 0;
 }
 
-static bool read_key(int root, char bytes[KEY_SIZE]) {
+typedef enum key_state {
+    KEY_READ,
+    KEY_NONE,   /**< There is none, or what is there is no key. */
+    KEY_UNKNOWN /**< It can't be read now, with errno: a new key would lose every entry. */
+} key_state;
+
+static key_state read_key(int root, char bytes[KEY_SIZE]) {
     int descriptor = openat(root, "key", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (descriptor < 0) return false;
-    bool is_read = read(descriptor, bytes, KEY_SIZE) == KEY_SIZE;
+    if (descriptor < 0) return errno == ENOENT || errno == ELOOP ? KEY_NONE : KEY_UNKNOWN;
+    ssize_t size = read(descriptor, bytes, KEY_SIZE);
+    int error = errno;
     close(descriptor);
-    return is_read && memcmp(bytes, MAGIC, sizeof MAGIC) == 0 &&
-           afc__load_64(bytes + 24) == afc__checksum(0, bytes, 24);
+    errno = error;
+    if (size < 0) return KEY_UNKNOWN;
+    bool is_key = size == KEY_SIZE && memcmp(bytes, MAGIC, sizeof MAGIC) == 0 &&
+                  afc__load_64(bytes + 24) == afc__checksum(0, bytes, 24);
+    return is_key ? KEY_READ : KEY_NONE;
 }
 
 bool afc__folder_lock(int descriptor, int patience_ms) {
@@ -115,14 +125,16 @@ bool afc__folder_lock(int descriptor, int patience_ms) {
 /** Reads the key or makes one, under a lock that other processes respect. */
 static bool have_key(afc__folder *folder) {
     char bytes[KEY_SIZE];
-    if (!read_key(folder->root, bytes)) {
+    key_state state = read_key(folder->root, bytes);
+    if (state == KEY_NONE) {
         if (!afc__folder_lock(folder->root, AFC__OPEN_MS)) return false;
-        bool is_there = read_key(folder->root, bytes) || write_key(folder->root, bytes);
+        state = read_key(folder->root, bytes);
+        if (state == KEY_NONE && write_key(folder->root, bytes)) state = KEY_READ;
         int error = errno;
         flock(folder->root, LOCK_UN);
         errno = error;
-        if (!is_there) return false;
     }
+    if (state != KEY_READ) return false;
     folder->key[0] = afc__load_64(bytes + 8);
     folder->key[1] = afc__load_64(bytes + 16);
     return true;

@@ -6,6 +6,7 @@
  *
  * The calls of libc that the store uses for files are defined here and pass on to libc.
  */
+#include "base/file.h"
 #include "support/files.h"
 #include "support/responses.h"
 
@@ -15,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +112,22 @@ int flock(int descriptor, int operation) {
         return -1;
     }
     return fails() ? -1 : real(descriptor, operation);
+}
+
+/** The errno with which the folder's key can't be opened; 0: it can. */
+static atomic_int key_error;
+
+int openat(int folder, const char *name, int flags, ...) {
+    typedef int (*call)(int, const char *, int, mode_t);
+    REAL("openat", call);
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    int error = strcmp(name, "key") == 0 ? atomic_load(&key_error) : 0;
+    if (error == 0) return real(folder, name, flags, mode);
+    errno = error;
+    return -1;
 }
 
 /* ---- The scenario ---------------------------------------------------------------------------- */
@@ -394,6 +412,40 @@ static void forked_process_keeps_no_response_locked(void **state) {
     folder_remove(&folder);
 }
 
+/** A new key would lose every entry. */
+static void key_that_cannot_be_read_now_stays(void **state) {
+    (void)state;
+    folder folder;
+    char command[128];
+    folder_make(&folder);
+    const char *path = path_in(&folder, "cache"), *key = path_in(&folder, "cache/1/key");
+    snprintf(command, sizeof command, "rm -rf %s", path);
+    afc_http_cache *cache = open_cache(path);
+    assert_non_null(cache);
+    afc_http_cache_release(cache);
+    afc__buffer before, after;
+    afc__buffer_init(&before, 100);
+    afc__buffer_init(&after, 100);
+    check_status(afc__read_file(&before, key, AFC__FILE_REGULAR, NULL), AFC_OK);
+    static const int errors[] = {EMFILE, EIO};
+    for (size_t i = 0; i < COUNT_OF(errors); i++) {
+        atomic_store(&key_error, errors[i]);
+        assert_null(open_cache(path));
+    }
+    atomic_store(&key_error, 0);
+    cache = open_cache(path);
+    assert_non_null(cache);
+    afc_http_cache_release(cache);
+    check_status(afc__read_file(&after, key, AFC__FILE_REGULAR, NULL), AFC_OK);
+    assert_int_equal(after.size, before.size);
+    assert_memory_equal(after.bytes, before.bytes, before.size);
+    afc__buffer_clear(&before);
+    afc__buffer_clear(&after);
+    afc_join_closed_sessions();
+    assert_int_equal(system(command), 0);
+    folder_remove(&folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(full_disk_is_a_miss),
@@ -401,6 +453,7 @@ int main(void) {
         cmocka_unit_test(read_only_disk_is_a_miss),
         cmocka_unit_test(opening_waits_for_the_lock),
         cmocka_unit_test(lock_that_stays_is_an_error),
+        cmocka_unit_test(key_that_cannot_be_read_now_stays),
         cmocka_unit_test(body_is_discarded_while_the_journal_is_locked),
         cmocka_unit_test(full_disk_is_a_miss_for_a_program),
         cmocka_unit_test(forked_process_keeps_no_response_locked),
