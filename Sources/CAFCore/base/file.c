@@ -11,9 +11,13 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
+
+/* SYSFS_MAGIC of statfs(2). */
+enum { SYSFS = 0x62656572 };
 
 /** As read(), but repeats after EINTR. */
 static ssize_t read_some(int descriptor, char *bytes, size_t size) {
@@ -112,7 +116,13 @@ afc_status afc__read_file(afc__buffer *out, const char *path, afc__file_kind kin
 
 static int measure(int descriptor, const struct stat *facts, int64_t *length) {
     if (S_ISDIR(facts->st_mode)) return EISDIR;
+    struct statfs system;
     *length = facts->st_size;
+    /* sysfs reports the size of a page, however short a file is. */
+    if (facts->st_size == sysconf(_SC_PAGESIZE) && fstatfs(descriptor, &system) == 0 &&
+        system.f_type == SYSFS) {
+        *length = AFC_LENGTH_UNKNOWN;
+    }
     if (facts->st_size > 0) return 0;
     char byte;
     ssize_t count;

@@ -42,7 +42,7 @@ afc_status afc__read_file(afc__buffer *out, const char *path, afc__file_kind kin
 
 /**
  * Opens a regular file for reading. `*length` is its size, or AFC_LENGTH_UNKNOWN if that is reported as 0 although it
- * has bytes, as files of procfs do. AFC_EFILE with the system's error; the failure names the path.
+ * has bytes, as files of procfs do, or as a page, as those of sysfs do. AFC_EFILE with the system's error; the failure names the path.
  */
 afc_status afc__open_regular(int *descriptor, const char *path, int64_t *length,
                              afc_failure *failure);

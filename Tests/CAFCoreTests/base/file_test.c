@@ -4,6 +4,7 @@
 #include "support/files.h"
 #include "support/torture.h"
 
+#include <afcore/task.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -118,6 +119,19 @@ static void says_what_a_file_to_send_is(void **state) {
     folder_remove(&folder);
 }
 
+static void length_of_files_without_a_real_size_is_unknown(void **state) {
+    (void)state;
+    static const char *const paths[] = {"/proc/self/status", "/sys/kernel/uevent_seqnum"};
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
+        int descriptor;
+        int64_t length = 0;
+        if (access(paths[i], R_OK) != 0) continue;
+        check_status(afc__open_regular(&descriptor, paths[i], &length, NULL), AFC_OK);
+        close(descriptor);
+        assert_int_equal(length, AFC_LENGTH_UNKNOWN);
+    }
+}
+
 static void reads_pipes_where_any_kind_is_accepted(void **state) {
     (void)state;
     int ends[2];
@@ -171,6 +185,7 @@ int main(void) {
         cmocka_unit_test(appends_to_what_the_buffer_holds),
         cmocka_unit_test(refuses_what_is_not_a_regular_file),
         cmocka_unit_test(says_what_a_file_to_send_is),
+        cmocka_unit_test(length_of_files_without_a_real_size_is_unknown),
         cmocka_unit_test(reads_pipes_where_any_kind_is_accepted),
         cmocka_unit_test(failed_write_names_the_error),
         cmocka_unit_test(any_allocation_may_fail),
