@@ -39,6 +39,39 @@ import Testing
         #expect(file.content.map { String(decoding: $0, as: UTF8.self).contains("\tk\tv\n") } == true)
     }
 
+    /// As curl writes cookies of `localhost`, of addresses and of names in upper case.
+    @Test(arguments: [
+        ".localhost\tTRUE\t/\tFALSE\t4102444800\tsid\tabc\n", "127.0.0.1\tTRUE\t/\tFALSE\t4102444800\tsid\tabc\n",
+        "LOCALHOST\tFALSE\t/\tFALSE\t4102444800\tsid\tabc\n", "h\tFALSE\tx\tFALSE\t4102444800\tsid\tabc\n",
+    ])
+    func cookiesOfCurlStayInTheirJar(content: String) async throws {
+        let file = try TemporaryFile(content)
+        #expect(await swiftaf(server.urlString(), "--cookies", file.path).exit == 0)
+        #expect(file.content.map { String(decoding: $0, as: UTF8.self).contains("\tsid\tabc\n") } == true)
+    }
+
+    @Test(arguments: [
+        "h\tFALSE\t/\tFALSE\t4102444800\ta\tb;c\n", "h\tFALSE\t/\tFALSE\t4102444800\t__Secure-a\tb\n",
+        "#HttpOnly_.h\tTRUE\t/\tTRUE\t4102444800\t__Host-a\tb\n",
+    ])
+    func aJarWithACookieThatWouldBeLostIsKept(line: String) async throws {
+        let content = "# Netscape HTTP Cookie File\n" + line
+        let file = try TemporaryFile(content)
+        let run = await swiftaf(server.urlString(), "--cookies", file.path, "--json")
+        #expect(run.exit == 1 && run.code == "invalidInput" && run.error.contains("\(file.path), line 2: "))
+        #expect(server.requests.isEmpty && file.content == Data(content.utf8))
+    }
+
+    @Test(arguments: [
+        "b\u{FC}cher.localhost \"20301231 00:00:00\"\n", "h.test \"20301331 00:00:00\"\n",
+        "h.test \"20301232 00:00:00\"\n", "h.test \"20301231 24:00:00\"\n",
+    ])
+    func aFileWithAHostThatWouldBeLostIsKept(content: String) async throws {
+        let file = try TemporaryFile(content)
+        let run = await swiftaf(server.urlString(), "--hsts", file.path)
+        #expect(run.exit == 1 && server.requests.isEmpty && file.content == Data(content.utf8))
+    }
+
     @Test func aJarIsKeptIfNothingWasReceived() async throws {
         let content = "127.0.0.1\tFALSE\t/\tFALSE\t0\told\t1\n"
         let (file, closed) = (try TemporaryFile(content), try TestServer())

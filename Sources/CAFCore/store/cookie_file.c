@@ -3,7 +3,9 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "message/fields.h"
+#include "message/ip.h"
 #include "store/file.h"
+#include "store/suffixes.h"
 
 #include <stdio.h>
 
@@ -37,6 +39,22 @@ static afc_same_site read_same_site(const char *line) {
     return AFC_SAME_SITE_UNSET;
 }
 
+/**
+ * Takes over what curl and browsers write and a jar doesn't hold: names in upper case; an address, or a name that is itself
+ * a public suffix, with subdomains, which are then none of its own (RFC 6265 5.3 step 5); a path without a slash, in whose
+ * place the default of 5.1.4 is used. `domain` is changed.
+ */
+static void adapt(afc_cookie *cookie, char *domain) {
+    afc__ip ip;
+    for (char *at = domain; *at != '\0'; at++) {
+        if (*at >= 'A' && *at <= 'Z') *at = (char)(*at + 32);
+    }
+    cookie->domain = domain;
+    bool is_address = afc__ip_read_host(&ip, afc_slice_of(domain)) == AFC__HOST_ADDRESS;
+    if (is_address || afc__is_public_suffix(domain)) cookie->is_host_only = true;
+    if (cookie->path[0] != '/') cookie->path = "/";
+}
+
 static afc_status read_cookie(afc_cookie_jar *jar, char *line, afc_same_site same_site,
                               int64_t now) {
     const char *fields[FIELDS] = {NULL}, *why;
@@ -49,8 +67,8 @@ static afc_status read_cookie(afc_cookie_jar *jar, char *line, afc_same_site sam
     if (!afc__parse_number(afc_slice_of(fields[4]), AFC_COOKIE_SESSION - 1, &expires_s))
         return AFC_OK;
     cookie.is_host_only = strcmp(fields[1], "TRUE") != 0;
-    cookie.domain = fields[0][0] == '.' ? fields[0] + 1 : fields[0];
     cookie.path = fields[2];
+    adapt(&cookie, line[0] == '.' ? line + 1 : line);
     cookie.is_secure = strcmp(fields[3], "TRUE") == 0;
     cookie.expires_s = expires_s != 0 ? (int64_t)expires_s : AFC_COOKIE_SESSION;
     cookie.name = fields[5];

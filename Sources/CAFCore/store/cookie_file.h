@@ -4,7 +4,7 @@
 
 #include "store/cookie_jar.h"
 
-/** Loads a file into the jar. Invalid lines are skipped. */
+/** Loads a file into the jar, also one of curl or a browser. Invalid lines are skipped. */
 afc_status afc__cookie_file_load(afc_cookie_jar *jar, const char *path, int64_t now,
                                  afc_failure *failure);
 

@@ -293,8 +293,12 @@ static bool read_moment(const char *text, int64_t *out) {
     if (count != 6 || used == 0 || text[used] != '\0' || parts.tm_year < 1900) return false;
     parts.tm_year -= 1900;
     parts.tm_mon -= 1;
+    /* timegm() makes 31 January of 2031 of "20301331". */
+    struct tm given = parts;
     *out = (int64_t)timegm(&parts);
-    return true;
+    return parts.tm_mon == given.tm_mon && parts.tm_mday == given.tm_mday &&
+           parts.tm_hour == given.tm_hour && parts.tm_min == given.tm_min &&
+           parts.tm_sec == given.tm_sec;
 }
 
 /**

@@ -48,6 +48,27 @@ enum CookieFile {
         return !entries.isEmpty || lines.isEmpty || lines.contains(where: isTitle)
     }
 
+    /// Returns the number of the first line with a cookie that the library's jar doesn't hold: it would be gone from the
+    /// file when the jar is saved.
+    static func unusableLine(_ content: Data) -> Int? {
+        let lines = content.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return lines.firstIndex { line in
+            guard line.first != UInt8(ascii: "#") || line.starts(with: httpOnlyMark.utf8), isCookie(line) else {
+                return false
+            }
+            let fields = line.split(separator: UInt8(ascii: "\t"), maxSplits: 6, omittingEmptySubsequences: false)
+                .map { String(decoding: $0, as: UTF8.self) }
+            let isSecure = fields[3] == "TRUE"
+            let name = fields[5].lowercased()
+            // A semicolon would be sent as the start of another cookie. Prefixes: RFC 6265bis 4.1.3.
+            let isSplit = [fields[2], fields[5], fields[6]].contains { $0.contains(";") } || name.contains("=")
+            let keepsPrefix =
+                name.hasPrefix("__host-")
+                ? isSecure && fields[1] != "TRUE" && fields[2] == "/" : !name.hasPrefix("__secure-") || isSecure
+            return isSplit || !keepsPrefix
+        }.map { $0 + 1 }
+    }
+
     private static let httpOnlyMark = "#HttpOnly_"
 
     /// What curl, wget, browsers and this program write into the first line.

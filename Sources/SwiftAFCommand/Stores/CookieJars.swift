@@ -45,18 +45,26 @@ struct CookieJars {
         return [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT)
     }
 
-    /// Refuses to replace a file that isn't a cookie jar.
+    /// Refuses to replace a file that isn't a cookie jar, or whose cookies the new one wouldn't all have.
     private static func refuseOtherFile(_ path: RawText) throws(Failure) {
         var status = stat()
         guard path.withCString({ stat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFREG,
-            let content = try? InputFile.bytes(path, as: .store), !CookieFile.isJar(content)
+            let content = try? InputFile.bytes(path, as: .store)
         else { return }
-        throw Failure(
-            .input, .invalidInput,
-            """
-            \(path.shown.printable) isn't a cookie jar, and would be replaced by one; -b PATH only reads, -c PATH \
-            replaces any file
-            """)
+        let advice = "-b PATH only reads, -c PATH replaces any file"
+        guard CookieFile.isJar(content) else {
+            throw Failure(
+                .input, .invalidInput,
+                "\(path.shown.printable) isn't a cookie jar, and would be replaced by one; \(advice)")
+        }
+        if let line = CookieFile.unusableLine(content) {
+            throw Failure(
+                .input, .invalidInput,
+                """
+                \(path.shown.printable), line \(line): the cookie has a semicolon, or breaks the rules of its name's \
+                prefix, and would be lost; \(advice)
+                """)
+        }
     }
 
     /// Nothing was sent yet: a file that fails is an invalid input.

@@ -104,17 +104,23 @@ struct HSTSLines {
     private static func isHost(_ line: Data) -> Bool {
         guard let space = line.firstIndex(of: UInt8(ascii: " ")) else { return false }
         let host = line[..<space].drop { $0 == UInt8(ascii: ".") }
-        let isName = host.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\"") }
+        // The library holds names as they are on the wire: in ASCII.
+        let isName = host.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
         return !host.isEmpty && isName && isMoment(line[line.index(after: space)...])
     }
 
     private static func isMoment(_ text: Data) -> Bool {
         if text.elementsEqual("\"unlimited\"".utf8) { return true }
         let form = "\"YYYYMMDD HH:MM:SS\"".utf8
-        return text.count == form.count
+        let hasForm =
+            text.count == form.count
             && zip(text, form).allSatisfy { byte, kind in
                 UInt8(ascii: "A")...UInt8(ascii: "Z") ~= kind ? ASCII.isDigit(byte) : byte == kind
             }
+        guard hasForm else { return false }
+        let digits = text.filter(ASCII.isDigit).map { Int($0 - UInt8(ascii: "0")) }
+        let pairs = stride(from: 4, to: digits.count, by: 2).map { digits[$0] * 10 + digits[$0 + 1] }
+        return zip(pairs, [1...12, 1...31, 0...23, 0...59, 0...59]).allSatisfy { $1.contains($0) }
     }
 
     var text: String {

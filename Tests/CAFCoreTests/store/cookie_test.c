@@ -603,8 +603,6 @@ static void hostile_files_are_read_line_by_line(void **state) {
         "x.test\tFALSE\t/\tFALSE\t-1\ta\t1\n",
         "x.test\tFALSE\t/\tFALSE\t99999999999999999999999999999\ta\t1\n",
         "x.test\tFALSE\t/\tFALSE\t9223372036854775807\ta\t1\n",
-        "co.uk\tTRUE\t/\tFALSE\t99999999999\ta\t1\n",
-        "x.test\tFALSE\ty\tFALSE\t99999999999\ta\t1\n",
         "x test\tFALSE\t/\tFALSE\t99999999999\ta\t1\n",
         "x.test\tFALSE\t/\tFALSE\t99999999999\t__Host-a\t1\n",
         "x.test\tFALSE\t/\tFALSE\t99999999999\ta\t\1\n",
@@ -629,6 +627,37 @@ static void hostile_files_are_read_line_by_line(void **state) {
             afc_cookie_jar_release(jar_at(path, AFC_OK));
             text[cut] = saved;
         }
+    }
+    folder_remove(&folder);
+}
+
+/** They stay in the file when it is saved. */
+static void takes_over_what_curl_writes(void **state) {
+    (void)state;
+    static const struct {
+        const char *line, *saved;
+    } rows[] = {
+        {".localhost\tTRUE\t/\tFALSE\t4102444800\ta\t1\n",
+         "localhost\tFALSE\t/\tFALSE\t4102444800\ta\t1\n"},
+        {"127.0.0.1\tTRUE\t/\tFALSE\t4102444800\ta\t1\n",
+         "127.0.0.1\tFALSE\t/\tFALSE\t4102444800\ta\t1\n"},
+        {"co.uk\tTRUE\t/\tFALSE\t4102444800\ta\t1\n", "co.uk\tFALSE\t/\tFALSE\t4102444800\ta\t1\n"},
+        {"LOCALHOST\tFALSE\t/\tFALSE\t4102444800\ta\t1\n",
+         "localhost\tFALSE\t/\tFALSE\t4102444800\ta\t1\n"},
+        {".X.test\tTRUE\t/\tFALSE\t4102444800\ta\t1\n",
+         ".x.test\tTRUE\t/\tFALSE\t4102444800\ta\t1\n"},
+        {"x.test\tFALSE\ty\tFALSE\t4102444800\ta\t1\n",
+         "x.test\tFALSE\t/\tFALSE\t4102444800\ta\t1\n"},
+    };
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "jar");
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        write_file(path, afc_slice_of(rows[i].line));
+        afc_cookie_jar *jar = jar_at(path, AFC_OK);
+        check_status(afc_cookie_jar_save(jar, path, NULL), AFC_OK);
+        afc_cookie_jar_release(jar);
+        check_contains(read_file(path), rows[i].saved);
     }
     folder_remove(&folder);
 }
@@ -728,6 +757,7 @@ int main(void) {
         cmocka_unit_test(exports_what_is_saved_and_session_cookies_on_request),
         cmocka_unit_test(unusable_files_are_errors),
         cmocka_unit_test(hostile_files_are_read_line_by_line),
+        cmocka_unit_test(takes_over_what_curl_writes),
         cmocka_unit_test(file_may_have_lines_that_end_with_cr_lf),
         cmocka_unit_test(any_allocation_may_fail),
     };

@@ -225,13 +225,17 @@ static void hostile_files_are_read_line_by_line(void **state) {
     static const char text[] =
         "# curl's\n.good.test \"unlimited\"\nx.test\n10.0.0.1 \"unlimited\"\n"
         "y.test \"20991301 00:00:00\nz.test \"20200101 00:00:00\"\n\n \n.\n"
-        "w.test \"99999999 99:99:99\" more\nlate.test \"20980101 10:20:30\"\n";
+        "w.test \"99999999 99:99:99\" more\nlate.test \"20980101 10:20:30\"\n"
+        "month.test \"20981301 00:00:00\"\nday.test \"20980230 00:00:00\"\n"
+        "hour.test \"20980101 24:00:00\"\n";
     char copy[sizeof text];
     for (size_t cut = 0; cut < sizeof text; cut++) {
         write_file(path, (afc_slice){text, cut});
         afc_hsts *hsts = store_at(path);
         assert_int_equal(afc_hsts_has(hsts, "a.good.test"), cut >= 31);
         assert_false(afc_hsts_has(hsts, "y.test") || afc_hsts_has(hsts, "z.test"));
+        assert_false(afc_hsts_has(hsts, "month.test") || afc_hsts_has(hsts, "day.test") ||
+                     afc_hsts_has(hsts, "hour.test"));
         unlink(path);
         afc_hsts_release(hsts);
         memcpy(copy, text, sizeof text);
