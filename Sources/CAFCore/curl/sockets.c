@@ -15,6 +15,7 @@
 #include "curl/read_pause.h"
 #include "curl/socket.h"
 #include "curl/trace.h"
+#include "tls/tls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +32,15 @@
 static void note_activity(afc__exchange *exchange) {
     if (exchange != NULL && exchange->hop.transfer != NULL && !exchange->run.is_multiplexed)
         afc__exchange_note_activity(exchange);
+}
+
+/**
+ * Returns whether it is known how often bytes have moved. Through a proxy over TLS, only those of the inner connection would be
+ * counted.
+ */
+static bool counts_moves(const afc__exchange *exchange, uint64_t *moves) {
+    return exchange != NULL && exchange->proxy_peer == NULL &&
+           afc__tls_peer_get_moves(exchange->peer, moves);
 }
 
 static void forget_socket(afc__driver *driver, afc__socket *entry) {
@@ -69,8 +79,11 @@ static void socket_is_ready(afc__watch *watch, unsigned readiness) {
     }
     readiness = afc__reading_filter(entry, readiness);
     if (readiness == 0) return;
-    note_activity(entry->exchange);
-    bool is_input = readiness == AFC__READABLE && entry->exchange != NULL;
+    afc__exchange *exchange = entry->exchange;
+    uint64_t before, after;
+    bool is_counted = counts_moves(exchange, &before);
+    if (!is_counted) note_activity(exchange);
+    bool is_input = readiness == AFC__READABLE && exchange != NULL;
     afc_slice input;
     if (is_input && afc__direct_receive(entry->exchange, watch->descriptor, &input)) {
         if (input.size > 0) afc__exchange_take_received(entry->exchange, input);
@@ -82,6 +95,8 @@ static void socket_is_ready(afc__watch *watch, unsigned readiness) {
     if (readiness & AFC__BROKEN) what |= CURL_CSELECT_ERR;
     if (afc__reading_is_mixed(entry)) what = 0;
     drive(driver, watch->descriptor, what);
+    /* OpenSSL reads nothing while it lacks memory for a record, and the socket stays ready. */
+    if (is_counted && (!counts_moves(exchange, &after) || after != before)) note_activity(exchange);
 }
 
 static afc__socket *socket_entry(afc__driver *driver, curl_socket_t descriptor) {

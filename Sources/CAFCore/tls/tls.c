@@ -45,8 +45,10 @@ struct afc__tls_peer {
     bool got_close_notify;           /* The server sent close_notify. */
     bool is_closing;                 /* libcurl sent close_notify. */
     bool has_ended;                  /* Before that the server did, or reading or writing failed. */
-    bool spoke_last;         /* Before that libcurl wrote something since it read something. */
-    unsigned writes;         /* Since it read something. */
+    bool spoke_last; /* Before that libcurl wrote something since it read something. */
+    unsigned writes; /* Since it read something. */
+    bool is_watched; /* Since the handshake was complete, its reads and writes are counted. */
+    uint64_t moves;  /* The reads and writes that moved bytes. */
     afc__turn_budget budget; /* Of its reads. */
     afc_status choice;       /* AFC_OK, unless the handler wanted no handshake. */
     char choice_text[80];    /* Why, unless it is AFC_OK. */
@@ -383,6 +385,7 @@ static long watch_transport(BIO *bio, int operation, const char *bytes, size_t s
         afc__turn_budget_is_spent(&peer->budget, peer->tls->turn, FREE_READS))
         return defer_read(bio);
     if (!is_over) return result;
+    if (result > 0) peer->moves++;
     if (result > 0)
         peer->writes = operation == (BIO_CB_READ | BIO_CB_RETURN) ? 0 : peer->writes + 1;
     if (result <= 0 && !BIO_should_retry(bio)) note_end(peer);
@@ -395,6 +398,7 @@ static void begin_watching_transport(afc__tls_peer *peer, const SSL *ssl) {
     if (bio == NULL) return;
     BIO_set_callback_arg(bio, (char *)peer);
     BIO_set_callback_ex(bio, watch_transport);
+    peer->is_watched = true;
 }
 
 /**
@@ -512,6 +516,12 @@ bool afc__tls_peer_has_ended(const afc__tls_peer *peer) {
 
 bool afc__tls_peer_spoke_last(const afc__tls_peer *peer) {
     return peer->is_closing ? peer->spoke_last : peer->writes > 0;
+}
+
+bool afc__tls_peer_get_moves(const afc__tls_peer *peer, uint64_t *moves) {
+    bool is_known = peer != NULL && peer->is_watched;
+    *moves = is_known ? peer->moves : 0;
+    return is_known;
 }
 
 const char *afc__tls_peer_get_alert(const afc__tls_peer *peer, afc_reason *reason) {

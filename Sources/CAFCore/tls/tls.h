@@ -92,6 +92,12 @@ bool afc__tls_peer_has_ended(const afc__tls_peer *peer);
 bool afc__tls_peer_spoke_last(const afc__tls_peer *peer);
 
 /**
+ * Sets `*moves` to the number of reads and writes that moved bytes of the connection. Returns false if that is unknown: before the
+ * handshake is complete, or without a peer.
+ */
+bool afc__tls_peer_get_moves(const afc__tls_peer *peer, uint64_t *moves);
+
+/**
  * Returns the server's alert, if it ended the handshake, or TLS because of our client certificate,
  * for example a missing or rejected one, and sets `*reason`; NULL otherwise. Lives forever.
  */
