@@ -43,7 +43,8 @@ bool afc__rest_completes(const afc__http_cache_meta *meta, uint64_t size, const 
                          const afc__framing *framing) {
     afc__byte_range range;
     int64_t total;
-    if (received->status != PARTIAL_CONTENT || framing->is_encoded || framing->has_coding) {
+    if (received->status != PARTIAL_CONTENT || framing->is_encoded || framing->has_coding ||
+        afc__has_several_ranges(received)) {
         return false;
     }
     if (afc__content_range_read(received, &range, &total) != AFC__CONTENT_RANGE_PART) return false;

@@ -126,8 +126,7 @@ afc_status afc__stored_fields_select(afc__field_list *out, const afc_head *head,
     return check_size(out);
 }
 
-/** `names`: those of the update. */
-static bool updates(const named_fields *names, afc_slice name) {
+static bool may_edit(const named_fields *names, afc_slice name) {
     return !describes_bytes(name) && is_stored(names, name);
 }
 
@@ -144,9 +143,15 @@ afc_status afc__stored_fields_edit(afc__field_list *out, const afc_head *receive
     }
     for (size_t i = 0; i < edited->header_count; i++) {
         const afc_header *header = &edited->headers[i];
-        if (updates(&names, header->name)) add(out, header);
+        if (may_edit(&names, header->name)) add(out, header);
     }
     return check_size(out);
+}
+
+/** `names`: those of the update. What its no-cache="…" names is passed on with this response, RFC 9111 5.2.2.4. */
+static bool updates(const named_fields *names, afc_slice name) {
+    return !describes_bytes(name) && !is_of_connection(name) &&
+           !is_in(names->names + names->hidden_count, names->count - names->hidden_count, name);
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -160,7 +165,7 @@ static int compare_names(const void *a, const void *b) {
     return 0;
 }
 
-/** Collects and sorts the fields of an update that are stored, to be found by their names. */
+/** Collects and sorts the fields of an update that replace others, to be found by their names. */
 static afc_status sort_updates(afc__field_list *out, const afc_head *update,
                                const named_fields *names) {
     afc_status status = afc__field_list_init(out, update->header_count);

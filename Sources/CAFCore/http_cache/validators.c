@@ -135,9 +135,16 @@ bool afc__validators_agree(const afc_head *a, const afc_head *b) {
     return false;
 }
 
-bool afc__entity_tag_contradicts(const afc_head *update, const afc_head *stored) {
+/** Returns whether both have dates of modification, and these differ. */
+static bool has_other_date(const afc_head *update, const afc_head *stored) {
+    int64_t modified, old;
+    return afc__http_cache_date_read(update, "Last-Modified", ANY_TIME, &modified) &&
+           afc__http_cache_date_read(stored, "Last-Modified", ANY_TIME, &old) && modified != old;
+}
+
+bool afc__validators_contradict(const afc_head *update, const afc_head *stored) {
     const afc_header *tag = afc_head_find(update, "ETag"), *old = afc_head_find(stored, "ETag");
-    if (tag == NULL) return false;
+    if (tag == NULL) return has_other_date(update, stored);
     if (old == NULL) return afc__is_strong_tag(tag->value);
     /* Servers that compress responses send W/"a" with them, and "a" with a 304. */
     return !afc__is_same(without_weakness(tag->value), without_weakness(old->value));

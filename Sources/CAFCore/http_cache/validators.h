@@ -40,10 +40,11 @@ const afc_header *afc__strong_validator(const afc_head *head);
 bool afc__validators_agree(const afc_head *a, const afc_head *b);
 
 /**
- * Returns whether a 304 has an entity-tag that the stored response doesn't have: another one, compared weakly, or a strong
- * one where that has none. Then it must not update the stored response (RFC 9111 4.3.4).
+ * Returns whether a 304 or 206 is about another version than the stored response. It has another entity-tag, compared weakly,
+ * or a strong one where that has none; without an entity-tag it has another date of modification. Then it must not update
+ * the stored response (RFC 9111 4.3.4).
  */
-bool afc__entity_tag_contradicts(const afc_head *update, const afc_head *stored);
+bool afc__validators_contradict(const afc_head *update, const afc_head *stored);
 
 /**
  * Returns whether a response to HEAD describes the stored response: that has the same value for each of ETag, Last-Modified

@@ -297,7 +297,7 @@ static bool is_same_version(const afc__resume_token *token, const afc_head *head
     return false;
 }
 
-static bool is_in_many_parts(const afc_head *head) {
+bool afc__has_several_ranges(const afc_head *head) {
     static const char type[] = "multipart/byteranges";
     const afc_header *field = afc_head_find(head, "Content-Type");
     if (field == NULL || field->value.size < sizeof type - 1) return false;
@@ -313,7 +313,7 @@ static afc__resume_decision decide_part(const afc__resume_token *token, int64_t 
     afc__byte_range range;
     int64_t total;
     if (framing->is_encoded) return refuse("the server encoded the part");
-    if (is_in_many_parts(head)) return refuse("the server sent several ranges");
+    if (afc__has_several_ranges(head)) return refuse("the server sent several ranges");
     afc__content_range kind = afc__content_range_read(head, &range, &total);
     const char *fault = find_fault(kind);
     if (fault != NULL) return refuse(fault);

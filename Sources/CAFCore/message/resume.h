@@ -30,6 +30,9 @@ typedef struct afc__resume_token {
 
 void afc__resume_clear(afc__resume_token *token);
 
+/** Returns whether a body is multipart/byteranges: its bytes aren't those of a range (RFC 9110 15.3.7.2). */
+bool afc__has_several_ranges(const afc_head *head);
+
 /** Does a server refuse ranges of what it sends with this head (Accept-Ranges: none)? */
 bool afc__refuses_ranges(const afc_head *head);
 

@@ -312,8 +312,12 @@ afc_session *afc_session_retain(afc_session *session) {
 
 void afc_session_release(afc_session *session) {
     if (session == NULL || atomic_fetch_sub(&session->handles, 1) != 1) return;
-    bool has_thread = !session->is_driven && session->generation == afc__process_generation();
-    if (has_thread) afc__thread_will_end();
+    bool is_own = session->generation == afc__process_generation();
+    if (is_own && !session->is_driven) afc__thread_will_end();
+    /* Set before it is posted, as in afc_session_cancel_all(). */
+    atomic_store(&session->counters.ends_validations, true);
+    bool has_tasks = atomic_load(&session->holders) > 1;
+    if (is_own && has_tasks) afc__session_post(session, AFC__SESSION_CANCEL_ALL);
     afc__session_drop_keep_alive(session);
 }
 

@@ -68,6 +68,7 @@ typedef struct afc__session_stores {
     struct afc__fills *fills;    /**< Transfers whose responses may be stored. */
     /* The fields that the driver adds, as responses may depend on them. NULL: none. */
     const char *user_agent, *accept_encoding;
+    const char *trust; /**< The fingerprint of the trust policy; empty: the default one. */
 } afc__session_stores;
 
 /** Holds the method of a request without fields, which then needs no memory of its own. */
@@ -93,6 +94,8 @@ typedef struct afc__upgrade {
 typedef struct afc__transfer_counters {
     atomic_uint_fast64_t events; /**< Calls of the program's functions. */
     atomic_uint cancellations;   /**< How often all transfers were cancelled. */
+    atomic_bool
+        ends_validations; /**< Nobody has the session any more: those in the background are cancelled. */
 } afc__transfer_counters;
 
 /** What a transfer is for. */
@@ -197,6 +200,9 @@ static inline bool afc__transfer_is_suspended(const afc__transfer *transfer) {
 
 static inline bool afc__transfer_is_cancelled(const afc__transfer *transfer) {
     if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return true;
+    if (transfer->purpose == AFC__PURPOSE_VALIDATION &&
+        atomic_load_explicit(&transfer->counters->ends_validations, memory_order_relaxed))
+        return true;
     return transfer->cancellations !=
            atomic_load_explicit(&transfer->counters->cancellations, memory_order_relaxed);
 }

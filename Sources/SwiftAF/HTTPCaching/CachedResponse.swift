@@ -38,7 +38,7 @@ extension HTTPCache {
     ///
     /// Credential and fields of the request select a response: those that Vary names, and Authorization. A credential
     /// of the session must be set for the request. User-Agent and Accept-Encoding, which sessions add, select only if
-    /// the request has them. Neither ``statistics`` nor evictions count this as a use.
+    /// the request has them. Security policies don't select. Neither ``statistics`` nor evictions count this as a use.
     ///
     /// - Parameters:
     ///   - request: The request, with an absolute URL. An internationalised host must be given as A-labels (`xn--…`).
@@ -50,7 +50,8 @@ extension HTTPCache {
         try await blocking { core throws(SessionError) in try core.lookUp(request, partition: partition) }
     }
 
-    /// Stores a response to a GET request, in place of the one that the same request would select.
+    /// Stores a response to a GET request, in place of the one that the same request would select. Sessions with any
+    /// ``SecurityPolicy`` use it.
     ///
     /// The rules of HTTP apply: what they forbid to store is refused, and its fields say how long it is fresh. Waits
     /// while more than 8 MiB wait for the disk.
@@ -160,7 +161,7 @@ public enum CachingDecision: Hashable, Sendable {
     /// Store it as it was received.
     case store
     /// Store it with these header fields. Its Cache-Control and Expires decide how long it is fresh. With an invalid
-    /// field it isn't stored.
+    /// field, or one that forbids it, such as `no-store` or `Vary: *`, it isn't stored.
     case storeWithHeaders(HTTPHeaders)
     /// Don't store it.
     case refuse

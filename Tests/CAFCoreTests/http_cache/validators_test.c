@@ -169,7 +169,7 @@ static void heads_agree_by_tag_then_by_date(void **state) {
     }
 }
 
-static void tag_that_is_not_stored_contradicts(void **state) {
+static void validator_that_is_not_stored_contradicts(void **state) {
     (void)state;
     static const struct {
         const char *update, *stored;
@@ -182,12 +182,20 @@ static void tag_that_is_not_stored_contradicts(void **state) {
         {"ETag: \"a\"", "Last-Modified: " DATE, true},
         {"ETag: W/\"a\"", "Last-Modified: " DATE, false},
         {"Last-Modified: " DATE, "ETag: \"a\"", false},
+        /* Without a tag, the date counts, in any of its forms. */
+        {"Last-Modified: " DATE, "Last-Modified: " DATE, false},
+        {"Last-Modified: " EARLIER, "Last-Modified: " DATE, true},
+        {"Last-Modified: " LATER, "ETag: \"a\"\nLast-Modified: " DATE, true},
+        {"Last-Modified: Sunday, 06-Nov-94 08:49:37 GMT", "Last-Modified: " DATE, false},
+        {"Last-Modified: x", "Last-Modified: " DATE, false},
+        {"ETag: \"a\"\nLast-Modified: " LATER, "ETag: \"a\"\nLast-Modified: " DATE, false},
+        {"", "Last-Modified: " DATE, false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         written a, b;
         write_head(&a, 304, rows[i].update);
         write_head(&b, 200, rows[i].stored);
-        bool contradicts = afc__entity_tag_contradicts(&a.head, &b.head);
+        bool contradicts = afc__validators_contradict(&a.head, &b.head);
         if (contradicts != rows[i].contradicts) fail_msg("row %zu", i);
     }
 }
@@ -231,7 +239,7 @@ int main(void) {
         cmocka_unit_test(conditions_of_requests_are_evaluated),
         cmocka_unit_test(if_range_needs_a_strong_validator),
         cmocka_unit_test(heads_agree_by_tag_then_by_date),
-        cmocka_unit_test(tag_that_is_not_stored_contradicts),
+        cmocka_unit_test(validator_that_is_not_stored_contradicts),
         cmocka_unit_test(head_describes_what_has_its_validators_and_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

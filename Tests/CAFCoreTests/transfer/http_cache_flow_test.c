@@ -162,6 +162,26 @@ static void background_validation_ends_with_what_is_stored(void **state) {
     afc_join_closed_sessions();
 }
 
+/** A response that is held back until its gate opens. */
+static void serve_behind_gate(cached_site *site, const char *fields) {
+    afts_script *script = afts_script_new();
+    afts_stall(script, "gate");
+    afts_respond(script, 200, fields, "body", 4);
+    serve(site->world, "/", script);
+}
+
+static void closed_session_waits_for_no_background_validation(void **state) {
+    cached_site *site = *state;
+    store_stale(site);
+    serve_behind_gate(site, FRESH);
+    assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_USE_STALE);
+    assert_true(afts_wait_stalled(site->world->server, "gate", 1, PATIENCE_MS));
+    afc_session *session = site->world->session;
+    site->world->session = NULL;
+    check_status(afc_session_join(session, PATIENCE_MS), AFC_OK);
+    afts_release(site->world->server, "gate", 1);
+}
+
 /* ---- Errors, RFC 5861 4 ----------------------------------------------------------------------- */
 
 static void stale_response_replaces_lost_connection_if_allowed(void **state) {
@@ -274,6 +294,23 @@ static void not_modified_with_a_tag_that_is_not_stored_confirms_nothing(void **s
     assert_int_equal(seen(site), 3);
 }
 
+/** Servers compare If-Modified-Since with the time of the file, which an older file may have replaced. */
+static void not_modified_with_another_date_confirms_nothing(void **state) {
+    cached_site *site = *state;
+    static const char other[] = "Last-Modified: Sun, 31 Dec 2023 00:00:00 GMT";
+    serve(site->world, "/",
+          answer(200,
+                 "Cache-Control: max-age=0\r\n"
+                 "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT",
+                 "old"));
+    assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_USE_UNUSED);
+    serve(site->world, "/", answer(200, FRESH, "new"));
+    serve_once(site->world, "/", answer(304, other, ""));
+    assert_int_equal(fetch(site, "/", "new"), AFC_CACHE_USE_UNUSED);
+    assert_string_equal(seen_header(site->world, 2, "If-Modified-Since"), "");
+    assert_int_equal(fetch(site, "/", "new"), AFC_CACHE_USE_HIT);
+}
+
 /* ---- One request for many tasks --------------------------------------------------------------- */
 
 enum { TASKS = 20 };
@@ -283,14 +320,6 @@ static call *begin_collapsing(cached_site *site, const char *path) {
     call->request.flags = AFC_REQUEST_COLLAPSE;
     call_start(call);
     return call;
-}
-
-/** A response that is held back until its gate opens. */
-static void serve_behind_gate(cached_site *site, const char *fields) {
-    afts_script *script = afts_script_new();
-    afts_stall(script, "gate");
-    afts_respond(script, 200, fields, "body", 4);
-    serve(site->world, "/", script);
 }
 
 static void equal_requests_collapse_into_one(void **state) {
@@ -516,6 +545,30 @@ static bool split(void *context, afc_http_cache_candidate *candidate) {
     return true;
 }
 
+static bool forbid(void *context, afc_http_cache_candidate *candidate) {
+    static const afc_header fields[] = {{{"Cache-Control", 13}, {"no-store, max-age=60", 20}, 0}};
+    (void)context;
+    candidate->headers = fields;
+    candidate->header_count = COUNT_OF(fields);
+    return true;
+}
+
+static bool vary_by_all(void *context, afc_http_cache_candidate *candidate) {
+    static const afc_header fields[] = {{{"Cache-Control", 13}, {"max-age=60", 10}, 0},
+                                        {{"Vary", 4}, {"*", 1}, 0}};
+    (void)context;
+    candidate->headers = fields;
+    candidate->header_count = COUNT_OF(fields);
+    return true;
+}
+
+/** Leaves nothing that makes the response of use. */
+static bool remove_all(void *context, afc_http_cache_candidate *candidate) {
+    (void)context;
+    candidate->header_count = 0;
+    return true;
+}
+
 /** Says of the body what isn't true. */
 static bool misdescribe(void *context, afc_http_cache_candidate *candidate) {
     static const afc_header fields[] = {{{"Cache-Control", 13}, {"max-age=60", 10}, 0},
@@ -558,6 +611,9 @@ static void hook_refuses_and_edits_what_is_stored(void **state) {
         {"/refused", refuse, AFC_CACHE_USE_UNUSED, "on_cache refused it"},
         {"/edited", edit, AFC_CACHE_USE_HIT, ""},
         {"/split", split, AFC_CACHE_USE_UNUSED, "on_cache returned an invalid field"},
+        {"/forbidden", forbid, AFC_CACHE_USE_UNUSED, "no-store"},
+        {"/varied", vary_by_all, AFC_CACHE_USE_UNUSED, "Vary is *"},
+        {"/bare", remove_all, AFC_CACHE_USE_UNUSED, "it has neither a lifetime nor a validator"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         serve(site->world, cases[i].path, answer(200, FRESH "\r\nX-Received: 1", "body"));
@@ -607,11 +663,44 @@ static void endless_stored_redirects_end_at_their_limit(void **state) {
     cached_site *site = *state;
     serve(site->world, "/", answer(301, FRESH "\r\nLocation: /", ""));
     call *call = call_new(site->world, "/");
+    call->request.limits.redirects = -1;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    call = call_new(site->world, "/");
+    call->request.cache_policy = AFC_HTTP_CACHE_ONLY;
     call->request.limits.redirects = 40000;
     call_perform(call);
     check_ended(call, AFC_EREDIRECT);
     call_free(call);
     assert_int_equal(seen(site), 1);
+}
+
+/** A server that redirects each client once, such as to set a cookie, doesn't lock out those that have the redirect. */
+static void stored_redirect_that_leads_back_is_validated(void **state) {
+    cached_site *site = *state;
+    static const struct {
+        const char *path, *to, *location, *back;
+    } rows[] = {{"/self", "/self", FRESH "\r\nLocation: /self", NULL},
+                {"/page", "/login", FRESH "\r\nLocation: /login", FRESH "\r\nLocation: /page"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        serve(site->world, rows[i].path, answer(302, rows[i].location, ""));
+        if (rows[i].back != NULL) serve(site->world, rows[i].to, answer(302, rows[i].back, ""));
+        call *call = call_new(site->world, rows[i].path);
+        call->request.limits.redirects = 2;
+        call_perform(call);
+        check_ended(call, AFC_EREDIRECT);
+        call_free(call);
+        /* Now the server knows the client. */
+        serve(site->world, rows[i].to, answer(200, FRESH, "body"));
+        for (size_t k = 0; k < 2; k++) {
+            call = call_fetch(site->world, rows[i].path);
+            check_ended(call, AFC_OK);
+            check_slice(call->body, "body");
+            assert_int_equal(use_of(call), k == 0 ? AFC_CACHE_USE_UNUSED : AFC_CACHE_USE_HIT);
+            call_free(call);
+        }
+    }
 }
 
 int main(void) {
@@ -621,11 +710,13 @@ int main(void) {
         WIDE_SITE_TEST(stale_response_is_validated_in_background),
         WIDE_SITE_TEST(changed_response_replaces_stale_one_in_background),
         WIDE_SITE_TEST(background_validation_ends_with_what_is_stored),
+        WIDE_SITE_TEST(closed_session_waits_for_no_background_validation),
         WIDE_SITE_TEST(stale_response_replaces_lost_connection_if_allowed),
         WIDE_SITE_TEST(stale_response_replaces_invalid_head_if_allowed),
         WIDE_SITE_TEST(stale_response_replaces_late_head_except_at_the_total_limit),
         WIDE_SITE_TEST(not_modified_with_another_tag_confirms_nothing),
         WIDE_SITE_TEST(not_modified_with_a_tag_that_is_not_stored_confirms_nothing),
+        WIDE_SITE_TEST(not_modified_with_another_date_confirms_nothing),
         WIDE_SITE_TEST(equal_requests_collapse_into_one),
         WIDE_SITE_TEST(validation_collapses_if_its_result_is_what_others_want),
         WIDE_SITE_TEST(validation_of_another_variant_validates_nothing),
@@ -637,6 +728,7 @@ int main(void) {
         WIDE_SITE_TEST(hook_does_not_change_what_describes_the_body),
         WIDE_SITE_TEST(no_allocation_that_fails_makes_a_wrong_answer),
         WIDE_SITE_TEST(endless_stored_redirects_end_at_their_limit),
+        WIDE_SITE_TEST(stored_redirect_that_leads_back_is_validated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

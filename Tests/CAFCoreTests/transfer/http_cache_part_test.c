@@ -82,6 +82,8 @@ static void response_that_is_not_the_rest_is_as_its_row_says(void **state) {
         {"/without", FRESH FIRST, 206, FRESH REST, "456789", 206, 2},
         {"/size", FRESH TAG FIRST, 206, FRESH TAG "\r\nContent-Range: bytes 4-9/11", "456789", 206,
          2},
+        {"/several", FRESH TAG FIRST, 206,
+         FRESH TAG REST "\r\nContent-Type: Multipart/ByteRanges; boundary=x", "456789", 206, 2},
         {"/beyond", FRESH TAG FIRST, 416, "Content-Range: bytes */3", "", 416, 2},
         {"/gone", FRESH TAG FIRST, 404, NULL, "gone", 404, 1},
     };
@@ -285,6 +287,47 @@ static void part_of_another_version_replaces_what_was_validated(void **state) {
     }
 }
 
+/** Without tags, the dates say that it is another version. */
+static void part_of_another_date_ends_the_use_of_the_stored_whole(void **state) {
+    cached_site *site = *state;
+    static const afc_header range = {S_INIT("Range"), S_INIT("bytes=0-3"), 0};
+    serve(site->world, "/",
+          answer(200, FRESH "\r\nLast-Modified: Mon, 01 Jan 2024 00:00:00 GMT", "0123456789"));
+    call_free(call_fetch(site->world, "/"));
+    serve(site->world, "/",
+          answer(206, FRESH "\r\nLast-Modified: Tue, 02 Jan 2024 00:00:00 GMT" FIRST, "abcd"));
+    call *call = call_new(site->world, "/");
+    call->request.headers = &range;
+    call->request.header_count = 1;
+    call->request.cache_policy = AFC_HTTP_CACHE_REVALIDATE;
+    call_perform(call);
+    check_slice(call->body, "abcd");
+    call_free(call);
+    serve(site->world, "/", answer(200, FRESH, "new"));
+    call = call_fetch(site->world, "/");
+    check_slice(call->body, "new");
+    call_free(call);
+}
+
+/** Range is only evaluated after the conditions, RFC 9110 13.2.2. */
+static void not_modified_response_to_a_range_describes_no_part(void **state) {
+    cached_site *site = *state;
+    static const afc_header fields[] = {{S_INIT("Range"), S_INIT("bytes=0-3"), 0},
+                                        {S_INIT("If-None-Match"), S_INIT("\"one\""), 0}};
+    serve(site->world, "/", answer(200, FRESH TAG, "0123456789"));
+    call_free(call_fetch(site->world, "/"));
+    call *call = call_new(site->world, "/");
+    call->request.headers = fields;
+    call->request.header_count = COUNT_OF(fields);
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    assert_int_equal(status_of(call), 304);
+    assert_int_equal(use_of(call), AFC_CACHE_USE_HIT);
+    assert_int_equal(field_of(call, "Content-Range").size, 0);
+    assert_int_equal(field_of(call, "Content-Length").size, 0);
+    call_free(call);
+}
+
 static void beginning_of_a_changed_resource_is_not_mixed(void **state) {
     cached_site *site = *state;
     fetch_cut(site, "/", 200, FRESH TAG, "012", 10);
@@ -400,6 +443,8 @@ int main(void) {
         SITE_TEST(stored_response_stays_if_a_new_one_is_cut_short),
         SITE_TEST(part_replaces_nothing_that_is_longer),
         SITE_TEST(part_of_another_version_replaces_what_was_validated),
+        SITE_TEST(part_of_another_date_ends_the_use_of_the_stored_whole),
+        SITE_TEST(not_modified_response_to_a_range_describes_no_part),
         SITE_TEST(beginning_of_a_changed_resource_is_not_mixed),
         SITE_TEST(body_that_its_reader_gives_up_is_completed_later),
         SITE_TEST(beginning_that_is_too_long_is_not_stored),

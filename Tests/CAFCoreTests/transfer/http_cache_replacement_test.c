@@ -210,6 +210,36 @@ static void all_variants_that_fit_are_no_longer_used(void **state) {
     call_free(call);
 }
 
+/** What was validated is of the past, whatever its Date says, also if the new response is stored as another variant. */
+static void stored_response_replaces_the_validated_one_of_another_variant(void **state) {
+    cached_site *site = *state;
+    world *world = site->world;
+    static const afc_header kind = {S_INIT("X-Kind"), S_INIT("en"), 0};
+    static const struct {
+        const char *path, *old, *later;
+    } rows[] = {{"/varies", "", "\r\nVary: X-Kind"},
+                {"/varied", "\r\nVary: X-Kind", ""},
+                {"/public", "", ", public"}};
+    char ahead[AFC_DATE_SIZE];
+    assert_true(afc_date_write(ahead, (int64_t)time(NULL) + 100));
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        print_message("%s\n", rows[i].path);
+        const char *fields[] = {text_of(world, "Date: %s\r\n" FRESH "%s", ahead, rows[i].old),
+                                text_of(world, FRESH "%s" TAG, rows[i].later)};
+        static const char *const bodies[] = {"old", "new", "new"};
+        for (size_t k = 0; k < COUNT_OF(bodies); k++) {
+            if (k < 2) serve(world, rows[i].path, answer(200, fields[k], bodies[k]));
+            call *call = prepare(world, rows[i].path,
+                                 k == 1 ? AFC_HTTP_CACHE_REVALIDATE : AFC_HTTP_CACHE_PROTOCOL,
+                                 &kind);
+            call_perform(call);
+            check_slice(call->body, bodies[k]);
+            assert_int_equal(use_of(call), k == 2 ? AFC_CACHE_USE_HIT : AFC_CACHE_USE_UNUSED);
+            call_free(call);
+        }
+    }
+}
+
 #define WHILE_VALIDATING "Cache-Control: max-age=60, stale-while-revalidate=600\r\nAge: 100" TAG
 
 /** Otherwise each use would start another validation with the same result. */
@@ -295,6 +325,23 @@ static void validated_response_is_as_old_as_the_validation(void **state) {
     }
 }
 
+/** RFC 9111 5.2.2.4: they may be used with the response that has confirmed them, but not later. */
+static void fields_named_by_no_cache_are_passed_on_once(void **state) {
+    cached_site *site = *state;
+    world *world = site->world;
+    static const char named[] = "Cache-Control: max-age=60, no-cache=\"X-Token\"" TAG
+                                "\r\nX-Token: ";
+    store_old(world, "/", text_of(world, "%s1\r\nAge: 100", named));
+    serve(world, "/", answer(304, text_of(world, "%s2", named), ""));
+    for (size_t i = 0; i < 2; i++) {
+        call *call = call_fetch(world, "/");
+        check_slice(call->body, "old");
+        assert_int_equal(use_of(call), i == 0 ? AFC_CACHE_USE_VALIDATED : AFC_CACHE_USE_HIT);
+        check_slice(field_of(call, "X-Token"), i == 0 ? "2" : "");
+        call_free(call);
+    }
+}
+
 /* ---- Responses that come late ------------------------------------------------------------------- */
 
 static void slow_response_does_not_replace_a_newer_one(void **state) {
@@ -349,8 +396,10 @@ int main(void) {
         SITE_TEST(refused_response_ends_the_use_of_the_stored_one),
         SITE_TEST(too_large_response_ends_the_use_of_the_stored_one),
         SITE_TEST(all_variants_that_fit_are_no_longer_used),
+        SITE_TEST(stored_response_replaces_the_validated_one_of_another_variant),
         WIDE_SITE_TEST(validation_in_background_ends_the_use_of_the_stored_one),
         SITE_TEST(validated_response_is_as_old_as_the_validation),
+        SITE_TEST(fields_named_by_no_cache_are_passed_on_once),
         WIDE_SITE_TEST(slow_response_does_not_replace_a_newer_one),
         SITE_TEST(newest_of_several_variants_is_that_with_the_latest_date),
         WIDE_SITE_TEST(error_does_not_bring_back_what_was_replaced),

@@ -524,8 +524,8 @@ typedef struct afc_task_events {
     void (*on_trace)(void *context, const afc_trace *trace);
     /**
      * A response, also a redirect, may be stored in the HTTP cache. Return false to refuse. Not called for a 304 that
-     * updates a stored response. Which requests the response fits is decided by the Vary that was received, also if the
-     * field is left out here. NULL: every response is stored that may be.
+     * updates a stored response. With changed fields it is stored if HTTP allows that; the Vary that was received still
+     * decides which requests it fits. NULL: every response is stored that may be.
      */
     bool (*on_cache)(void *context, afc_http_cache_candidate *candidate);
 } afc_task_events;

@@ -288,6 +288,36 @@ static bool may_validate_alone(const afc__transfer *transfer) {
     return transfer->auth == NULL && transfer->events.on_cache == NULL && !transfer->has_own_proxy;
 }
 
+static bool has_been_at(const afc__transfer *transfer, const char *url) {
+    const afc_result *result = transfer->result;
+    if (strcmp(url, transfer->request.url.text) == 0) return true;
+    for (size_t i = 0; i < result->hop_count; i++) {
+        if (strcmp(url, result->hops[i].url) == 0) return true;
+    }
+    return false;
+}
+
+/**
+ * Returns whether a stored redirect leads to a URL where the task has been, also its own. The server may redirect each client
+ * once, to set a cookie or after a login: without it, the stored redirects would be followed until their limit.
+ */
+static bool leads_back(const afc__transfer *transfer) {
+    const afc_head *head = &transfer->hop_cache->head;
+    afc__url target;
+    const afc_header *location = afc_head_find(head, "Location");
+    bool is_followed = location != NULL && head->status >= 300 && head->status <= 399 &&
+                       transfer->limits.redirects >= 0;
+    if (!is_followed ||
+        afc__url_resolve(&target, &transfer->request.url, location->value, NULL) != AFC_OK) {
+        return false;
+    }
+    bool is_known = afc__url_use_a_labels(&target, afc__transfer_to_ascii(transfer), NULL) ==
+                        AFC_OK &&
+                    has_been_at(transfer, target.text);
+    afc__url_clear(&target);
+    return is_known;
+}
+
 /** Decides whether a stored response that fits may be used. */
 static afc__cache_next consider(afc__transfer *transfer, bool is_part) {
     afc__hop_cache *cache = transfer->hop_cache;
@@ -296,15 +326,18 @@ static afc__cache_next consider(afc__transfer *transfer, bool is_part) {
     afc__hop_cache_set_stored(transfer, cache->stored);
     afc__condition condition = afc__condition_of(request->headers, request->header_count,
                                                  &cache->head, cache->response_time);
-    cache->response = (afc__cached_response){.range = is_part ? &cache->range : NULL};
-    cache->response.is_not_modified = condition == AFC__CONDITION_NOT_MODIFIED &&
-                                      meta->head.status == 200;
+    bool is_not_modified = condition == AFC__CONDITION_NOT_MODIFIED && meta->head.status == 200;
+    /* Range is only evaluated if the conditions don't decide (RFC 9110 13.2.2). */
+    cache->response = (afc__cached_response){.is_not_modified = is_not_modified,
+                                             .range = is_part && !is_not_modified ? &cache->range
+                                                                                  : NULL};
     afc__reuse_question question = afc__hop_cache_question(transfer);
+    bool may_ask = !afc__reuse_is_local(&cache->request, transfer->cache_policy);
     afc__reuse reuse = condition == AFC__CONDITION_OTHER ? AFC__REUSE_NEVER
                                                          : afc__reuse_of(&question);
-    if (reuse == AFC__REUSE_WHILE_VALIDATING && !may_validate_alone(transfer)) {
-        reuse = AFC__REUSE_AFTER_VALIDATING;
-    }
+    bool is_validated = (reuse == AFC__REUSE_WHILE_VALIDATING && !may_validate_alone(transfer)) ||
+                        (reuse != AFC__REUSE_NEVER && may_ask && leads_back(transfer));
+    if (is_validated) reuse = AFC__REUSE_AFTER_VALIDATING;
     switch (reuse) {
     case AFC__REUSE_FRESH:
         return use_stored(transfer, AFC_CACHE_USE_HIT);

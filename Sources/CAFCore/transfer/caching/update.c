@@ -4,6 +4,7 @@
 #include "http_cache/key.h"
 #include "http_cache/storability.h"
 #include "http_cache/stored_fields.h"
+#include "message/resume.h"
 #include "transfer/auth.h"
 #include "transfer/caching/hop_cache_internal.h"
 #include "transfer/transfer_internal.h"
@@ -98,19 +99,28 @@ static afc_status select_updated(const afc__transfer *transfer, afc__fields *out
 static void store_updated(afc__transfer *transfer, afc__http_cache_meta *meta,
                           const afc_head *update, const afc__http_cache_control *changes) {
     afc__hop_cache *cache = transfer->hop_cache;
+    afc__field_list kept;
     afc__fields selecting;
     bool is_forbidden = (changes->flags & AFC__CONTROL_NO_STORE) != 0 ||
                         afc__vary_is_any(&meta->head);
     if (!is_forbidden && why_not_kept(transfer) != NULL) return;
-    afc_status status = select_updated(transfer, &selecting, meta, update);
-    if (is_forbidden || status != AFC_OK) {
+    /* What no-cache="..." names was confirmed for this response only (RFC 9111 5.2.2.4). */
+    if (is_forbidden || afc__stored_fields_select(&kept, &meta->head, &cache->control) != AFC_OK) {
         afc__http_cache_drop(cache->http_cache, cache->stored);
-    } else {
+        return;
+    }
+    afc_status status = select_updated(transfer, &selecting, meta, update);
+    if (status == AFC_OK) {
+        meta->head.headers = kept.headers;
+        meta->head.header_count = kept.count;
         meta->request_fields = selecting.headers;
         meta->request_field_count = selecting.count;
         afc__http_cache_update(cache->http_cache, cache->stored, meta);
         cache->done = (afc__stored_body){cache->content, false};
+    } else {
+        afc__http_cache_drop(cache->http_cache, cache->stored);
     }
+    afc__field_list_clear(&kept);
     afc__fields_clear(&selecting);
 }
 
@@ -233,7 +243,7 @@ static bool describe_part(const afc__transfer *transfer, afc__http_cache_meta *m
     afc__byte_range range;
     int64_t total;
     const afc__framing *framing = &transfer->hop.framing;
-    if (framing->is_encoded) return false;
+    if (framing->is_encoded || afc__has_several_ranges(received_head(transfer))) return false;
     afc__content_range kind = afc__content_range_read(received_head(transfer), &range, &total);
     if (kind != AFC__CONTENT_RANGE_PART || total < 0) return false;
     meta->range_start = range.first;
@@ -241,10 +251,10 @@ static bool describe_part(const afc__transfer *transfer, afc__http_cache_meta *m
     return framing->length < 0 || framing->length <= range.last - range.first + 1;
 }
 
-static afc__storable check_storable(const afc__transfer *transfer,
+/** Returns why a response with this head, whose directives are `control`, isn't stored; NULL if HTTP allows it. */
+static const char *why_not_storable(const afc__transfer *transfer, const afc_head *head,
                                     const afc__http_cache_control *control) {
     const afc__hop_cache *cache = transfer->hop_cache;
-    const afc_head *head = received_head(transfer);
     afc__storable_question question = {
         .method = transfer->request.method,
         .head = head,
@@ -254,7 +264,7 @@ static afc__storable check_storable(const afc__transfer *transfer,
         .is_content_of_url = !afc__request_head_is(&transfer->request, "GET") &&
                              afc__content_is_of_url(&transfer->request.url, head),
     };
-    return afc__storable_of(&question);
+    return afc__storable_text(afc__storable_of(&question));
 }
 
 /** Asks the caller, who may change the fields. NULL: `*head` is stored. */
@@ -357,16 +367,16 @@ static void begin_storing(afc__transfer *transfer) {
     const afc_head *head = received_head(transfer);
     afc__http_cache_control control;
     afc__response_control_read(&control, head->headers, head->header_count);
-    cache->not_stored = afc__storable_text(check_storable(transfer, &control));
+    cache->not_stored = why_not_storable(transfer, head, &control);
     if (cache->not_stored == NULL) cache->not_stored = why_not_kept(transfer);
     afc_head stored = *head;
     if (cache->not_stored == NULL) cache->not_stored = ask_caller(transfer, &stored);
-    if (cache->not_stored == NULL) {
-        if (is_edited(transfer, &stored)) {
-            afc__response_control_read(&control, stored.headers, stored.header_count);
-        }
-        cache->not_stored = begin_writing(transfer, &stored, &control);
+    if (cache->not_stored == NULL && is_edited(transfer, &stored)) {
+        /* The caller may have forbidden it, or removed what makes it of use. */
+        afc__response_control_read(&control, stored.headers, stored.header_count);
+        cache->not_stored = why_not_storable(transfer, &stored, &control);
     }
+    if (cache->not_stored == NULL) cache->not_stored = begin_writing(transfer, &stored, &control);
     if (cache->not_stored == NULL) return;
     supersede_stored(transfer);
     afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_REFUSED);
@@ -399,7 +409,7 @@ static bool take_verdict(afc__transfer *transfer) {
     bool is_head = afc__request_head_is(&transfer->request, "HEAD");
     if (head->status == NOT_MODIFIED) {
         bool is_ours = cache->condition_count > 0;
-        bool is_other = afc__entity_tag_contradicts(head, &cache->head);
+        bool is_other = afc__validators_contradict(head, &cache->head);
         if (is_ours && is_other) return ask_again(transfer);
         /* In response to the request's own conditions it may be about another response than the stored one. */
         if (!is_ours && (is_other || !afc__validators_agree(head, &cache->head))) return false;
@@ -412,7 +422,7 @@ static bool take_verdict(afc__transfer *transfer) {
     }
     if (is_head) update_by_head(transfer);
     /* Otherwise a part of the new version wouldn't replace more of the old one. */
-    if (head->status == PARTIAL_CONTENT && afc__entity_tag_contradicts(head, &cache->head)) {
+    if (head->status == PARTIAL_CONTENT && afc__validators_contradict(head, &cache->head)) {
         afc__http_cache_drop(cache->http_cache, cache->stored);
     }
     return false;
@@ -547,6 +557,17 @@ static bool keeps_beginning(const afc__transfer *transfer) {
                                     cache->written);
 }
 
+/**
+ * The new response was stored, perhaps for other requests than the one that was validated: that is of the past in any case
+ * (RFC 9111 4.3.3). Without a validation the answer may be an older one of a cache between.
+ */
+static void drop_validated(const afc__transfer *transfer) {
+    const afc__hop_cache *cache = transfer->hop_cache;
+    bool is_replaced = cache->state == AFC__HOP_CACHE_VALIDATING &&
+                       afc__status_supersedes(received_head(transfer)->status);
+    if (is_replaced) afc__http_cache_drop(cache->http_cache, cache->stored);
+}
+
 /** NULL: it is stored. */
 static const char *why_not_committed(afc__http_cache_outcome outcome) {
     switch (outcome) {
@@ -576,6 +597,8 @@ void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
         afc__http_cache_outcome outcome = afc__http_cache_commit(cache->writing,
                                                                  AFC__HTTP_CACHE_DROP);
         if (outcome == AFC__HTTP_CACHE_COMMITTED) cache->done = body;
+        if (outcome == AFC__HTTP_CACHE_COMMITTED || outcome == AFC__HTTP_CACHE_NO_ROOM)
+            drop_validated(transfer);
         cache->not_stored = why_not_committed(outcome);
     } else if (keeps_beginning(transfer)) {
         cache->not_stored = why_not_committed(
