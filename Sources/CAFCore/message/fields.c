@@ -254,7 +254,35 @@ static bool is_one_of(afc_slice name, const char *const *names) {
 }
 
 bool afc__header_is_key(afc_slice name) {
-    static const char *const names[] = {"X-Api-Key", "Api-Key", "X-Auth-Token", "X-CSRF-Token",
+    /* Those of frameworks, and of the APIs of AWS, Azure, Cloudflare, Datadog, GitLab, Google, HashiCorp and Shopify. */
+    static const char *const names[] = {"X-Api-Key",
+                                        "Api-Key",
+                                        "X-Auth-Token",
+                                        "X-CSRF-Token",
+                                        "ApiKey",
+                                        "CF-Access-Client-Secret",
+                                        "DD-API-KEY",
+                                        "Deploy-Token",
+                                        "DD-APPLICATION-KEY",
+                                        "Job-Token",
+                                        "Private-Token",
+                                        "Ocp-Apim-Subscription-Key",
+                                        "X-Access-Token",
+                                        "X-ApiKey",
+                                        "X-Amz-Security-Token",
+                                        "X-Auth-Key",
+                                        "X-CSRFToken",
+                                        "X-Amz-Access-Token",
+                                        "X-Client-Secret",
+                                        "X-Consul-Token",
+                                        "X-Shopify-Access-Token",
+                                        "X-Functions-Key",
+                                        "X-Gitlab-Token",
+                                        "X-Goog-Api-Key",
+                                        "X-Session-Token",
+                                        "X-Vault-Token",
+                                        "X-Goog-Iam-Authorization-Token",
+                                        "X-XSRF-Token",
                                         NULL};
     return is_one_of(name, names);
 }

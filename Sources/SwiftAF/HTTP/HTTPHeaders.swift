@@ -298,8 +298,12 @@ extension HTTPHeaders {
 
         /// Whether the value is a secret: it is hidden in logs, and not sent to another origin after a redirect.
         ///
-        /// Fields that were marked are, and `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`, `Cookie2`,
-        /// `Set-Cookie2`, `X-Api-Key`, `Api-Key`, `X-Auth-Token` and `X-CSRF-Token` always.
+        /// Fields that were marked are, and `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`, `Cookie2` and
+        /// `Set-Cookie2` always. So are common names of keys and tokens: `X-Api-Key`, `X-ApiKey`, `Api-Key`, `ApiKey`, `X-Auth-Token`, `X-Auth-Key`, `X-Access-Token`,
+        /// `X-Session-Token`, `X-Client-Secret`, `X-CSRF-Token`, `X-CSRFToken`, `X-XSRF-Token`, `Private-Token`, `Deploy-Token`,
+        /// `Job-Token`, `X-Gitlab-Token`, `X-Vault-Token`, `X-Consul-Token`, `X-Amz-Security-Token`, `X-Amz-Access-Token`,
+        /// `X-Goog-Api-Key`, `X-Goog-Iam-Authorization-Token`, `Ocp-Apim-Subscription-Key`, `X-Functions-Key`,
+        /// `CF-Access-Client-Secret`, `DD-API-KEY`, `DD-APPLICATION-KEY` and `X-Shopify-Access-Token`.
         public var isSecret: Bool {
             isMarkedSecret || CoreField.isCredential(name)
         }
