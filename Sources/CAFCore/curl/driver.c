@@ -111,6 +111,7 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
 void afc__driver_get_fields(const afc__driver *driver, afc__session_stores *out) {
     out->user_agent = driver->user_agent;
     out->accept_encoding = driver->encodings;
+    out->trust = afc__tls_trust_fingerprint(driver->tls);
 }
 
 void afc__driver_free(afc__driver *driver) {

@@ -81,7 +81,10 @@ afc__sharing afc__exchange_sharing(const afc__exchange *exchange);
 afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__transfer *transfer,
                              unsigned place, afc__exchange_owner owner, afc_failure *failure);
 
-/** Sets the fields that the driver adds to requests: User-Agent and Accept-Encoding. They live as long as it. */
+/**
+ * Sets the fields that the driver adds to requests, User-Agent and Accept-Encoding, and the fingerprint of its trust policy. They
+ * live as long as it.
+ */
 void afc__driver_get_fields(const afc__driver *driver, afc__session_stores *out);
 
 /** Returns the next exchange that ended by itself, or NULL. Call afc__driver_end() for it. */

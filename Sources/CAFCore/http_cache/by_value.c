@@ -298,7 +298,8 @@ static afc_status store(afc_http_cache *cache, const cache_query *query,
     meta.head.reason = afc__trim(head->reason);
     afc__field_list fields;
     afc__fields selecting;
-    if (response->is_decoded) meta.flags = AFC__META_DECODED;
+    meta.flags = AFC__META_OF_PROGRAM;
+    if (response->is_decoded) meta.flags |= AFC__META_DECODED;
     afc_status status = afc__stored_fields_select(&fields, head, control);
     if (status != AFC_OK) return status;
     afc__fields_init(&selecting, AFC__SELECTING_MAX);

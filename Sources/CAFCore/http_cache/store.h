@@ -39,7 +39,11 @@ typedef enum afc__http_cache_pace {
 } afc__http_cache_pace;
 
 /** The flags of afc__http_cache_meta. */
-enum { AFC__META_DECODED = 1u << 0 /**< The body is stored without its Content-Encoding. */ };
+enum {
+    AFC__META_DECODED = 1u << 0, /**< The body is stored without its Content-Encoding. */
+    AFC__META_OF_PROGRAM =
+        1u << 1 /**< A program has stored it, and no server has confirmed it since. */
+};
 
 /** What is stored beside a body. The store copies all of it. */
 typedef struct afc__http_cache_meta {

@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-/* The name of the field that holds the identity; no Vary can name it. */
+/* The names of the fields that hold the identity and the trust policy; no Vary can name them. */
 static const char identity_name[] = "*";
+static const char trust_name[] = "(trust)";
 static const char language_name[] = "Accept-Language";
 
 /* ---- Vary ---------------------------------------------------------------------------------- */
@@ -155,6 +156,10 @@ static afc_status add_one(afc__fields *out, const afc__http_cache_request *reque
     return status;
 }
 
+static bool has_own_trust(const afc__http_cache_request *request) {
+    return request->trust != NULL && request->trust[0] != '\0';
+}
+
 afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
                                      const afc__http_cache_request *request, bool is_public) {
     afc_status status = AFC_OK;
@@ -172,11 +177,26 @@ afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
     }
     /* The field may be the session's own, which the request doesn't have. */
     bool is_shared = is_public && !names_authorization;
-    if (status != AFC_OK || is_shared) return status;
-    return afc__fields_add(out, afc_slice_of(identity_name), afc_slice_of(request->identity));
+    if (status == AFC_OK && !is_shared)
+        status = afc__fields_add(out, afc_slice_of(identity_name), afc_slice_of(request->identity));
+    if (status == AFC_OK && has_own_trust(request))
+        status = afc__fields_add(out, afc_slice_of(trust_name), afc_slice_of(request->trust));
+    return status;
+}
+
+bool afc__selecting_fields_match_trust(const afc_header *selecting, size_t count,
+                                       const afc__http_cache_request *request) {
+    if (request->trust == NULL) return true;
+    for (size_t i = 0; i < count; i++) {
+        if (afc__is_same(selecting[i].name, afc_slice_of(trust_name)))
+            return afc__is_same(selecting[i].value, afc_slice_of(request->trust));
+    }
+    return !has_own_trust(request);
 }
 
 static bool matches(const afc_header *selecting, const afc__http_cache_request *request) {
+    /* afc__selecting_fields_match_trust() compares it. */
+    if (afc__is_same(selecting->name, afc_slice_of(trust_name))) return true;
     if (afc__is_same(selecting->name, afc_slice_of(identity_name))) {
         return afc__is_same(selecting->value, afc_slice_of(request->identity));
     }

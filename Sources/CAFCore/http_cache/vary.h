@@ -21,6 +21,11 @@ typedef struct afc__http_cache_request {
      * reused for the same, unless they say that they are public.
      */
     const char *identity;
+    /**
+     * The trust policy that verifies the server: its fingerprint, empty for the default one. A response is only reused under the
+     * policy that has accepted its server, or if a program has stored it. NULL: any, as there is no server.
+     */
+    const char *trust;
 } afc__http_cache_request;
 
 /** Returns whether Vary has a member "*", or too many names. Then no request selects the response (RFC 9111 4.1). */
@@ -30,8 +35,8 @@ bool afc__vary_is_any(const afc_head *head);
  * Appends the selecting fields: each name that Vary has, in lower case and once, with the request's value. A value begins
  * with "=", or is empty if the request has no such field. It is normalised: several lines are joined, blanks around
  * commas removed unless the value is secret or has quoted strings; languages are sorted and in lower case. Values of Cookie, Authorization and fields marked as secret
- * are replaced by their fingerprints. Unless `is_public` the identity is added, as a field "*". Call afc__fields_bind()
- * before they are read. AFC_ETOOBIG, also for more than AFC__VARY_MAX names; AFC_ENOMEM.
+ * are replaced by their fingerprints. Unless `is_public` the identity is added, as a field "*", and that of a trust policy
+ * which isn't the default one as a field "(trust)". Call afc__fields_bind() before they are read. AFC_ETOOBIG, also for more than AFC__VARY_MAX names; AFC_ENOMEM.
  */
 afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
                                      const afc__http_cache_request *request, bool is_public);
@@ -39,6 +44,10 @@ afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
 /** Returns whether the request has the same values. false also when out of memory. */
 bool afc__selecting_fields_match(const afc_header *selecting, size_t count,
                                  const afc__http_cache_request *request);
+
+/** Returns whether the policy of the request is the one that has accepted the server of the response. */
+bool afc__selecting_fields_match_trust(const afc_header *selecting, size_t count,
+                                       const afc__http_cache_request *request);
 
 /**
  * Does a response with this head fit although Accept-Language has another value, because it is in the single language

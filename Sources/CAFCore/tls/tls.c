@@ -194,6 +194,10 @@ bool afc__tls_demands_pin(const afc__tls *tls, afc_slice host) {
     return afc__policy_demands_pin(tls->policy, host);
 }
 
+const char *afc__tls_trust_fingerprint(const afc__tls *tls) {
+    return tls->policy->fingerprint;
+}
+
 void afc__tls_free(afc__tls *tls) {
     if (tls == NULL) return;
     for (size_t i = 0; i < tls->identity_count; i++) afc__tls_identity_clear(&tls->identities[i]);

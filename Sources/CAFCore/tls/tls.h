@@ -25,6 +25,9 @@ afc_status afc__tls_new(afc__tls **out, afc_trust_policy *policy, const afc_tls_
                         afc_failure *failure);
 void afc__tls_free(afc__tls *tls);
 
+/** Returns the fingerprint of the trust policy; empty: the default one. It lives as long as `tls`. */
+const char *afc__tls_trust_fingerprint(const afc__tls *tls);
+
 /** Returns whether a server of this name must show a pinned certificate or key, which it can't without TLS. */
 bool afc__tls_demands_pin(const afc__tls *tls, afc_slice host);
 

@@ -243,6 +243,8 @@ afc_status afc_trust_policy_new(afc_trust_policy **out, const afc_trust_options 
         afc__fork_gate_enter(NULL);
         afc__openssl_begin();
         if (status == AFC_OK) status = read_options(policy, options, failure);
+        if (status == AFC_OK && !afc__trust_fingerprint(policy->fingerprint, options))
+            status = afc__fail_memory(failure);
         afc__fork_gate_leave(NULL);
     } else {
         if (status == AFC_OK) status = afc__fail_memory(failure);

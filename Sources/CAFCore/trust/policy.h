@@ -4,6 +4,7 @@
 #ifndef AFC_TRUST_POLICY_H
 #define AFC_TRUST_POLICY_H
 
+#include "trust/fingerprint.h"
 #include "trust/hostname.h"
 #include "trust/x509_parse.h"
 
@@ -44,6 +45,7 @@ struct afc_trust_policy {
     afc_trust_handler handler;
     afc__trust_rule *rules; /**< The first one is the default rule. */
     size_t rule_count;
+    char fingerprint[AFC__TRUST_FINGERPRINT_SIZE];
 };
 
 /** Returns the rule for a host, which may be NULL. */

@@ -348,7 +348,8 @@ public final class HTTPSessionManager: Sendable {
     }
 
     /// Which servers are trusted. Setting it makes a new session: requests in flight complete in the old one, and its
-    /// connections and TLS sessions aren't used for later requests. If the policy is invalid, every request fails with
+    /// connections and TLS sessions aren't used for later requests. Nor are responses over https in the
+    /// ``SessionConfiguration/cache`` that another policy accepted. If the policy is invalid, every request fails with
     /// that error.
     public var securityPolicy: SecurityPolicy {
         get { snapshot.securityPolicy }

@@ -88,7 +88,8 @@ public struct SessionConfiguration: Hashable, Sendable {
 
     /// The HTTP cache; nil disables caching. Several sessions may use the same cache. Responses to requests with
     /// different credentials are kept apart, unless they are public: `Authorization`, a ``Credential``, the names of keys
-    /// (`X-Api-Key`, `Api-Key`, `X-Auth-Token`, `X-CSRF-Token`), and header fields that are marked secret, but not cookies.
+    /// (such as `X-Api-Key`; ``HTTPHeaders/Field/isSecret`` lists them), and header fields that are marked secret, but not
+    /// cookies. Responses over https are used only under the same ``securityPolicy``.
     /// Default: nil.
     public var cache: HTTPCache?
 
@@ -102,8 +103,8 @@ public struct SessionConfiguration: Hashable, Sendable {
 
     /// Separates the responses of this session from those of others with the same cache: sessions of other users, with
     /// another client certificate, with ``network`` options that lead to other servers (host overrides, a Unix socket),
-    /// or with a less strict trust policy, because the session that stores a response has
-    /// verified its server. At most 255 bytes without a line feed. Default: nil.
+    /// or with another ``SecurityPolicy/handler``. Other differences of ``securityPolicy`` keep responses apart without it.
+    /// At most 255 bytes without a line feed. Default: nil.
     public var cachePartition: String?
 
     /// The initial trust policy for servers; see ``HTTPSessionManager/securityPolicy``. Default:

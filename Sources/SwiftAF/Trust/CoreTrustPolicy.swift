@@ -102,9 +102,11 @@ extension CoreArena {
             case .leaf: AFC_PIN_MATCH_LEAF
             case .all: AFC_PIN_MATCH_ALL
             }
-        rule.certificates = copy(Data(joining: Array(pinning.certificates), as: "CERTIFICATE"))
+        // In order: the core's fingerprint of the policy must be the same in every process.
+        let certificates = pinning.certificates.sorted { $0.lexicographicallyPrecedes($1) }
+        rule.certificates = copy(Data(joining: certificates, as: "CERTIFICATE"))
         var pins: [UnsafePointer<CChar>?] = []
-        for key in pinning.keys { pins.append(try copy(key, "a pin")) }
+        for key in pinning.keys.sorted() { pins.append(try copy(key, "a pin")) }
         rule.pins = copy(pins)
         rule.pin_count = pins.count
         rule.expires_s = pinning.expires.map { max(1, Int64(unixTime: $0)) } ?? 0

@@ -164,6 +164,7 @@ afc__http_cache_request afc__hop_cache_request(const afc__transfer *transfer) {
         .user_agent = transfer->stores->user_agent,
         .accept_encoding = decodes ? transfer->stores->accept_encoding : "identity",
         .identity = transfer->hop_cache->identity,
+        .trust = transfer->request.url.is_https ? transfer->stores->trust : NULL,
     };
 }
 

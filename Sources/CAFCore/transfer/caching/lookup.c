@@ -111,7 +111,10 @@ static fit fit_of(const afc__transfer *transfer, afc__http_cache_stored *stored)
     afc__http_cache_request request = afc__hop_cache_request(transfer);
     const afc_header *selecting = meta->request_fields;
     size_t count = meta->request_field_count;
-    if (!fits_coding(transfer, stored)) return FITS_NOT;
+    /* The program vouches for what it has stored. */
+    bool is_trusted = (meta->flags & AFC__META_OF_PROGRAM) != 0 ||
+                      afc__selecting_fields_match_trust(selecting, count, &request);
+    if (!is_trusted || !fits_coding(transfer, stored)) return FITS_NOT;
     if (afc__selecting_fields_match(selecting, count, &request)) return FITS_EXACTLY;
     return afc__selecting_fields_match_language(selecting, count, &request, &meta->head)
                ? FITS_BY_LANGUAGE

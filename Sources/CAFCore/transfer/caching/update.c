@@ -165,6 +165,7 @@ static void update_stored(afc__transfer *transfer, const afc_head *head) {
     afc__fields_clear(&cache->updated);
     cache->updated = fields;
     afc__http_cache_meta meta = *old;
+    meta.flags &= ~(uint32_t)AFC__META_OF_PROGRAM;
     meta.head.headers = fields.headers;
     meta.head.header_count = fields.count;
     meta.request_time = cache->request_time;
