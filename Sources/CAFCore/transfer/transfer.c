@@ -641,6 +641,9 @@ static afc__next apply_next_step(afc__transfer *transfer, const afc__outcome *ou
         afc__auth_keep_outcome(transfer, outcome);
         return AFC__NEXT_ASK;
     }
+    /* Others needn't wait for the network. */
+    bool repeats_now = afc__step_repeats(step) && step != AFC__STEP_SEND_WHEN_REACHABLE;
+    if (!repeats_now) afc__transfer_cache_release(transfer);
     record_hop(transfer, outcome, afc__step_repeats(step));
     if (afc__transfer_has_failed(transfer)) return AFC__NEXT_FINISH;
     switch (step) {

@@ -436,6 +436,70 @@ static void validation_of_another_variant_validates_nothing(void **state) {
     check_and_free(second, "neu", AFC_CACHE_USE_UNUSED);
 }
 
+/** The first response is no response for others, but the request is repeated. */
+static void requests_collapse_also_if_the_first_one_is_repeated(void **state) {
+    cached_site *site = *state;
+    static const struct {
+        const char *path;
+        int status;
+        const char *fields;
+        afc_http_cache_use use; /* Of those that wait. */
+        const char *body;
+        size_t requests;
+    } rows[] = {
+        {"/challenge", 401, "WWW-Authenticate: Basic realm=\"r\"", AFC_CACHE_USE_HIT, "new", 2},
+        {"/tag", 304, "ETag: \"other\"", AFC_CACHE_USE_HIT, "new", 2},
+        {"/error", 503, NULL, AFC_CACHE_USE_STALE, "old", 1},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        call *calls[4];
+        afc_credentials credentials = AFC_CREDENTIALS_INIT;
+        credentials.user = "joe";
+        credentials.password = "secret";
+        bool is_challenge = rows[i].status == 401;
+        print_message("%s\n", rows[i].path);
+        if (!is_challenge) {
+            serve(site->world, rows[i].path,
+                  answer(200, "Cache-Control: max-age=0, stale-if-error=600" TAG, "old"));
+            call_free(call_fetch(site->world, rows[i].path));
+        }
+        size_t before = seen(site);
+        serve(site->world, rows[i].path, answer(200, FRESH, "new"));
+        serve_late(site, rows[i].path, rows[i].status, rows[i].fields, "");
+        for (size_t k = 0; k < COUNT_OF(calls); k++) {
+            calls[k] = call_new(site->world, rows[i].path);
+            calls[k]->request.flags = AFC_REQUEST_COLLAPSE;
+            if (is_challenge) calls[k]->request.credentials = &credentials;
+            call_start(calls[k]);
+        }
+        open_gate(site);
+        for (size_t k = 0; k < COUNT_OF(calls); k++) {
+            afc_http_cache_use first = rows[i].status == 503 ? AFC_CACHE_USE_STALE
+                                                             : AFC_CACHE_USE_UNUSED;
+            check_and_free(calls[k], rows[i].body, k == 0 ? first : rows[i].use);
+        }
+        /* And the one of open_gate(). */
+        assert_int_equal(seen(site) - before, rows[i].requests + 1);
+    }
+}
+
+/** What the first one stores fits none of the others. */
+static void requests_that_vary_collapse_among_each_other(void **state) {
+    cached_site *site = *state;
+    call *calls[8];
+    static const char varying[] = FRESH "\r\nVary: X-Kind";
+    serve(site->world, "/", answer(200, varying, "german"));
+    serve_late(site, "/", 200, varying, "english");
+    for (size_t i = 0; i < COUNT_OF(calls); i++)
+        calls[i] = begin_asking(site, "/", AFC_HTTP_CACHE_PROTOCOL, i == 0 ? &english : &german);
+    open_gate(site);
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        check_and_free(calls[i], i == 0 ? "english" : "german",
+                       i < 2 ? AFC_CACHE_USE_UNUSED : AFC_CACHE_USE_HIT);
+    }
+    assert_int_equal(seen(site), 3);
+}
+
 static void collapsed_requests_ask_themselves_if_nothing_was_stored(void **state) {
     cached_site *site = *state;
     call *calls[3];
@@ -720,6 +784,8 @@ int main(void) {
         WIDE_SITE_TEST(equal_requests_collapse_into_one),
         WIDE_SITE_TEST(validation_collapses_if_its_result_is_what_others_want),
         WIDE_SITE_TEST(validation_of_another_variant_validates_nothing),
+        WIDE_SITE_TEST(requests_collapse_also_if_the_first_one_is_repeated),
+        WIDE_SITE_TEST(requests_that_vary_collapse_among_each_other),
         WIDE_SITE_TEST(collapsed_requests_ask_themselves_if_nothing_was_stored),
         WIDE_SITE_TEST(cancelled_tasks_leave_the_others_alone),
         WIDE_SITE_TEST(one_task_takes_the_place_of_a_cancelled_one),

@@ -130,8 +130,8 @@ void afc__transfer_forget_hop_cache(afc__transfer *transfer) {
         afc__list_remove(&cache->waiter);
         cache->wake.wake(cache->wake.context);
     }
-    cache->has_waited = false;
-    cache->awaited = cache->done = (afc__stored_body){0, false};
+    cache->waits = 0;
+    cache->awaited = cache->done = (afc__stored_body){0};
     afc__http_cache_find_free(cache->find);
     cache->find = NULL;
     afc__hop_cache_release_stored(cache);
@@ -199,7 +199,7 @@ static afc_http_cache_policy policy_of(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;
     afc_http_cache_policy policy = transfer->cache_policy;
     bool is_awaited = cache->awaited.content != 0 && cache->awaited.content == cache->content;
-    bool is_new = policy == AFC_HTTP_CACHE_REVALIDATE ||
+    bool is_new = (policy == AFC_HTTP_CACHE_REVALIDATE && !cache->awaited.is_stale) ||
                   (policy == AFC_HTTP_CACHE_RELOAD && cache->awaited.is_received);
     return is_awaited && is_new ? AFC_HTTP_CACHE_PROTOCOL : policy;
 }

@@ -70,6 +70,9 @@ bool afc__transfer_stores_body(const afc__transfer *transfer);
 /** Ends the hop. `is_whole`: its response is complete. */
 void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole);
 
+/** Lets those go on that wait for the response, as the hop won't be repeated. */
+void afc__transfer_cache_release(afc__transfer *transfer);
+
 /** Returns how the response of this hop came from the cache, if it did. */
 afc_http_cache_use afc__transfer_cache_use(const afc__transfer *transfer);
 

@@ -15,6 +15,8 @@
 enum {
     /** Longest part that is completed, in bytes: it is in memory while the server is asked for the rest. */
     AFC__HOP_CACHE_COMPLETED_MAX = 1024 * 1024,
+    /** How often a transfer waits for others: what the first one stores may fit another request only, by Vary. */
+    AFC__HOP_CACHE_WAITS_MAX = 3,
     /** Longest key that needs no memory of its own, in bytes. */
     AFC__HOP_CACHE_KEY_SIZE = 128
 };
@@ -23,6 +25,8 @@ enum {
 typedef struct afc__stored_body {
     uint64_t content; /**< Its number; 0: none. */
     bool is_received; /**< All of it was received, and not only confirmed. */
+    bool
+        is_stale; /**< Neither: it is used although it is stale, as the server has failed (RFC 5861 4). */
 } afc__stored_body;
 
 /** What the cache knows about the hop that is or will be under way. */
@@ -37,7 +41,7 @@ typedef struct afc__hop_cache {
 
     /* WAITING. Its flags count for the lookup that follows, until the cache is asked for another request. */
     afc__node waiter; /**< In `waiters` of the other transfer. */
-    bool has_waited;  /**< It waits only once. */
+    unsigned waits;   /**< How often it has waited. */
     /** It takes the place of the transfer that it waited for, and hasn't asked the server yet. */
     bool is_next;
 

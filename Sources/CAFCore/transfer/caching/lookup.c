@@ -152,12 +152,17 @@ static bool may_complete(afc__transfer *transfer, afc__http_cache_stored *stored
 /** Asks the server, unless another transfer does that for both. */
 static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_state state) {
     afc__hop_cache *cache = transfer->hop_cache;
-    bool may_wait = transfer->collapses && !cache->has_waited;
+    /* Again only for a response that others can use. */
+    bool is_useful = cache->waits == 0 || cache->awaited.content != 0;
+    /* One that others wait for goes on asking, so that none waits for another in a circle. */
+    bool is_fill = cache->fill.next != NULL;
+    bool may_wait = transfer->collapses && !is_fill && is_useful &&
+                    cache->waits < AFC__HOP_CACHE_WAITS_MAX;
     afc__hop_cache *other = may_wait ? afc__hop_cache_find_fill(transfer) : NULL;
     if (other != NULL) {
         afc__hop_cache_release_stored(cache);
         afc__list_append(&other->waiters, &cache->waiter);
-        cache->has_waited = true;
+        cache->waits++;
         afc__hop_cache_enter(cache, AFC__HOP_CACHE_WAITING);
         return AFC__CACHE_NEXT_WAIT;
     }
@@ -165,7 +170,7 @@ static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_stat
     if (!afc__request_head_is(&transfer->request, "GET")) {
         /* If it has the place of another transfer, it can't do for others what that one would have done. */
         afc__hop_cache_release_waiters(cache);
-    } else if (!cache->is_next) {
+    } else if (!is_fill) {
         afc__list_append(afc__hop_cache_fills(transfer), &cache->fill);
     }
     cache->is_next = false;
@@ -338,6 +343,10 @@ static afc__cache_next consider(afc__transfer *transfer, bool is_part) {
     bool may_ask = !afc__reuse_is_local(&cache->request, transfer->cache_policy);
     afc__reuse reuse = condition == AFC__CONDITION_OTHER ? AFC__REUSE_NEVER
                                                          : afc__reuse_of(&question);
+    bool is_awaited = cache->awaited.content != 0 && cache->awaited.content == cache->content;
+    if (is_awaited && cache->awaited.is_stale && reuse == AFC__REUSE_AFTER_VALIDATING &&
+        afc__reuse_on_error(&question))
+        reuse = AFC__REUSE_STALE;
     bool is_validated = (reuse == AFC__REUSE_WHILE_VALIDATING && !may_validate_alone(transfer)) ||
                         (reuse != AFC__REUSE_NEVER && may_ask && leads_back(transfer));
     if (is_validated) reuse = AFC__REUSE_AFTER_VALIDATING;

@@ -116,7 +116,7 @@ static void store_updated(afc__transfer *transfer, afc__http_cache_meta *meta,
         meta->request_fields = selecting.headers;
         meta->request_field_count = selecting.count;
         afc__http_cache_update(cache->http_cache, cache->stored, meta);
-        cache->done = (afc__stored_body){cache->content, false};
+        cache->done = (afc__stored_body){.content = cache->content};
     } else {
         afc__http_cache_drop(cache->http_cache, cache->stored);
     }
@@ -363,6 +363,10 @@ static const char *begin_writing(afc__transfer *transfer, const afc_head *head,
     return why_not_written(begun);
 }
 
+static bool is_challenge(int status) {
+    return status == 401 || status == 407;
+}
+
 static void begin_storing(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     const afc_head *head = received_head(transfer);
@@ -381,13 +385,17 @@ static void begin_storing(afc__transfer *transfer) {
     if (cache->not_stored == NULL) return;
     supersede_stored(transfer);
     afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_REFUSED);
-    afc__hop_cache_release_waiters(cache);
+    /* A challenge may be answered: the hop's end decides. */
+    if (!is_challenge(head->status)) afc__hop_cache_release_waiters(cache);
 }
 
 /* ---- The head ------------------------------------------------------------------------------ */
 
 static bool supersede(afc__transfer *transfer, afc_http_cache_use use) {
-    transfer->hop_cache->use = use;
+    afc__hop_cache *cache = transfer->hop_cache;
+    cache->use = use;
+    if (use == AFC_CACHE_USE_STALE)
+        cache->done = (afc__stored_body){.content = cache->content, .is_stale = true};
     afc__hop_cache_enter(transfer->hop_cache, AFC__HOP_CACHE_CHOSEN);
     afc__hop_enter(&transfer->hop, AFC__PHASE_SUPERSEDED);
     return true;
@@ -587,14 +595,11 @@ static const char *why_not_committed(afc__http_cache_outcome outcome) {
 
 void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
     afc__hop_cache *cache = transfer->hop_cache;
-    if (cache == NULL) return;
-    if (cache->writing == NULL) {
-        afc__transfer_release_waiters(transfer);
-        return;
-    }
+    if (cache == NULL || cache->writing == NULL) return;
     bool has_body = is_whole && !afc__transfer_has_failed(transfer) && has_all(transfer);
     if (has_body) {
-        afc__stored_body body = {afc__http_cache_writing_content(cache->writing), true};
+        afc__stored_body body = {.content = afc__http_cache_writing_content(cache->writing),
+                                 .is_received = true};
         afc__http_cache_outcome outcome = afc__http_cache_commit(cache->writing,
                                                                  AFC__HTTP_CACHE_DROP);
         if (outcome == AFC__HTTP_CACHE_COMMITTED) cache->done = body;
@@ -609,7 +614,10 @@ void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
         cache->not_stored = "its body isn't whole";
     }
     cache->writing = NULL;
-    afc__transfer_release_waiters(transfer);
+}
+
+void afc__transfer_cache_release(afc__transfer *transfer) {
+    if (transfer->hop_cache != NULL) afc__transfer_release_waiters(transfer);
 }
 
 /* ---- Errors -------------------------------------------------------------------------------- */
@@ -622,6 +630,8 @@ bool afc__transfer_may_use_stale(const afc__transfer *transfer) {
 }
 
 void afc__transfer_choose_stale(afc__transfer *transfer) {
-    transfer->hop_cache->use = AFC_CACHE_USE_STALE;
-    afc__hop_cache_enter(transfer->hop_cache, AFC__HOP_CACHE_CHOSEN);
+    afc__hop_cache *cache = transfer->hop_cache;
+    cache->use = AFC_CACHE_USE_STALE;
+    cache->done = (afc__stored_body){.content = cache->content, .is_stale = true};
+    afc__hop_cache_enter(cache, AFC__HOP_CACHE_CHOSEN);
 }
