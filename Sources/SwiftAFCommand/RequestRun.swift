@@ -416,6 +416,9 @@ struct RequestRun {
             return .replace(request)
         }
         manager.interceptors = attempts.interceptors
+        // A request with a handler validates a stale response before it is used. The validation in the background would
+        // be cancelled at the program's exit, and no run would ever get a newer response.
+        if configuration.cache != nil { manager.cachingHandler = { _ in .store } }
         return manager
     }
 }

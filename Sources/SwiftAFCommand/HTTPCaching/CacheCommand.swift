@@ -61,8 +61,7 @@ struct CacheInquiry {
                 let result = try await cache.verify()
                 return verified((result.validCount, result.bodySize, result.damagedCount))
             case .show(let url):
-                let stored = try await cache.cachedResponse(for: HTTPRequest(url))
-                return shown(url, stored)
+                return shown(url, try await newest(cache, url))
             case .clear(let url): return try await clear(cache, url)
             }
         } catch {
@@ -105,11 +104,27 @@ struct CacheInquiry {
             "url": .string(entry.url), "status": .integer(Int64(entry.status)),
             "bodyBytes": .integer(Int64(entry.bodySize)), "date": .string(entry.date.formatted(.iso8601)),
             "age": .integer(entry.age.components.seconds), "lifetime": .integer(entry.lifetime.components.seconds),
-            "fresh": .bool(entry.isFresh),
+            "fresh": .bool(entry.isFresh), "partition": entry.partition.map { .string($0) } ?? .null,
         ]
     }
 
     // MARK: One response
+
+    /// Runs with some options store apart from others, and a URL stands for what any run has stored.
+    private static func partitions(of cache: HTTPCache) async throws(SessionError) -> Set<String?> {
+        Set(try await cache.entries().map(\.partition))
+    }
+
+    private func newest(_ cache: HTTPCache, _ url: String) async throws(SessionError) -> CachedResponse? {
+        var newest: CachedResponse?
+        for partition in try await Self.partitions(of: cache) {
+            guard let found = try await cache.cachedResponse(for: HTTPRequest(url), partition: partition) else {
+                continue
+            }
+            if newest.map({ $0.date < found.date }) ?? true { newest = found }
+        }
+        return newest
+    }
 
     private func shown(_ url: String, _ stored: CachedResponse?) -> Outcome {
         let url = URLText(url).withoutUserInfo
@@ -134,7 +149,13 @@ struct CacheInquiry {
 
     private func clear(_ cache: HTTPCache, _ url: String?) async throws(SessionError) -> Outcome {
         let before = try await cache.entries().count
-        if let url { try cache.removeResponses(for: url) } else { cache.removeAllResponses() }
+        if let url {
+            for partition in try await Self.partitions(of: cache) {
+                try cache.removeResponses(for: url, partition: partition)
+            }
+        } else {
+            cache.removeAllResponses()
+        }
         await cache.flush()
         return cleared(Self.removed(before, cache.statistics.count))
     }

@@ -36,16 +36,21 @@ extension Options {
         }
         if !pins.isEmpty { configuration.securityPolicy.pinningMode = .publicKey }
         if !pinnedCertificatePaths.isEmpty { configuration.securityPolicy.pinningMode = .certificate }
+        var certificates: [Data] = []
         if let certificate {
             let content = try InputFile.bytes(certificate.path, as: .certificates)
             let key = try keyPath.map { path throws(Failure) in try InputFile.bytes(path, as: .certificates) }
+            certificates = [content, key].compactMap { $0 }
             configuration.tls.clientCertificates = [
                 ClientCertificate(content, key: key, password: try password(of: certificate.password, environment()))
             ]
         }
         if let minimumTLS { configuration.tls.minimumVersion = minimumTLS }
         if let ciphers { configuration.tls.ciphers = ciphers }
-        if cache.isUsed { configuration.cache = try cache.open(environment()) }
+        if cache.isUsed {
+            configuration.cache = try cache.open(environment())
+            configuration.cachePartition = CachePartition(self, certificates: certificates).name
+        }
         return configuration
     }
 

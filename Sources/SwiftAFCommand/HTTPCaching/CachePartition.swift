@@ -1,0 +1,34 @@
+import FoundationEssentials
+import SwiftAF
+
+/// Keeps the stored responses of runs apart whose servers or users may be others: by the partition of the cache.
+///
+/// Trust isn't among it, as the library uses a response only under the trust policy that has accepted its server, nor
+/// are credentials, whose responses it keeps apart, too.
+struct CachePartition {
+    private var text: [UInt8] = []
+
+    /// Adds what an option says. Its size comes first, so that no two lists of options are the same text.
+    private mutating func add(_ option: String, _ value: some Collection<UInt8>) {
+        text += Array("\(option) \(value.count)\n".utf8)
+        text += value
+    }
+
+    /// - Parameter certificates: The content of the files of the client certificate, empty without one.
+    init(_ options: Options, certificates: [Data]) {
+        for content in certificates { add("cert", content) }
+        if let path = options.unixSocket { add("unix-socket", path.bytes) }
+        for override in options.network.hostOverrides {
+            add("resolve", "\(override.host):\(override.port):\(override.addresses.joined(separator: ","))".utf8)
+        }
+        if let server = options.network.dnsOverHTTPS { add("doh", server.utf8) }
+        for cookies in options.cookies { add("cookie", cookies.bytes) }
+        for path in options.cookieInputs { add("cookie jar", path.bytes) }
+        if let path = options.cookieJar { add("cookies", path.bytes) }
+        if let name = options.session { add("session", name.bytes) }
+    }
+
+    /// The partition: a fingerprint, as the folder is for anyone who may read it, and cookies are secrets. Nil for the one
+    /// that runs share in which none of these options is given.
+    var name: String? { text.isEmpty ? nil : SHA256.hexadecimal(of: text) }
+}
