@@ -49,6 +49,9 @@ static const known_text known[] = {
     {AFC__TEXT_CUT_HANDSHAKE, false, "unexpected eof"},
     {AFC__TEXT_CUT_HANDSHAKE, false, "Recv failure"},
     {AFC__TEXT_CUT_HANDSHAKE, false, "Send failure"},
+
+    {AFC__TEXT_NOT_BOUND, false, "Couldn't bind to "},
+    {AFC__TEXT_NOT_BOUND, false, "bind failed with errno"},
 };
 
 bool afc__text_means(afc_slice text, afc__text_meaning meaning) {

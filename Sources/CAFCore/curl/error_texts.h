@@ -18,7 +18,8 @@ typedef enum afc__text_meaning {
     AFC__TEXT_EXCESS,              /**< Bytes behind a response were discarded. */
     AFC__TEXT_NOT_TLS,             /**< The peer doesn't speak TLS. */
     AFC__TEXT_TLS_VERSION,         /**< The peers have no version of TLS in common. */
-    AFC__TEXT_CUT_HANDSHAKE        /**< The transport ended during the TLS handshake. */
+    AFC__TEXT_CUT_HANDSHAKE,       /**< The transport ended during the TLS handshake. */
+    AFC__TEXT_NOT_BOUND            /**< The chosen interface or address can't be used. */
 } afc__text_meaning;
 
 /** Returns whether this is a text with that meaning. */

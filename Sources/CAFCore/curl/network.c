@@ -76,14 +76,16 @@ static afc_status set_servers(afc__network *network, const afc_network_options *
     }
     if (status != AFC_OK || options->doh_url == NULL) return status;
     if (has_total_limit) {
-        return afc__fail(failure, AFC_EUNSUPPORTED,
-                         "doh_url can't be combined with max_connections");
+        status = afc__fail(failure, AFC_EUNSUPPORTED,
+                           "DNS over HTTPS can't be combined with max_connections");
+        return afc__give_reason(failure, AFC_REASON_DOH_URL, status);
     }
     if (options->interface != NULL) {
         /* libcurl's handles for it don't inherit CURLOPT_INTERFACE. */
-        return afc__fail(failure, AFC_EUNSUPPORTED,
-                         "doh_url can't be combined with interface: libcurl would send the queries "
-                         "from another one");
+        status = afc__fail(failure, AFC_EUNSUPPORTED,
+                           "DNS over HTTPS can't be combined with an interface: libcurl would send "
+                           "the queries from another one");
+        return afc__give_reason(failure, AFC_REASON_DOH_URL, status);
     }
     status = afc__route_write_doh_host(&network->doh_host, options->doh_url, failure);
     afc__url url = {0};

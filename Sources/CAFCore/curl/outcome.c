@@ -255,6 +255,13 @@ static bool lacks_gzip_end(const afc__exchange *exchange) {
            afc__gzip_end_is_missing(&exchange->run.gzip_end, transfer->hop.decoded);
 }
 
+/** Some versions of libcurl report an interface or address that can't be used as a failed connection. */
+static bool lacks_interface(const afc__exchange *exchange, CURLcode code) {
+    if (code == CURLE_INTERFACE_FAILED) return true;
+    return code == CURLE_COULDNT_CONNECT && afc__network_has_interface(exchange->driver->network) &&
+           text_means(exchange, AFC__TEXT_NOT_BOUND);
+}
+
 /** Nothing was to be sent, and the connection is there; see set_connect_only() in exchange.c. */
 static bool is_connected_only(const afc__exchange *exchange, CURLcode code) {
     return code == CURLE_PARTIAL_FILE &&
@@ -307,6 +314,7 @@ static const struct {
     {lacks_descriptors, AFC_ENOMEM, AFC_REASON_NONE,
      "cannot open a connection: too many open files"},
     {lacks_socket_memory, AFC_ENOMEM, AFC_REASON_NONE, "out of memory for a connection"},
+    {lacks_interface, AFC_ECONNECT, AFC_REASON_INTERFACE, NULL},
     {is_bad_frame, AFC_EPROTOCOL, AFC_REASON_NONE,
      "HTTP/2 protocol error, or too many frames from the server"},
     {is_long_line, AFC_ETOOBIG, AFC_REASON_LINE_LIMIT,
@@ -414,6 +422,32 @@ static void describe_proxy(const afc__exchange *exchange, CURLcode code, failure
     cause->text = cause->described;
 }
 
+/** Returns whether the proxy failed, or couldn't be reached, rather than the server behind it. */
+static bool is_about_proxy(const afc__exchange *exchange, CURLcode code, afc_status status) {
+    if (exchange->hop.transfer->hop.proxy == NULL) return false;
+    bool is_tls = status == AFC_ETLS || status == AFC_EUNTRUSTED;
+    return (is_tls && ended_at_proxy(exchange)) || code == CURLE_COULDNT_CONNECT ||
+           code == CURLE_COULDNT_RESOLVE_PROXY ||
+           afc__exchange_map_proxy_result(exchange, code) != AFC_OK;
+}
+
+static afc_party party_of(const afc__exchange *exchange, CURLcode code,
+                          const failure_cause *cause) {
+    switch (cause->status) {
+    case AFC_EDNS:
+    case AFC_ECONNECT:
+    case AFC_ETLS:
+    case AFC_EUNTRUSTED:
+    case AFC_EAUTH:
+        break;
+    default:
+        return AFC_PARTY_NONE;
+    }
+    if (cause->reason == AFC_REASON_INTERFACE) return AFC_PARTY_NONE;
+    if (is_about_proxy(exchange, code, cause->status)) return AFC_PARTY_PROXY;
+    return cause->status == AFC_EDNS ? AFC_PARTY_RESOLVER : AFC_PARTY_SERVER;
+}
+
 /** Returns whether the hop didn't fail, or with something that libcurl doesn't know; `failure` is set then. */
 static bool is_settled(const afc__exchange *exchange, CURLcode code, afc_failure *failure) {
     if (code == CURLE_OK && lacks_close_notify(exchange)) {
@@ -464,6 +498,7 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     afc__fail(failure, cause.status, "%s", cause.text);
     if (cause.status == AFC_EUNTRUSTED) failure->trust = cause.trust;
     failure->reason = cause.reason;
+    failure->party = party_of(exchange, code, &cause);
     failure->curl_code = (int)code;
     /* Not the error of an address that was tried before the connected one. */
     if (cause.system_error != exchange->hop.connect_error)
@@ -496,6 +531,7 @@ void afc__exchange_explain_names(const afc__exchange *exchange, afc_failure *fai
     afc__fail(failure, AFC_EDNS, "cannot resolve %s \"%.*s\": %s",
               hosts->is_proxy ? "proxy" : "host", (int)host.size, host.bytes, reason);
     failure->curl_code = hosts->is_proxy ? CURLE_COULDNT_RESOLVE_PROXY : CURLE_COULDNT_RESOLVE_HOST;
+    failure->party = hosts->is_proxy ? AFC_PARTY_PROXY : AFC_PARTY_RESOLVER;
     failure->system_error = hosts->system_error;
 }
 

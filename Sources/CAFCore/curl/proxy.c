@@ -39,23 +39,14 @@ afc_status afc__driver_check_doh_proxy(const afc__driver *driver, const char *do
                       own != NULL;
         if (!is_own) {
             status = afc__fail(failure, AFC_EUNSUPPORTED,
-                               "doh_url can't be used here: libcurl would send its queries through "
-                               "the environment's proxy, which the session doesn't use for it; add "
-                               "its host to no_proxy");
+                               "DNS over HTTPS can't be used here: libcurl would send its queries "
+                               "through the environment's proxy, which the session doesn't use for "
+                               "it; add its host to no_proxy");
+            afc__give_reason(failure, AFC_REASON_DOH_URL, status);
         }
     }
     afc__url_clear(&url);
     return status;
-}
-
-void afc__proxy_write_address(char *out, size_t size, const afc__proxy *proxy) {
-    static const char *const schemes[] = {[AFC__PROXY_HTTP] = "http",
-                                          [AFC__PROXY_HTTPS] = "https",
-                                          [AFC__PROXY_SOCKS5] = "socks5",
-                                          [AFC__PROXY_SOCKS5H] = "socks5h"};
-    bool is_ipv6 = strchr(proxy->host, ':') != NULL;
-    snprintf(out, size, "%s://%s%s%s:%u", schemes[proxy->kind], is_ipv6 ? "[" : "", proxy->host,
-             is_ipv6 ? "]" : "", (unsigned)proxy->port);
 }
 
 afc_status afc__driver_choose_proxy(const afc__driver *driver, const afc__transfer *transfer,

@@ -27,12 +27,6 @@ afc_status afc__driver_set_proxies(afc__driver *driver, const afc_proxies *proxi
 afc_status afc__driver_check_doh_proxy(const afc__driver *driver, const char *doh_url,
                                        afc_failure *failure);
 
-/** The longest address of a proxy, with the NUL. */
-enum { AFC__PROXY_ADDRESS_SIZE = AFC__HOST_MAX + 32 };
-
-/** Writes scheme, host and port, without user and password. */
-void afc__proxy_write_address(char *out, size_t size, const afc__proxy *proxy);
-
 /** Maps a libcurl code that the proxy caused; AFC_OK: the proxy isn't the cause. */
 afc_status afc__exchange_map_proxy_result(const afc__exchange *exchange, CURLcode code);
 

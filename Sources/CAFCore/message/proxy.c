@@ -9,6 +9,8 @@
 #include "message/host.h"
 #include "message/ip.h"
 
+#include <stdio.h>
+
 enum { HTTP_PORT = 80, HTTPS_PORT = 443, SOCKS_PORT = 1080, MAX_LIST = 64 * 1024 };
 
 /* ---- One proxy ----------------------------------------------------------------------------- */
@@ -110,6 +112,16 @@ afc_status afc__proxy_parse(afc__proxy *out, afc_slice text, afc_failure *failur
     return status;
 }
 
+void afc__proxy_write_address(char *out, size_t size, const afc__proxy *proxy) {
+    static const char *const schemes[] = {[AFC__PROXY_HTTP] = "http",
+                                          [AFC__PROXY_HTTPS] = "https",
+                                          [AFC__PROXY_SOCKS5] = "socks5",
+                                          [AFC__PROXY_SOCKS5H] = "socks5h"};
+    bool is_ipv6 = strchr(proxy->host, ':') != NULL;
+    snprintf(out, size, "%s://%s%s%s:%u", schemes[proxy->kind], is_ipv6 ? "[" : "", proxy->host,
+             is_ipv6 ? "]" : "", (unsigned)proxy->port);
+}
+
 static void free_secret(char *text) {
     if (text != NULL) afc__free_secret(text, strlen(text));
 }
@@ -135,6 +147,7 @@ static afc_status set_choice(afc__proxy_choice *choice, proxy_setting setting, b
     afc_status status = afc__proxy_parse(&choice->proxy, afc_slice_of(setting.text), &reason);
     if (status == AFC_OK) return AFC_OK;
     afc__fail(&found, status, "%s: %s", setting.name, reason.text);
+    if (is_given && status == AFC_EINVAL) found.reason = AFC_REASON_PROXY_URL;
     if (!is_given && status != AFC_ENOMEM) {
         choice->failure = afc__alloc(sizeof found);
         if (choice->failure != NULL) {

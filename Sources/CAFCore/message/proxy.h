@@ -46,6 +46,12 @@ typedef const char *afc__variable(void *context, const char *name);
 afc_status afc__proxy_parse(afc__proxy *out, afc_slice text, afc_failure *failure);
 void afc__proxy_clear(afc__proxy *proxy);
 
+/** The longest address of a proxy, with the NUL. */
+enum { AFC__PROXY_ADDRESS_SIZE = AFC__HOST_MAX + 32 };
+
+/** Writes scheme, host and port, without user and password. */
+void afc__proxy_write_address(char *out, size_t size, const afc__proxy *proxy);
+
 /**
  * Reads all settings. Fails as afc__proxy_parse() for given fields; failures of environment variables are stored
  * for the requests that they apply to.

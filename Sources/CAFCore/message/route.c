@@ -171,12 +171,14 @@ afc_status afc__route_write_doh_host(char **out, const char *url, afc_failure *f
     afc__url parsed = {0};
     *out = NULL;
     afc_status status = afc__url_parse(&parsed, afc_slice_of(url), failure);
-    if (status != AFC_OK) return afc__name_failure(failure, "network.doh_url", status);
-    if (!parsed.is_https) {
-        status = afc__fail(failure, AFC_EINVAL, "network.doh_url: expected an https URL");
-    } else if (parsed.userinfo != NULL) {
-        status = afc__fail(failure, AFC_EINVAL, "network.doh_url: a user isn't allowed");
-    } else {
+    if (status != AFC_OK) status = afc__name_failure(failure, "the URL of DNS over HTTPS", status);
+    if (status == AFC_OK && !parsed.is_https) {
+        status = afc__fail(failure, AFC_EINVAL, "the URL of DNS over HTTPS: expected https");
+    } else if (status == AFC_OK && parsed.userinfo != NULL) {
+        status = afc__fail(failure, AFC_EINVAL, "the URL of DNS over HTTPS: a user isn't allowed");
+    }
+    if (status == AFC_EINVAL) afc__give_reason(failure, AFC_REASON_DOH_URL, status);
+    if (status == AFC_OK) {
         *out = afc__copy_text(parsed.host);
         if (*out == NULL) status = afc__fail_memory(failure);
     }

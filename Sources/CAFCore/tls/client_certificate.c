@@ -19,13 +19,16 @@ enum { MAX_FILE = 1024 * 1024 };
 
 /** Either borrowed from the caller or in `owned`. */
 typedef struct secret_bytes {
-    const char *name; /**< For errors: the path, or which bytes of the caller these are. */
+    const char *name;  /**< For errors: the path, or which bytes of the caller these are. */
+    afc_reason reason; /**< Of errors about the content. */
     afc_slice bytes;
     afc__buffer owned;
 } secret_bytes;
 
-static void secret_init(secret_bytes *secret, const char *path, const char *field) {
+static void secret_init(secret_bytes *secret, const char *path, const char *field,
+                        afc_reason reason) {
     secret->name = path != NULL ? path : field;
+    secret->reason = reason;
     secret->bytes = (afc_slice){NULL, 0};
     afc__buffer_init(&secret->owned, MAX_FILE);
 }
@@ -39,11 +42,12 @@ static afc_status read_file(secret_bytes *out, const char *path, afc_failure *fa
     afc_status status = afc__read_file(&out->owned, path, AFC__FILE_REGULAR, failure);
     out->bytes = afc__buffer_slice(&out->owned);
     if (status == AFC_OK && out->bytes.size == 0) {
-        return afc__fail(failure, AFC_EINVAL, "%s is empty: expected a certificate or a key", path);
+        afc__fail(failure, AFC_EINVAL, "%s is empty: expected a certificate or a key", path);
+        return afc__give_reason(failure, out->reason, AFC_EINVAL);
     }
     if (status != AFC_ETOOBIG) return status;
     if (failure != NULL) failure->status = AFC_EINVAL;
-    return AFC_EINVAL;
+    return afc__give_reason(failure, out->reason, AFC_EINVAL);
 }
 
 static afc_status take_bytes(secret_bytes *out, afc_slice bytes, const char *path,
@@ -54,8 +58,9 @@ static afc_status take_bytes(secret_bytes *out, afc_slice bytes, const char *pat
         return afc__fail(failure, AFC_EINVAL, "%s has a size but no bytes", out->name);
     }
     if (bytes.size <= MAX_FILE) return AFC_OK;
-    return afc__fail(failure, AFC_EINVAL, "%s is larger than the limit of %d bytes", out->name,
-                     (int)MAX_FILE);
+    afc__fail(failure, AFC_EINVAL, "%s is larger than the limit of %d bytes", out->name,
+              (int)MAX_FILE);
+    return afc__give_reason(failure, out->reason, AFC_EINVAL);
 }
 
 /* ---- Certificates and keys ----------------------------------------------------------------- */
@@ -147,7 +152,8 @@ static bool read_der(afc__tls_identity *out, afc_slice bytes, secret_password *p
 
 /** The name comes last: a long path would cut off what is wrong. */
 static afc_status fail(const secret_bytes *in, const char *what, afc_failure *failure) {
-    return afc__fail(failure, AFC_EINVAL, "invalid client certificate: %s %s", what, in->name);
+    afc__fail(failure, AFC_EINVAL, "invalid client certificate: %s %s", what, in->name);
+    return afc__give_reason(failure, in->reason, AFC_EINVAL);
 }
 
 static afc_status fail_password(const secret_bytes *in, const char *what, afc_failure *failure) {
@@ -195,9 +201,10 @@ static afc_status read_pair(afc__tls_identity *out, secret_password *password,
     }
     if (out->key == NULL) return fail_key(key, is_one_file, password, failure);
     if (X509_check_private_key(out->certificate, out->key) == 1) return AFC_OK;
-    return afc__fail(failure, AFC_EINVAL,
-                     "the private key in %s doesn't match the client certificate in %s", key->name,
-                     certificate->name);
+    afc__fail(failure, AFC_EINVAL,
+              "the private key in %s doesn't match the client certificate in %s", key->name,
+              certificate->name);
+    return afc__give_reason(failure, AFC_REASON_CLIENT_KEY, AFC_EINVAL);
 }
 
 static afc_status read_pattern(afc__tls_identity *out, const afc_client_certificate *source,
@@ -215,8 +222,9 @@ afc_status afc__tls_identity_read(afc__tls_identity *out, const afc_client_certi
                                   afc_failure *failure) {
     secret_bytes certificate, key;
     secret_password password = {.text = source->password};
-    secret_init(&certificate, source->certificate_path, "the certificate's bytes");
-    secret_init(&key, source->key_path, "the key's bytes");
+    secret_init(&certificate, source->certificate_path, "the certificate's bytes",
+                AFC_REASON_CLIENT_CERTIFICATE);
+    secret_init(&key, source->key_path, "the key's bytes", AFC_REASON_CLIENT_KEY);
     memset(out, 0, sizeof *out);
     ERR_clear_error();
     afc_status status = AFC__CHECK_RESERVED(source, "afc_client_certificate", failure);

@@ -322,15 +322,22 @@ static void drop_own_field(afc__request_head *request, const char *name) {
     request->header_count = count;
 }
 
+static afc_party party_of(const afc__transfer *transfer, const auth_target *target) {
+    return target == &transfer->auth->proxy ? AFC_PARTY_PROXY : AFC_PARTY_SERVER;
+}
+
 /** Sends the same request again with these credentials. */
 static afc__auth_action send_credentials(afc__transfer *transfer, auth_target *target,
                                          const afc__identity *identity,
                                          const afc__challenge_choice *choice) {
     afc__access access = {.count = 0};
     if (transfer->request.sends_body && !afc__source_can_rewind(&transfer->source)) {
-        afc__transfer_fail_text(transfer, AFC_EREPLAY,
-                                "the request can't be retried with credentials: "
-                                "its body can be read only once");
+        afc_failure failure;
+        afc__fail(&failure, AFC_EREPLAY,
+                  "the request can't be retried with credentials: its body can be read only once");
+        failure.reason = AFC_REASON_CREDENTIALS;
+        failure.party = party_of(transfer, target);
+        afc__transfer_fail(transfer, &failure);
         return AFC__AUTH_FAIL;
     }
     if (choice->scheme == AFC_AUTH_DIGEST && afc__access_init(&access, &choice->terms) != AFC_OK) {
@@ -365,6 +372,7 @@ static afc__auth_action leave_unanswered(afc__transfer *transfer, const auth_tar
     afc__fail(&failure, AFC_EAUTH,
               "the %s offers only Basic, which doesn't allow a colon in the user name (RFC 7617 2)",
               target == &transfer->auth->proxy ? "proxy" : "server");
+    failure.party = party_of(transfer, target);
     afc__transfer_fail(transfer, &failure);
     return AFC__AUTH_FAIL;
 }

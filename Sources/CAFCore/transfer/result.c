@@ -51,6 +51,7 @@ static bool has_own_hops(const afc_result *result) {
 static void free_texts(const afc_hop *hop) {
     afc_free((char *)(uintptr_t)hop->url);
     afc_free((char *)(uintptr_t)hop->location);
+    afc_free((char *)(uintptr_t)hop->proxy);
 }
 
 static afc_status grow_hops(afc_result *result) {

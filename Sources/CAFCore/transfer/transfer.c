@@ -563,6 +563,16 @@ static char *take_text(afc__url *url) {
     return text;
 }
 
+/** Returns the address of the hop's proxy; NULL without one. false: out of memory. */
+static bool copy_proxy(const afc__transfer *transfer, const char **out) {
+    char address[AFC__PROXY_ADDRESS_SIZE];
+    *out = NULL;
+    if (transfer->hop.proxy == NULL) return true;
+    afc__proxy_write_address(address, sizeof address, transfer->hop.proxy);
+    *out = afc__copy_text(afc_slice_of(address));
+    return *out != NULL;
+}
+
 static void record_hop(afc__transfer *transfer, const afc__outcome *outcome, bool repeats) {
     afc_hop hop = outcome->hop;
     afc__url *url = &transfer->request.url;
@@ -576,8 +586,10 @@ static void record_hop(afc__transfer *transfer, const afc__outcome *outcome, boo
     hop.head_received = (int64_t)transfer->hop.reader->bytes;
     hop.is_retried = transfer->is_retry || outcome->hop.is_retried;
     afc__transfer_record_cache(transfer, &hop);
-    if (hop.url == NULL) {
+    if (!copy_proxy(transfer, &hop.proxy) || hop.url == NULL) {
+        afc_free((char *)(uintptr_t)hop.url);
         afc_free((char *)(uintptr_t)hop.location);
+        afc_free((char *)(uintptr_t)hop.proxy);
         afc__transfer_fail_memory(transfer);
     } else if (afc__result_add_hop(transfer->result, &hop) != AFC_OK) {
         afc__transfer_fail_memory(transfer);

@@ -177,10 +177,12 @@ static afc_status read_anchors(afc_trust_policy *policy, const afc_trust_options
     STACK_OF(X509) *anchors;
     /* Of a file that was read, for example: the system's anchors aren't meant. */
     if (options->anchors.bytes != NULL && options->anchors.size == 0) {
-        return afc__fail(failure, AFC_EINVAL,
-                         "the anchors: there are none, and only NULL means the system's");
+        afc__fail(failure, AFC_EINVAL,
+                  "the anchors: there are none, and only NULL means the system's");
+        return afc__give_reason(failure, AFC_REASON_ANCHORS, AFC_EINVAL);
     }
     afc_status status = afc__certificates_parse(&anchors, options->anchors, "the anchors", failure);
+    if (status == AFC_EINVAL) afc__give_reason(failure, AFC_REASON_ANCHORS, status);
     if (status != AFC_OK) return status;
     policy->has_own_anchors = anchors != NULL;
     /* The system's store is shared. */

@@ -128,17 +128,21 @@ private final class CoreHop: HopRecord, @unchecked Sendable {
         var hop = hop
         // A single hop only has a location if the redirect could not be sent.
         location = hop.location.map { String(cString: $0) }
+        proxy = hop.proxy.map { String(cString: $0) }
         hop.url = nil
         hop.location = nil
+        hop.proxy = nil
         self.hop = hop
         self.url = url
     }
 
     private let location: String?
+    private let proxy: String?
 
     var hops: [HopMetrics] {
         var metrics = HopMetrics(hop, url: url)
         metrics.location = location
+        metrics.proxy = proxy
         return [metrics]
     }
 }
@@ -236,7 +240,8 @@ extension HopMetrics {
             version: HTTPVersion(hop.version),
             localAddress: SocketAddress(hop.local_address, hop.local_port),
             remoteAddress: SocketAddress(hop.remote_address, hop.remote_port),
-            cacheStatus: CacheStatus(hop.cache))
+            cacheStatus: CacheStatus(hop.cache),
+            proxy: hop.proxy.map { String(cString: $0) })
     }
 }
 

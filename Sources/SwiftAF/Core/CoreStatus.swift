@@ -30,6 +30,22 @@ extension SessionError.Code {
             @unknown default: .unknown
             }
     }
+
+    /// The core's text about this code; nil for a code that the core doesn't have.
+    var coreExplanation: String? { Self.coreExplanations[self] }
+
+    private static let coreExplanations: [Self: String] = {
+        var texts: [Self: String] = [:]
+        // Numbers have no gaps.
+        for number in 1... {
+            guard let status = afc_status(rawValue: Int32(-number)) else { break }
+            let name = String(cString: afc_status_name(status))
+            guard name != Self.unknown.rawValue else { break }
+            // Others are unknown errors to the callers of this module.
+            if Self(status).rawValue == name { texts[Self(status)] = String(cString: afc_status_text(status)) }
+        }
+        return texts
+    }()
 }
 
 extension SessionError.Reason {
@@ -75,6 +91,18 @@ extension SessionError.Reason {
     }
 }
 
+extension SessionError.Party {
+    init?(_ party: afc_party) {
+        switch party {
+        case .AFC_PARTY_NONE: return nil
+        case .AFC_PARTY_SERVER: self = .server
+        case .AFC_PARTY_PROXY: self = .proxy
+        case .AFC_PARTY_RESOLVER: self = .resolver
+        @unknown default: return nil
+        }
+    }
+}
+
 extension SessionError {
     /// Makes the error of a failure in the core.
     init(_ failure: afc_failure, url: String? = nil, response: HTTPResponse? = nil, body: Data? = nil) {
@@ -84,6 +112,7 @@ extension SessionError {
         self.init(
             Code(failure.status), reason: Reason(failure.reason) ?? Reason(failure.timeout) ?? Reason(failure.trust),
             message: message.isEmpty ? nil : message, url: url, response: response, body: body)
+        party = Party(failure.party)
         if failure.system_error != 0 { systemError = failure.system_error }
         if failure.curl_code != 0 { curlCode = failure.curl_code }
     }

@@ -105,6 +105,8 @@ public struct HopMetrics: Sendable, Hashable {
     public var remoteAddress: SocketAddress?
     /// Whether the response came from the cache; a hop that was answered by it sent nothing.
     public var cacheStatus: CacheStatus
+    /// The proxy as `scheme://host:port`, without credentials; nil without one.
+    public var proxy: String?
 
     /// Makes the metrics of a hop.
     public init(
@@ -124,7 +126,8 @@ public struct HopMetrics: Sendable, Hashable {
         version: HTTPVersion? = nil,
         localAddress: SocketAddress? = nil,
         remoteAddress: SocketAddress? = nil,
-        cacheStatus: CacheStatus = .server
+        cacheStatus: CacheStatus = .server,
+        proxy: String? = nil
     ) {
         self.url = url
         self.status = status
@@ -143,6 +146,7 @@ public struct HopMetrics: Sendable, Hashable {
         self.localAddress = localAddress
         self.remoteAddress = remoteAddress
         self.cacheStatus = cacheStatus
+        self.proxy = proxy
     }
 }
 

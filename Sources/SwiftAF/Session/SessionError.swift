@@ -54,6 +54,14 @@ public struct SessionError: Error, Sendable {
         set { ownStorage().values.reason = newValue }
     }
 
+    /// Whom the error is about, as far as it is known: of ``Code/dns``, ``Code/connect``, ``Code/tls``,
+    /// ``Code/untrusted``, ``Code/authentication`` and ``Code/bodyNotReplayable``. Of the last one it is the party that
+    /// asks for credentials. Nil for this machine.
+    public var party: Party? {
+        get { storage.values.party }
+        set { ownStorage().values.party = newValue }
+    }
+
     /// What happened, in words that may be logged.
     public var message: String {
         get { storage.values.message ?? explanation }
@@ -196,8 +204,8 @@ public struct SessionError: Error, Sendable {
 extension SessionError {
     /// The kind of an error. Later versions may add codes.
     public struct Code: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
-        /// The name, such as `timeout`, which stays the same in later versions. The command line program prints it as
-        /// `error.code`.
+        /// The name, such as `timeout`, which stays the same in later versions. The command line program groups some of
+        /// them; see docs/cli.md.
         public let rawValue: String
 
         /// Makes a value with any name.
@@ -259,8 +267,8 @@ extension SessionError {
 
     /// The reason within a code. Later versions may add reasons.
     public struct Reason: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
-        /// The name, such as `expired`, which stays the same in later versions. The command line program prints it as
-        /// `error.reason`.
+        /// The name, such as `expired`, which stays the same in later versions. The command line program groups some of
+        /// them; see docs/cli.md.
         public let rawValue: String
 
         /// Makes a value with any name.
@@ -326,11 +334,25 @@ extension SessionError {
         public static let hostOverride = Reason(rawValue: "hostOverride")
         /// Of ``Code/invalidInput``: a client certificate or its key can't be read, perhaps for lack of its password.
         public static let keyPassword = Reason(rawValue: "keyPassword")
+        /// Of ``Code/invalidInput``: what was given as a client certificate is none.
+        public static let clientCertificate = Reason(rawValue: "clientCertificate")
+        /// Of ``Code/invalidInput``: what was given as the key of a client certificate is none, or that of another
+        /// certificate.
+        public static let clientKey = Reason(rawValue: "clientKey")
+        /// Of ``Code/invalidInput``: a proxy in ``SessionConfiguration/proxies`` is invalid.
+        public static let proxyURL = Reason(rawValue: "proxyURL")
+        /// Of ``Code/invalidInput``: ``SecurityPolicy/anchors`` are invalid.
+        public static let anchors = Reason(rawValue: "anchors")
+        /// Of ``Code/invalidInput`` and ``Code/unsupported``: ``NetworkOptions/dnsOverHTTPS`` is invalid, or can't be used
+        /// with other options.
+        public static let dnsOverHTTPSURL = Reason(rawValue: "dnsOverHTTPSURL")
         /// Of ``Code/dns`` and ``Code/connect``: this machine has no route to the internet, and the failure is that of a
         /// missing route, or of a name that wasn't found.
         public static let offline = Reason(rawValue: "offline")
         /// Of ``Code/dns``: the server of DNS over HTTPS didn't find the name, or couldn't be reached.
         public static let dnsOverHTTPS = Reason(rawValue: "dnsOverHTTPS")
+        /// Of ``Code/connect``: ``NetworkOptions/interface`` isn't an interface or an address of this machine.
+        public static let interface = Reason(rawValue: "interface")
         /// Of ``Code/redirect``: ``RedirectPolicy/maximumCount`` was exceeded.
         public static let redirectLimit = Reason(rawValue: "redirectLimit")
         /// Of ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumBodySize`` or that of
@@ -361,6 +383,8 @@ extension SessionError {
         public static let digest = Reason(rawValue: "digest")
         /// Of ``Code/authentication``: the proxy of a tunnel needs credentials, or refused them.
         public static let proxyCredentials = Reason(rawValue: "proxyCredentials")
+        /// Of ``Code/bodyNotReplayable``: credentials are asked for, but the body can't be sent again with them.
+        public static let credentials = Reason(rawValue: "credentials")
         /// Of ``Code/tls``: the server doesn't use TLS on this port.
         public static let notTLS = Reason(rawValue: "notTLS")
         /// Of ``Code/tls``: the server and this client have no TLS version in common.
@@ -380,6 +404,26 @@ extension SessionError {
         /// time limit.
         public static let notOpen = Reason(rawValue: "notOpen")
     }
+
+    /// Whom an error is about. Later versions may add parties.
+    public struct Party: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
+        /// The name, such as `proxy`, which stays the same in later versions.
+        public let rawValue: String
+
+        /// Makes a value with any name.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        public var description: String { rawValue }
+
+        /// The server, or the connection to it.
+        public static let server = Party(rawValue: "server")
+        /// The proxy, its name, or the connection to it.
+        public static let proxy = Party(rawValue: "proxy")
+        /// The system's resolver, a DNS server, or the server of DNS over HTTPS.
+        public static let resolver = Party(rawValue: "resolver")
+    }
 }
 
 extension SessionError {
@@ -392,31 +436,13 @@ extension SessionError {
 
 extension SessionError.Code {
     /// A general message, used if there is no specific one.
-    var explanation: String { Self.explanations[self] ?? "the request failed" }
+    var explanation: String { coreExplanation ?? Self.explanations[self] ?? "the request failed" }
 
+    /// Of the codes that the core doesn't have.
     private static let explanations: [Self: String] = [
-        .invalidInput: "an input of the request is wrong",
         .status: "the status of the response is not acceptable",
         .contentType: "the content type of the response is not acceptable",
-        .dns: "the host name was not found",
-        .connect: "no connection could be made",
-        .connectionLost: "the connection was lost",
-        .truncated: "the response ended too early",
-        .protocol: "the server or proxy violated the protocol",
-        .redirect: "a redirect was refused, or there were too many",
-        .timeout: "the request timed out",
-        .untrusted: "the server's certificate was not accepted",
-        .tls: "TLS failed",
-        .tooLarge: "a size limit was exceeded",
-        .authentication: "credentials are required or were rejected",
-        .file: "a file could not be read or written",
         .serialization: "the data could not be encoded or decoded",
-        .cancelled: "the request was cancelled",
-        .bodyNotReplayable: "the request body can't be replayed",
-        .bodySource: "the source of the request body failed",
-        .unsupported: "not supported here",
-        .outOfMemory: "out of memory",
-        .closed: "the session was invalidated",
         .interceptor: "an interceptor ended the request",
     ]
 }
@@ -468,6 +494,7 @@ extension SessionError: CustomStringConvertible, CustomDebugStringConvertible {
     /// All details: the complete URL, the response's fields, the start of the body. May contain secrets.
     public var fullDescription: String {
         var lines = ["\(code.rawValue)\(reason.map { " (\($0))" } ?? ""): \(message)"]
+        if let party { lines.append("party: \(party)") }
         if let url { lines.append("url: \(url)") }
         if let systemError { lines.append("errno: \(systemError)") }
         if let curlCode { lines.append("curl: \(curlCode)") }
@@ -503,6 +530,7 @@ extension SessionError {
     fileprivate struct Values {
         var code: Code
         var reason: Reason?
+        var party: Party?
         var message: String?
         var url: String?
         var response: HTTPResponse?

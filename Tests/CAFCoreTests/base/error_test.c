@@ -73,6 +73,7 @@ static void each_reason_has_its_own_name(void **state) {
     assert_int_equal(AFC_REASON_DECLARED_DIGEST, 23);
     assert_int_equal(AFC_REASON_OFFLINE, 24);
     assert_int_equal(AFC_REASON_NOT_OPEN, 25);
+    assert_int_equal(AFC_REASON_CREDENTIALS, 32);
     assert_string_equal(afc_reason_name((afc_reason)1000), "none");
 }
 

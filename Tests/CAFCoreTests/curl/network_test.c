@@ -169,7 +169,20 @@ static void connects_from_the_local_address(void **state) {
     use(world, (afc_network_options){.interface = "lo"});
     expect(world, url_of(world, "/"), NULL, AFC_OK);
     use(world, (afc_network_options){.interface = "if!af-none0"});
-    expect(world, url_of(world, "/"), NULL, AFC_ECONNECT);
+    call = fetch(world, url_of(world, "/"), NULL, AFC_ECONNECT);
+    assert_int_equal(call->failure.reason, AFC_REASON_INTERFACE);
+    call_free(call);
+    use(world, (afc_network_options){.interface = "host!192.0.2.1"});
+    call = fetch(world, url_of(world, "/"), NULL, AFC_ECONNECT);
+    assert_int_equal(call->failure.reason, AFC_REASON_INTERFACE);
+    assert_int_equal(call->failure.party, AFC_PARTY_NONE);
+    call_free(call);
+    /* The name of the host says nothing about it. */
+    use(world, (afc_network_options){.interface = "lo"});
+    call = fetch(world, "http://bind.invalid/", NULL, AFC_EDNS);
+    assert_int_equal(call->failure.reason, AFC_REASON_NONE);
+    assert_int_equal(call->failure.party, AFC_PARTY_RESOLVER);
+    call_free(call);
 }
 
 /** S50: a name that leads to this network, on the first hop or a later one, leads nowhere. */

@@ -134,6 +134,7 @@ static void refused_tunnel_names_the_reason(void **state) {
         check_contains(call->failure.text,
                        text_of(world, "(proxy %s)", relay_url(route.relay, "http", NULL)));
         check_contains(call->failure.text, text_of(world, "%d", rows[i].status));
+        assert_int_equal(call->failure.party, AFC_PARTY_PROXY);
         call_free(call);
     }
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
@@ -211,7 +212,12 @@ static void each_hop_uses_the_proxy_of_its_url(void **state) {
                               NULL,
                               "127.0.0.0/8",
                               {0}});
-    check_fetch_url(route.world, "http://example.test/first", AFC_OK);
+    call *call = call_fetch_url(route.world, "http://example.test/first", AFC_OK);
+    assert_int_equal(call->hop_count, 3);
+    assert_string_equal(call->hops[0].proxy, relay_url(route.relay, "http", NULL));
+    assert_null(call->hops[1].proxy);
+    assert_string_equal(call->hops[2].proxy, relay_url(route.relay, "http", NULL));
+    call_free(call);
     assert_int_equal(relay_count(route.relay), 2);
     check_contains(relay_seen(route.relay, 0), "GET http://example.test/first HTTP/1.1\r\n");
     check_contains(relay_seen(route.relay, 1), "GET http://example.test/ HTTP/1.1\r\n");
@@ -312,6 +318,9 @@ static void missing_proxy_fails_to_connect(void **state) {
         use(&route, (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL, proxy, NULL, {0}});
         call *call = call_fetch_url(route.world, "http://127.0.0.7/", AFC_ECONNECT);
         check_contains(call->failure.text, text_of(gone, "(proxy %s://%s)", schemes[i], address));
+        assert_int_equal(call->failure.party, AFC_PARTY_PROXY);
+        assert_int_equal(call->hop_count, 1);
+        assert_string_equal(call->hops[0].proxy, text_of(gone, "%s://%s", schemes[i], address));
         check_lacks(call->failure.text, "secret");
         check_lacks(call->failure.text, "me:");
         call_free(call);
@@ -319,7 +328,9 @@ static void missing_proxy_fails_to_connect(void **state) {
     world_free(gone);
     use(&route,
         (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL, "socks5h://no-such-proxy.invalid", NULL, {0}});
-    check_fetch_url(route.world, "http://example.test/", AFC_EDNS);
+    call *call = call_fetch_url(route.world, "http://example.test/", AFC_EDNS);
+    assert_int_equal(call->failure.party, AFC_PARTY_PROXY);
+    call_free(call);
     end_route(&route);
 }
 

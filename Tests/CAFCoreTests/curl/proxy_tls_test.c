@@ -120,6 +120,7 @@ static void check_refused(route *route, const char *url, afc_trust_reason reason
     call *call = call_fetch_url(route->world, url, AFC_EUNTRUSTED);
     assert_string_equal(afc_trust_reason_name(call->failure.trust), afc_trust_reason_name(reason));
     check_contains(call->failure.text, "the proxy");
+    assert_int_equal(call->failure.party, AFC_PARTY_PROXY);
     /* What is told of a chain is told of the server's. */
     assert_null(afc_result_get_trust(call->result));
     call_free(call);
@@ -143,6 +144,7 @@ static void verifies_proxy_before_sending_anything(void **state) {
     use(&route, policy_of(route.authority, false), policy_of(route.authority, false));
     call *call = call_fetch_url(route.world, tls_url(world), AFC_EUNTRUSTED);
     assert_null(strstr(call->failure.text, "proxy"));
+    assert_int_equal(call->failure.party, AFC_PARTY_SERVER);
     assert_non_null(afc_result_get_trust(call->result));
     call_free(call);
     end_route(&route);

@@ -426,6 +426,7 @@ static void failure_names_the_setting(void **state) {
     afc_proxies given = {AFC_PROXIES_GIVEN, "p", "ftp://p", NULL, NULL, {0}};
     check_status(afc__proxies_init(&proxies, &given, forbidden_lookup, NULL, &failure), AFC_EINVAL);
     assert_ptr_equal(strstr(failure.text, "the proxy for https: "), failure.text);
+    assert_int_equal(failure.reason, AFC_REASON_PROXY_URL);
 }
 
 static void any_allocation_may_fail(void **state) {

@@ -135,8 +135,8 @@ static void dns_servers_are_addresses(void **state) {
         afc_failure failure;
         check_status(afc__route_write_doh_host(&host, bad[i], &failure), AFC_EINVAL);
         check_status(failure.status, AFC_EINVAL);
-        check_contains(failure.text, "network.doh_url: ");
-        if (i == 1) assert_int_equal(failure.reason, AFC_REASON_NO_SCHEME);
+        check_contains(failure.text, "the URL of DNS over HTTPS: ");
+        assert_int_equal(failure.reason, AFC_REASON_DOH_URL);
         assert_null(host);
     }
 }

@@ -82,7 +82,7 @@ static void names_the_file_of_an_invalid_certificate(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const char *path = with(fixture, rows[i].name, rows[i].bytes);
         const afc_client_certificate source = {.certificate_path = path};
-        check_error(&source, AFC_EINVAL, AFC_REASON_NONE, rows[i].text, path);
+        check_error(&source, AFC_EINVAL, AFC_REASON_CLIENT_CERTIFICATE, rows[i].text, path);
     }
 }
 
@@ -183,13 +183,13 @@ static void names_the_file_of_a_damaged_or_foreign_key(void **state) {
     memcpy(strchr(damaged, '\n') + 1, "####", 4);
     const char *key = with(fixture, "damaged.pem", afc_slice_of(damaged));
     afc_client_certificate source = {.certificate_path = cert, .key_path = key};
-    check_error(&source, AFC_EINVAL, AFC_REASON_NONE,
+    check_error(&source, AFC_EINVAL, AFC_REASON_CLIENT_KEY,
                 "invalid client certificate: damaged private key in %s", key);
     key = with(fixture, "other.pem", afc_slice_of(afts_cert_key_pem(fixture->other)));
     source.key_path = key;
     snprintf(text, sizeof text, "the private key in %%s doesn't match the client certificate in %s",
              cert);
-    check_error(&source, AFC_EINVAL, AFC_REASON_NONE, text, key);
+    check_error(&source, AFC_EINVAL, AFC_REASON_CLIENT_KEY, text, key);
 }
 
 static void names_the_file_that_cannot_be_read(void **state) {
@@ -205,7 +205,7 @@ static void names_the_file_that_cannot_be_read(void **state) {
     check_error(&source, AFC_EINVAL, AFC_REASON_NONE, "%s is not a regular file",
                 fixture->folder.path);
     source = (afc_client_certificate){.certificate_path = cert, .key_path = large};
-    check_error(&source, AFC_EINVAL, AFC_REASON_NONE,
+    check_error(&source, AFC_EINVAL, AFC_REASON_CLIENT_KEY,
                 "%s is larger than the limit of 1048576 bytes", large);
     source.key_path = missing;
     check_error(&source, AFC_EFILE, AFC_REASON_NONE, "cannot read %s: No such file or directory",

@@ -66,6 +66,7 @@ static void check_named(const char *answer, bool resets, const char *sentence, a
         check_contains(call->failure.text,
                        text_of(world, "the %s %s (", is_proxy ? "proxy" : "server", sentence));
         assert_int_equal(call->failure.reason, reason);
+        assert_int_equal(call->failure.party, is_proxy ? AFC_PARTY_PROXY : AFC_PARTY_SERVER);
         call_free(call);
         world_free(world);
     }

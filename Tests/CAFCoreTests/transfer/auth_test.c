@@ -195,6 +195,8 @@ static void never_cuts_body_that_cannot_be_replayed(void **state) {
     call_perform(call);
     check_ended(call, AFC_EREPLAY);
     check_contains(call->failure.text, "credentials");
+    assert_int_equal(call->failure.reason, AFC_REASON_CREDENTIALS);
+    assert_int_equal(call->failure.party, AFC_PARTY_SERVER);
     assert_int_equal(guard.asked, 1);
     call_free(call);
 }

@@ -59,14 +59,15 @@ import Testing
     @Test func description() {
         let error = SessionError(.timeout, reason: .connect, message: "no connection in 300 ms", url: "http://h:1/")
         #expect(error.description == "timeout (connect): no connection in 300 ms [http://h:1/]")
-        #expect(SessionError(.cancelled).description == "cancelled: the request was cancelled")
+        #expect(SessionError(.cancelled).description == "cancelled: the task was cancelled")
         #expect(SessionError(.timeout, reason: .total).description == "timeout (total): the request timed out")
         let replay = SessionError(.bodyNotReplayable)
         #expect(replay.description == "bodyNotReplayable: the request body can't be replayed")
         #expect(SessionError(SessionError.Code(rawValue: "new")).message == "the request failed")
-        #expect(SessionError(.protocol).message == "the server or proxy violated the protocol")
+        #expect(SessionError(.protocol).message == "the peer violated the protocol")
         #expect(SessionError(.tooLarge).message == "a size limit was exceeded")
-        #expect(SessionError(.authentication).message == "credentials are required or were rejected")
+        #expect(SessionError(.authentication).message == "credentials are missing or were refused")
+        #expect(SessionError(.serialization).message == "the data could not be encoded or decoded")
     }
 
     @Test func response() {

@@ -10,7 +10,7 @@ AFC_BEGIN_DECLS
 
 /**
  * Every status: X(identifier, number, name, text). Numbers never change their meaning; new ones are appended.
- * The names are those that the program `swiftaf` prints as `error.code`.
+ * The program `swiftaf` groups some of the names that it prints as `error.code`; see docs/cli.md.
  */
 #define AFC_STATUS_MAP(X)                                                                          \
     X(OK, 0, "ok", "no error")                                                                     \
@@ -76,6 +76,17 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
 } afc_trust_reason;
 
 /**
+ * Whom a failure with AFC_EDNS, AFC_ECONNECT, AFC_ETLS, AFC_EUNTRUSTED, AFC_EAUTH or AFC_EREPLAY is about, as far as it is
+ * known. With AFC_EREPLAY it is the party that asks for credentials.
+ */
+typedef enum AFC_OPEN_ENUM afc_party {
+    AFC_PARTY_NONE = 0,    /**< This machine, or unknown. */
+    AFC_PARTY_SERVER = 1,  /**< The server, or the connection to it. */
+    AFC_PARTY_PROXY = 2,   /**< The proxy, its name, or the connection to it. */
+    AFC_PARTY_RESOLVER = 3 /**< The system's resolver, or a DNS server, also over HTTPS. */
+} afc_party;
+
+/**
  * What exactly failed, where a program may react to it: X(identifier, number, name). Numbers and names never change;
  * later versions may have more.
  *
@@ -84,10 +95,20 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
  * - IPV6_ZONE: the URL names an IPv6 zone, which URLs can't (RFC 9844).
  * - HOST_OVERRIDE: an address in afc_network_options.overrides is invalid.
  * - KEY_PASSWORD: a client certificate or its key can't be read, perhaps for lack of its password.
+ * - CLIENT_CERTIFICATE: what was given as a client certificate is none.
+ * - CLIENT_KEY: what was given as the key of a client certificate is none, or that of another certificate.
+ * - PROXY_URL: a proxy in afc_proxies is invalid.
+ * - ANCHORS: afc_trust_options.anchors is invalid.
+ *
+ * AFC_EINVAL, AFC_EUNSUPPORTED
+ * - DOH_URL: afc_network_options.doh_url is invalid, or can't be used with other options.
  *
  * AFC_EDNS, AFC_ECONNECT
  * - OFFLINE: this machine has no route to the internet, and the failure is that of a missing route, or of a name that
  *   wasn't found.
+ *
+ * AFC_ECONNECT
+ * - INTERFACE: afc_network_options.interface isn't an interface or an address of this machine.
  *
  * AFC_EDNS
  * - DNS_OVER_HTTPS: the server of DNS over HTTPS didn't find the name, or couldn't be reached.
@@ -110,6 +131,9 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
  *
  * AFC_EAUTH
  * - PROXY_CREDENTIALS: the proxy of a tunnel needs credentials, or refused them.
+ *
+ * AFC_EREPLAY
+ * - CREDENTIALS: credentials are asked for, but the body can't be sent again with them.
  *
  * AFC_ETLS
  * - NOT_TLS: the peer doesn't use TLS on this port.
@@ -149,7 +173,14 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
     X(NO_CLOSE_FRAME, 22, "noCloseFrame")                                                          \
     X(DECLARED_DIGEST, 23, "declaredDigest")                                                       \
     X(OFFLINE, 24, "offline")                                                                      \
-    X(NOT_OPEN, 25, "notOpen")
+    X(NOT_OPEN, 25, "notOpen")                                                                     \
+    X(CLIENT_CERTIFICATE, 26, "clientCertificate")                                                 \
+    X(CLIENT_KEY, 27, "clientKey")                                                                 \
+    X(PROXY_URL, 28, "proxyURL")                                                                   \
+    X(ANCHORS, 29, "anchors")                                                                      \
+    X(DOH_URL, 30, "dnsOverHTTPSURL")                                                              \
+    X(INTERFACE, 31, "interface")                                                                  \
+    X(CREDENTIALS, 32, "credentials")
 
 /** A finer distinction within a status; AFC_REASON_NONE for most failures. */
 typedef enum AFC_OPEN_ENUM afc_reason {
@@ -171,7 +202,8 @@ typedef struct afc_failure {
     int system_error;                 /**< The errno that caused it; 0: none. */
     char text[AFC_FAILURE_TEXT_SIZE]; /**< One line in English, NUL-terminated, without secrets. */
     afc_reason reason;                /**< A finer distinction; AFC_REASON_NONE: none. */
-    uint32_t reserved[2];             /**< 0. */
+    afc_party party;                  /**< Whom it is about; AFC_PARTY_NONE: unknown. */
+    uint32_t reserved[1];             /**< 0. */
 } afc_failure;
 
 /**

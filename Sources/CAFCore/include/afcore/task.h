@@ -664,9 +664,9 @@ typedef struct afc_hop {
     bool is_retried;        /**< Sent again after its pooled connection was lost or refused it. */
     char local_address[46], remote_address[46]; /**< Empty: not connected. */
     uint16_t local_port, remote_port;
-    /** Whether the response came from the cache; such a hop sent nothing. */
-    afc_http_cache_use cache;
-    uint64_t reserved[2]; /**< 0. */
+    afc_http_cache_use cache; /**< Whether the response came from the cache, without a request. */
+    const char *proxy;        /**< scheme://host:port of the proxy; NULL: none. */
+    uint64_t reserved[1];     /**< 0. */
 } afc_hop;
 
 /**
