@@ -272,7 +272,10 @@ enum OptionTable {
         ) {
             options, value in options.socket.protocols.append(value)
         }.repeatable,
-        .value("--ping", placeholder: "S", help: "send pings, and fail if no pong arrives within 20 s", for: .socket) {
+        .value(
+            "--ping", placeholder: "S",
+            help: "send pings, and fail if no pong arrives within \(DefaultTexts.pongTimeout)", for: .socket
+        ) {
             options, value throws(UsageError) in
             let interval = try Argument.seconds(value, of: "--ping")
             options.socket.pingInterval = interval > .zero ? interval : nil
@@ -285,14 +288,16 @@ enum OptionTable {
 
     private static let timeouts: [OptionEntry] = [
         .value(
-            "--connect-timeout", placeholder: "S", help: "time limit to connect, in seconds (default: 30)",
+            "--connect-timeout", placeholder: "S",
+            help: "time limit to connect, in seconds (default: 30)",
             for: .connections
         ) {
             options, value throws(UsageError) in
             options.timeouts.connect = try Argument.seconds(value, of: "--connect-timeout")
         },
         .value(
-            "--idle-timeout", placeholder: "S", help: "time limit without data, in seconds (default: 60)",
+            "--idle-timeout", placeholder: "S",
+            help: "time limit without data, in seconds (default: 60)",
             for: [.transfers, .trust]
         ) {
             options, value throws(UsageError) in
@@ -318,7 +323,10 @@ enum OptionTable {
     ]
 
     private static let redirects: [OptionEntry] = [
-        .value("--max-redirects", placeholder: "N", help: "follow at most N redirects (default: 20)", for: .exchanges) {
+        .value(
+            "--max-redirects", placeholder: "N",
+            help: "follow at most N redirects (default: \(DefaultTexts.redirects))", for: .exchanges
+        ) {
             options, value throws(UsageError) in
             options.redirects.maximumCount = try Argument.count(value, of: "--max-redirects", in: 0...1_000_000)
         },
@@ -461,7 +469,8 @@ enum OptionTable {
 
     private static let limits: [OptionEntry] = [
         .value(
-            "--max-body", placeholder: "BYTES", help: "maximum body size (default: 64 MiB with --json, otherwise none)",
+            "--max-body", placeholder: "BYTES",
+            help: "maximum body size (default: in memory \(DefaultTexts.bodyInMemory), for ws \(DefaultTexts.message))",
             for: .exchanges
         ) {
             options, value throws(UsageError) in
@@ -469,7 +478,8 @@ enum OptionTable {
             options.limits.maximumBodySize = Int64(limit)
         },
         .value(
-            "--max-headers", placeholder: "BYTES", help: "maximum size of the response heads (default: 256 KiB)",
+            "--max-headers", placeholder: "BYTES",
+            help: "maximum size of the response heads (default: \(DefaultTexts.heads))",
             for: .exchanges
         ) {
             options, value throws(UsageError) in

@@ -1,0 +1,14 @@
+import SwiftAF
+
+/// The defaults that help texts name, as texts, from where they apply.
+enum DefaultTexts {
+    static let pongTimeout = Format.shortSeconds(WebSocket.Options().pongTimeout)
+    static let redirects = "\(RedirectPolicy.follow.maximumCount)"
+    /// Of a body that is kept in memory. What is printed or saved while it is received has no limit.
+    static let bodyInMemory = size(SessionConfiguration.Limits().maximumBodySize)
+    static let message = size(Int64(WebSocket.Options().maximumMessageSize))
+    static let heads = size(Int64(SessionConfiguration.Limits().maximumHeaderBytes))
+
+    /// All of them are whole numbers of their units.
+    private static func size(_ bytes: Int64) -> String { Format.bytes(bytes).replacing(".0 ", with: " ") }
+}
