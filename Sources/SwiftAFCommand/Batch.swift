@@ -42,7 +42,7 @@ struct Batch {
     }
 
     private func summary(of outcome: Outcome) -> String {
-        if let failure = outcome.failure { return failure.code }
+        if let failure = outcome.failure { return failure.code.name }
         return Format.bytes(Int64(outcome.transfer?.bodyBytes ?? 0))
     }
 }

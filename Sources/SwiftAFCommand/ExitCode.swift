@@ -31,7 +31,7 @@ enum ExitCode: Int32, Sendable {
 struct Failure: Error, Sendable, Equatable {
     var exit: ExitCode
     /// Printed as `error.code`.
-    var code: String
+    var code: Code
     /// The message. Contains no secrets.
     var message: String
     /// Printed as `error.reason`: the limit that was exceeded, or why the server isn't trusted.
@@ -39,16 +39,27 @@ struct Failure: Error, Sendable, Equatable {
     /// How to resume, if the bytes received so far were kept. `error.resumable` says whether they were.
     var resumption: String?
 
+    struct Code: Hashable, Sendable {
+        let name: String
+
+        /// The command line was wrong.
+        static let usage = Code(name: "usage")
+
+        private init(name: String) { self.name = name }
+
+        init(_ code: SessionError.Code) { name = code.rawValue }
+    }
+
     init(_ exit: ExitCode, _ code: SessionError.Code, _ message: String, reason: String? = nil) {
         self.exit = exit
-        self.code = code.rawValue
+        self.code = Code(code)
         self.message = message
         self.reason = reason
     }
 
     init(_ error: UsageError) {
         exit = .input
-        code = "usage"
+        code = .usage
         message = error.message
     }
 
@@ -69,22 +80,9 @@ struct Failure: Error, Sendable, Equatable {
         }
     }
 
-    /// - Parameters:
-    ///   - showsCertificates: Whether the command shows the server's certificates, and takes no URL: `trust`.
-    ///   - minimumTLS: The version of `--tls-min`.
-    ///   - network: The options of the network.
-    ///   - proxy: The proxy, if TLS is spoken to it.
-    ///   - isSocket: Whether the error is that of a WebSocket after its handshake.
-    ///   - decodes: Whether Content-Encodings are decoded: without `--no-compressed`.
-    init(
-        _ error: SessionError, showsCertificates: Bool = false, minimumTLS: TLSOptions.Version? = nil,
-        network: NetworkOptions = NetworkOptions(), proxy: SecureProxy? = nil, isSocket: Bool = false,
-        decodes: Bool = true
-    ) {
+    init(_ error: SessionError, in context: AdviceContext = .none) {
         let (exit, code) = Self.meaning(of: error)
-        let message = Advice.message(
-            for: error, showsCertificates: showsCertificates, minimumTLS: minimumTLS, network: network, proxy: proxy,
-            isSocket: isSocket, decodes: decodes)
+        let message = Advice.message(for: error, in: context)
         // Of other codes the message says what the reason would.
         let hasReason = error.code == .timeout || error.code == .untrusted
         self.init(exit, code, message, reason: hasReason ? Self.name(of: error.reason) : nil)

@@ -50,10 +50,7 @@ extension RequestRun {
     }
 
     func failure(_ error: SessionError) -> Failure {
-        var failure = Failure(
-            error, minimumTLS: options.minimumTLS, network: options.network,
-            proxy: options.secureProxy(for: error.metrics.hops.last?.url ?? request.url),
-            decodes: options.decompresses)
+        var failure = Failure(error, in: context)
         if error.code == .file, error.systemError == EEXIST, let file = destination.file,
             file.options.contains(.keepsExistingFile)
         {
@@ -104,12 +101,8 @@ extension RequestRun {
         outcome.transfer?.body = nil
     }
 
-    /// Whether `--cache-only` found nothing. Made by the library; a server that was asked may send the same. The
-    /// metrics, which also say so, aren't complete while a body is printed.
-    private func isMissing(_ response: HTTPResponse) -> Bool {
-        options.cache.policy == .returnCacheDataDontLoad && response.status == 504
-            && response.headers["Cache-Status"] == "afcore; detail=not-stored"
-    }
+    /// Whether `--cache-only` found nothing: the library made this response.
+    private func isMissing(_ response: HTTPResponse) -> Bool { response.cacheStatus == .missing }
 
     /// Says that the library removed the partial file of a resource that doesn't exist any longer.
     func noteRemoval(of partialFile: RawText?, in outcome: inout Outcome) {

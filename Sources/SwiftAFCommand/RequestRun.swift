@@ -44,6 +44,7 @@ struct RequestRun {
     let cookies: GivenCookies?
     private(set) var destination: BodyDestination
     private(set) var options: Options
+    let context: AdviceContext
     let configuration: SessionConfiguration
     var console: Console
     /// Records the requests for `--har`; shared by all runs of a command line.
@@ -58,6 +59,7 @@ struct RequestRun {
         self.request = request
         destination = file.map { .file($0, beside: nil) } ?? .memory
         self.options = options
+        context = options.adviceContext
         self.configuration = configuration
         self.console = console
         self.archive = archive

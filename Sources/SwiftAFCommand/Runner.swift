@@ -318,7 +318,7 @@ struct Runner: Sendable {
             outcome.add(error)
         }
         // As curl does: a mistyped option is never silent.
-        guard options.messages >= .errors || outcome.failure?.code == "usage" else { return }
+        guard options.messages >= .errors || outcome.failure?.code == .usage else { return }
         if !options.printsJSON, options.messages >= .progress { announce(outcome) }
         for part in outcome.parts {
             for failure in [part.failure].compactMap(\.self) + part.moreFailures {
@@ -330,7 +330,7 @@ struct Runner: Sendable {
         guard outcome.parts.isEmpty, let failure = outcome.failure else { return }
         writeError(failure)
         noteUnsaved(outcome, options)
-        if failure.code == "usage", !options.printsJSON { console.writeError("swiftaf --help says how it is used") }
+        if failure.code == .usage, !options.printsJSON { console.writeError("swiftaf --help says how it is used") }
     }
 
     /// Says where downloads were written to.

@@ -88,29 +88,38 @@ import Testing
         #expect(await swiftaf(server.urlString(), "--no-compressed").text == "body")
     }
 
-    @Test func aProxyWithoutTLSNamesTheOption() {
-        var options = Options()
-        options.proxies = ProxyConfiguration(all: "https://joe:pw@p.test:3128")
-        let proxy = options.secureProxy(for: "https://h.test/")
-        let ofProxy = SessionError(.tls, reason: .notTLS, message: "the proxy doesn't use TLS on this port (x)")
-        let message = Failure(ofProxy, proxy: proxy).message
-        #expect(message.hasPrefix("the proxy doesn't use TLS on this port") && !message.contains("pw"))
-        #expect(message.hasSuffix("; --proxy http://p.test:3128 connects to the proxy without TLS"))
-        let ofServer = SessionError(.tls, reason: .notTLS, message: "the server doesn't use TLS on this port")
-        #expect(Failure(ofServer, proxy: proxy).message.hasSuffix("; a URL with http:// is sent without it"))
-        options.proxies = ProxyConfiguration(all: "http://p.test:3128")
-        #expect(options.secureProxy(for: "https://h.test/") == nil)
+    /// Only the name of the host looks like a failure of the interface.
+    @Test func otherFailuresDoNotNameTheInterface() async {
+        let run = await swiftaf("http://bind.invalid/", "--interface", "lo")
+        #expect(run.exit == 3 && !run.error.contains("--interface"))
+    }
+
+    /// The proxy's address is the one that can't be connected.
+    @Test func aProxyThatIsNotReachedDoesNotNameTheFamily() async {
+        let run = await swiftaf("-4", "-x", "http://127.0.0.1:1", "http://[2001:db8::1]/")
+        #expect(run.exit == 3 && run.error.contains("(proxy http://127.0.0.1:1)") && !run.error.contains("-4 allows"))
+    }
+
+    @Test func aProxyWithoutTLSNamesTheOption() async {
+        let address = "127.0.0.1:\(server.port)"
+        let run = await swiftaf("http://h.test/", "-x", "https://joe:s3cret@\(address)", "--noproxy", "a.test")
+        #expect(run.exit == 5 && run.error.contains("the proxy doesn't use TLS on this port"))
+        #expect(run.error.contains("; --proxy http://\(address) connects to the proxy without TLS"))
+        #expect(!run.error.contains("s3cret"))
+        let direct = await swiftaf("https://\(address)/", "-x", "https://\(address)", "--noproxy", "127.0.0.1")
+        #expect(direct.exit == 5 && direct.error.contains("; a URL with http:// is sent without it"))
     }
 
     @Test func filesOfTheClientCertificateAreNamedByTheirOption() async throws {
         let junk = try TemporaryFile("junk")
         let bare = try TemporaryFile(TestCertificate.makeAuthority().pem)
         let url = server.urlString()
-        #expect(await swiftaf(url, "--cert", junk.path).error.contains("no certificate in the file of --cert"))
+        let invalid = await swiftaf(url, "--cert", junk.path)
+        #expect(invalid.exit == 1 && invalid.error.contains("--cert: invalid client certificate: no certificate"))
         let keyless = await swiftaf(url, "--cert", bare.path)
-        #expect(keyless.exit == 1 && keyless.error.contains("no private key in the file of --cert; --key PATH"))
+        #expect(keyless.exit == 1 && keyless.error.contains("no private key in the certificate's bytes; --key PATH"))
         let other = await swiftaf(url, "--cert", bare.path, "--key", junk.path)
-        #expect(other.exit == 1 && other.error.contains("no private key in the file of --key; --key PATH"))
+        #expect(other.exit == 1 && other.error.contains("no private key in the key's bytes; --key PATH"))
     }
 
     @Test(arguments: [["--pin", "sha256//AAAA"], ["--pin-cert", "/etc/hostname"]])
@@ -249,9 +258,21 @@ import Testing
         #expect(run.exit == 1 && run.error.contains("'Name:@PATH' reads one header's value"))
     }
 
-    @Test func bothFilesOfAnIdentityAreNamed() {
-        let text = "the private key in the key's bytes doesn't match the client certificate in the certificate's bytes"
-        let message = Advice.message(for: SessionError(.invalidInput, message: text))
-        #expect(message.contains("the file of --key") && message.contains("the file of --cert"))
+    @Test(arguments: [
+        (SessionError.Reason.proxyURL, "--proxy"), (.anchors, "--cacert"), (.dnsOverHTTPSURL, "--doh"),
+        (.clientCertificate, "--cert"), (.clientKey, "--key"),
+    ])
+    func anInputThatIsRefusedNamesItsOption(reason: SessionError.Reason, option: String) {
+        let message = Failure(SessionError(.invalidInput, reason: reason, message: "invalid")).message
+        #expect(message == "\(option): invalid")
+    }
+
+    @Test func onlyCredentialsOfTheServerCanBeSentAtOnce() {
+        var error = SessionError(.bodyNotReplayable, reason: .credentials)
+        error.party = .server
+        #expect(Failure(error).message.contains("--auth basic"))
+        error.party = .proxy
+        #expect(!Failure(error).message.contains("--auth basic") && Failure(error).message.contains("-d @FILE"))
+        #expect(!Failure(SessionError(.bodyNotReplayable)).message.contains("--auth basic"))
     }
 }

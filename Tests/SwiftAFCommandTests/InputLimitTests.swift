@@ -60,7 +60,7 @@ import Testing
         let file = try TemporaryFile("a")
         Deadline.$current.withValue(.now) {
             let failure = #expect(throws: Failure.self) { try InputFile.bytes(RawText(file.path), as: .item) }
-            #expect(failure?.code == "timeout")
+            #expect(failure?.code.name == "timeout")
         }
     }
 

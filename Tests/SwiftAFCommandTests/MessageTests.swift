@@ -14,7 +14,7 @@ import Testing
         server = try TestServer()
     }
 
-    private func message(of error: SessionError) -> String { Advice.message(for: error) }
+    private func message(of error: SessionError) -> String { Advice.message(for: error, in: .none) }
 
     @Test(arguments: [
         (SessionError(.timeout, reason: .connect), "--connect-timeout"),
@@ -47,21 +47,25 @@ import Testing
 
     @Test func namesTheProtocolOfASocket() {
         let error = SessionError(.protocol, message: "a WebSocket text isn't UTF-8")
-        let message = Advice.message(for: error, isSocket: true)
+        let message = Advice.message(for: error, in: AdviceContext(isSocket: true))
         #expect(message == "the server broke the WebSocket protocol: a WebSocket text isn't UTF-8")
     }
 
     @Test func namesNoOptionThatWouldNotHelp() {
-        let expired = SessionError(.untrusted, reason: .expired, message: "the proxy isn't trusted: expired")
+        var expired = SessionError(.untrusted, reason: .expired, message: "the proxy isn't trusted: expired")
+        expired.party = .proxy
         #expect(!message(of: expired).contains("--insecure"))
         for reason in [SessionError.Reason.noPong, .noCloseFrame] {
             let late = SessionError(.timeout, reason: reason, message: "late")
             #expect(message(of: late) == "late" && Failure(late).reason == "idle")
         }
-        #expect(!Advice.message(for: expired, showsCertificates: true).contains("swiftaf trust"))
+        let shown = Advice.message(for: expired, in: AdviceContext(showsCertificates: true))
+        #expect(!shown.contains("swiftaf trust"))
         let old = SessionError(.tls, reason: .tlsVersion, message: "OpenSSL/3: SSL routines::unsupported protocol")
-        #expect(Advice.message(for: old, minimumTLS: .v1_3).contains("; --tls-min 1.2"))
-        #expect(!Advice.message(for: old, minimumTLS: .v1_2).contains(";") && !message(of: old).contains(";"))
+        #expect(Advice.message(for: old, in: AdviceContext(minimumTLS: .v1_3)).contains("; --tls-min 1.2"))
+        #expect(
+            !Advice.message(for: old, in: AdviceContext(minimumTLS: .v1_2)).contains(";")
+                && !message(of: old).contains(";"))
     }
 
     @Test func saysThatCredentialsAreMissing() async {

@@ -231,7 +231,7 @@ import Testing
     func exits(code: SessionError.Code, exit: Int32, name: String) {
         let failure = Failure(SessionError(code, reason: .idle, message: "why"))
         #expect(failure.exit.rawValue == exit)
-        #expect(failure.code == name)
+        #expect(failure.code.name == name)
         #expect(failure.message.contains("why") || code == .cancelled)
         #expect(failure.reason == (code == .timeout || code == .untrusted ? "idle" : nil))
     }

@@ -85,7 +85,7 @@ import Testing
         #expect(try build("get", "http://h/", "q==@\(two.path)").url == "http://h/?q=a%20b%0Ac")
         let failure = #expect(throws: Failure.self) { try build("get", "http://h/", "X-A:@\(two.path)") }
         #expect(
-            failure?.code == "invalidInput"
+            failure?.code.name == "invalidInput"
                 && failure?.message.contains("'X-A' in \(two.path) has a line break") == true)
     }
 
@@ -179,7 +179,7 @@ import Testing
     func refused(arguments: [String], code: String, message: String) {
         let failure = #expect(throws: Failure.self) { try build(["post", "http://h/"] + arguments) }
         #expect(failure?.exit == .input)
-        #expect(failure?.code == code)
+        #expect(failure?.code.name == code)
         #expect(failure?.message.contains(message) == true)
         #expect(failure?.message.contains(Self.secret) == false)
     }
@@ -189,7 +189,7 @@ import Testing
     ])
     func badURLs(url: String) {
         let failure = #expect(throws: Failure.self) { try build("get", url) }
-        #expect(failure?.code == "invalidInput")
+        #expect(failure?.code.name == "invalidInput")
     }
 
     @Test func badMethods() {

@@ -3,48 +3,39 @@ import SwiftAF
 /// The message of a failed transfer: a plain sentence, followed by the option that helps.
 enum Advice {
     /// Returns the message for an error.
-    ///
-    /// - Parameters:
-    ///   - showsCertificates: Whether the command shows the server's certificates, and takes no URL: `trust`.
-    ///   - minimumTLS: The version of `--tls-min`.
-    ///   - network: The options of the network.
-    ///   - proxy: The proxy, if TLS is spoken to it.
-    ///   - isSocket: Whether the error is that of a WebSocket after its handshake.
-    ///   - decodes: Whether Content-Encodings are decoded: without `--no-compressed`.
-    static func message(
-        for error: SessionError, showsCertificates: Bool = false, minimumTLS: TLSOptions.Version? = nil,
-        network: NetworkOptions = NetworkOptions(), proxy: SecureProxy? = nil, isSocket: Bool = false,
-        decodes: Bool = true
-    ) -> String {
+    static func message(for error: SessionError, in context: AdviceContext) -> String {
         if error.code == .cancelled { return "cancelled" }
         if error.reason == .ipv6Zone { return "a URL can't name an IPv6 zone (RFC 9844); --interface NAME chooses it" }
-        var message = inSeconds(error.message)
-        for (subject, option) in subjects where message.hasPrefix(subject) {
-            message = option + message.dropFirst(subject.count)
-        }
-        for (content, option) in contents { message = message.replacing(content, with: option) }
-        if let sentence = sentence(for: error, isSocket), !message.hasPrefix("the "),
-            !message.hasPrefix("cannot ")
-        {
+        var message = inSeconds(error)
+        if let option = optionOfInput(error) {
+            message = "\(option): \(message)"
+        } else if let sentence = sentence(for: error, context), !isSentence(message) {
             // Some texts of libcurl end with a full stop.
             message = "\(sentence): \(message.hasSuffix(".") ? String(message.dropLast()) : message)"
         }
-        let isProxys = error.reason == .notTLS && message.hasPrefix("the proxy ")
-        let ofProxy = isProxys ? proxy.map(option) : nil
-        let ofCoding = isTransferCoded(error, decodes) ? transferCoding : nil
-        let advice =
-            ofProxy ?? ofCoding ?? option(for: error, showsCertificates, minimumTLS) ?? option(for: error, network)
+        let ofCoding = isTransferCoded(error, context) ? transferCoding : nil
+        let advice = ofCoding ?? option(for: error, context) ?? optionOfFamily(error, context.network)
         return advice.map { "\(message); \($0)" } ?? message
     }
 
-    /// Returns a message with its limit in seconds, as options take it, in place of the core's milliseconds. Without
+    /// Returns the message with its limit in seconds, as options take it, in place of the core's milliseconds. Without
     /// that of a transfer's total time, which is only what was left of `--timeout` when the transfer began.
-    private static func inSeconds(_ message: String) -> String {
-        if message.hasPrefix("total timeout: not complete after ") { return "total timeout: not complete in time" }
-        guard message.hasSuffix(" ms"), let space = message.dropLast(3).lastIndex(of: " "),
+    private static func inSeconds(_ error: SessionError) -> String {
+        let message = error.message
+        guard error.code == .timeout, message.hasSuffix(" ms"), let space = message.dropLast(3).lastIndex(of: " "),
             let number = Int64(message[message.index(after: space)...].dropLast(3))
         else { return message }
+        guard error.reason != .total else {
+            let start = message[..<space]
+            return "\(start.hasSuffix(" after") ? start.dropLast(" after".count) : start) in time"
+        }
         return "\(message[...space])\(Format.shortSeconds(.milliseconds(number)))"
+    }
+
+    /// Returns whether the core has made a sentence of what happened. Other texts are those of libcurl, OpenSSL and
+    /// nghttp2, or name only what is wrong.
+    private static func isSentence(_ message: String) -> Bool {
+        message.hasPrefix("the ") || message.hasPrefix("cannot ")
     }
 
     /// Returns what is said about a 401 beside its status; nil if the server has refused the credentials.
@@ -86,25 +77,26 @@ enum Advice {
         return parts.compactMap { $0.split(separator: " ").first }.filter { !$0.contains("=") }.map(String.init)
     }
 
-    /// What errors of the core begin with, if there is one option that sets it.
-    private static let subjects = [
-        ("the proxy for all: ", "--proxy: "), ("the anchors: ", "--cacert: "), ("network.doh_url: ", "--doh: "),
-        ("doh_url can't be ", "--doh can't be "),
-    ]
-
-    /// What errors of the core name, if it's the content of an option's file: the program reads these files itself.
-    private static let contents = [
-        ("the certificate's bytes", "the file of --cert"), ("the key's bytes", "the file of --key"),
-    ]
+    /// The option whose value the core refuses.
+    private static func optionOfInput(_ error: SessionError) -> String? {
+        switch error.reason {
+        case .proxyURL?: "--proxy"
+        case .anchors?: "--cacert"
+        case .dnsOverHTTPSURL?: "--doh"
+        case .clientCertificate?: "--cert"
+        case .clientKey?: "--key"
+        default: nil
+        }
+    }
 
     /// What happened, put before texts of libcurl, OpenSSL and nghttp2.
-    private static func sentence(for error: SessionError, _ isSocket: Bool) -> String? {
+    private static func sentence(for error: SessionError, _ context: AdviceContext) -> String? {
         switch error.code {
         case .connect: "can't connect"
         case .connectionLost: "the connection was lost"
         case .truncated: "the response is incomplete"
         case .protocol where isUndecodable(error): "the body can't be decoded"
-        case .protocol where isSocket: "the server broke the WebSocket protocol"
+        case .protocol where context.isSocket: "the server broke the WebSocket protocol"
         case .protocol: "the server's response isn't valid HTTP"
         case .dns: "the host's name can't be resolved"
         case .authentication where error.reason == .proxyCredentials: "the proxy needs credentials, or refused them"
@@ -114,13 +106,7 @@ enum Advice {
         }
     }
 
-    private static func option(of proxy: SecureProxy) -> String {
-        "--proxy \(proxy.plainURL.printable) connects to the proxy without TLS"
-    }
-
-    private static func option(
-        for error: SessionError, _ showsCertificates: Bool, _ minimumTLS: TLSOptions.Version?
-    ) -> String? {
+    private static func option(for error: SessionError, _ context: AdviceContext) -> String? {
         switch error.reason {
         case .noScheme?: "https://HOST or HOST/ names a host"
         case .hostOverride?: "--resolve takes IP addresses"
@@ -135,28 +121,34 @@ enum Advice {
         case .pieceLimit?: "get URL -o PATH decodes it in smaller pieces"
         case .digest?: "a file without the checksum of --checksum isn't kept"
         case .proxyCredentials?: "--proxy SCHEME://NAME:PASSWORD@HOST gives them"
-        case .notTLS?: showsCertificates ? nil : "a URL with http:// is sent without it"
+        case .notTLS? where error.party == .proxy: optionOfProxy(error)
+        case .notTLS?: context.showsCertificates ? nil : "a URL with http:// is sent without it"
         // 1.2 is the default, and nothing older is accepted.
-        case .tlsVersion?: minimumTLS == .v1_3 ? "--tls-min 1.2 accepts the oldest" : nil
+        case .tlsVersion?: context.minimumTLS == .v1_3 ? "--tls-min 1.2 accepts the oldest" : nil
         case .certificateRequired?: "--cert PATH gives a client certificate"
         case .certificateRefused?: "it refused the client certificate of --cert"
         case .handshakeRefused?: "it may require a client certificate, which --cert PATH gives"
+        case .interface?: "--interface NAME has to be an interface or an address of this machine"
         case .connect?: "--connect-timeout S allows more"
         case .idle?: "--idle-timeout S allows more"
         case .total?: "--timeout S allows more"
         case _ where error.code == .bodyNotReplayable: optionOfBody(error)
         case _ where isUndecodable(error): "--no-compressed takes the body as it is"
-        default: error.code == .untrusted ? optionsOfTrust(error, showsCertificates) : nil
+        default: error.code == .untrusted ? optionsOfTrust(error, context) : nil
         }
+    }
+
+    private static func optionOfProxy(_ error: SessionError) -> String? {
+        guard let proxy = error.metrics.hops.last?.proxy else { return nil }
+        let address = URLText(proxy).withoutUserInfo.dropFirst("https".count)
+        return "--proxy \("http\(address)".printable) connects to the proxy without TLS"
     }
 
     /// What can be sent again, or needn't be.
     private static func optionOfBody(_ error: SessionError) -> String {
         let file = "-d @FILE and -F NAME=@FILE can be read again"
         // The credentials of proxies are in --proxy, which has no such option.
-        let isAboutServer =
-            error.message.hasPrefix("the request can't be retried with credentials")
-            && error.response?.status != 407
+        let isAboutServer = error.reason == .credentials && error.party != .proxy
         return isAboutServer ? "--auth basic sends them at once, \(file)" : file
     }
 
@@ -168,22 +160,18 @@ enum Advice {
 
     /// Whether the body can't be decoded, or decodes to too much, because of its Transfer-Encoding, which no option
     /// turns off.
-    private static func isTransferCoded(_ error: SessionError, _ decodes: Bool) -> Bool {
+    private static func isTransferCoded(_ error: SessionError, _ context: AdviceContext) -> Bool {
         guard isUndecodable(error) || error.reason == .decodedLimit || error.reason == .pieceLimit else { return false }
         let codings = error.response?.headers.first(named: "Transfer-Encoding")?.lowercased().split(separator: ",")
         let isCoded = codings?.contains { $0.filter { !$0.isWhitespace } != "chunked" } == true
-        return isCoded || !decodes
+        return isCoded || !context.decodes
     }
 
     private static let transferCoding = "it is the server's Transfer-Encoding, which wasn't asked for"
 
-    /// The option of the network that explains why there is no connection.
-    private static func option(for error: SessionError, _ network: NetworkOptions) -> String? {
-        guard error.code == .connect || error.code == .dns, !error.message.hasPrefix("the proxy ") else { return nil }
-        // CURLE_INTERFACE_FAILED; some versions of libcurl report a failed connection instead.
-        if network.interface != nil, error.curlCode == 45 || error.message.contains("bind") {
-            return "--interface NAME has to be an interface or an address of this machine"
-        }
+    /// The option that leaves no address of the server.
+    private static func optionOfFamily(_ error: SessionError, _ network: NetworkOptions) -> String? {
+        guard error.code == .connect || error.code == .dns, error.party != .proxy else { return nil }
         let url = error.metrics.hops.last?.url ?? error.url
         let family = url.flatMap { CoreURL.host(of: $0) }.flatMap { IPAddress.family(of: $0) }
         switch network.ipVersion {
@@ -193,8 +181,8 @@ enum Advice {
         }
     }
 
-    private static func optionsOfTrust(_ error: SessionError, _ showsCertificates: Bool) -> String? {
-        let options = [optionOfTrust(error), showsCertificates ? nil : command(for: error)].compactMap(\.self)
+    private static func optionsOfTrust(_ error: SessionError, _ context: AdviceContext) -> String? {
+        let options = [optionOfTrust(error), context.showsCertificates ? nil : command(for: error)].compactMap(\.self)
         return options.isEmpty ? nil : options.joined(separator: ", ")
     }
 
@@ -203,7 +191,7 @@ enum Advice {
         switch error.reason {
         case .selfSigned?, .unknownIssuer?, .untrustedRoot?: return "--cacert PATH trusts an authority"
         case .expired?, .notYetValid?, .weak?:
-            return error.message.hasPrefix("the proxy ") ? nil : "--insecure accepts any certificate for the host"
+            return error.party == .proxy ? nil : "--insecure accepts any certificate for the host"
         default: return nil
         }
     }

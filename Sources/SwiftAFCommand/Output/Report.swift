@@ -119,7 +119,7 @@ struct Report {
 
     static func error(_ failure: Failure) -> JSONValue {
         [
-            "code": .string(failure.code), "message": .string(failure.message), "reason": failure.reason.orNull,
+            "code": .string(failure.code.name), "message": .string(failure.message), "reason": failure.reason.orNull,
             "resumable": .bool(failure.resumption != nil),
         ]
     }

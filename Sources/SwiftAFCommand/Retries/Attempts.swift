@@ -13,6 +13,7 @@ final class Attempts: RequestInterceptor {
     private let isVerbose: Bool
     /// What the notes are about, if there are several transfers: the URL.
     private let subject: String?
+    private let context: AdviceContext
     private let willBegin: @Sendable () -> Void
     private let willWait: @Sendable () -> Void
     private let show: (@Sendable ([String]) -> Void)?
@@ -35,6 +36,7 @@ final class Attempts: RequestInterceptor {
         self.deadline = deadline ?? limit.map { .now + $0 }
         isVerbose = options.isVerbose
         self.subject = subject
+        context = options.adviceContext
         self.show = show
         self.willBegin = willBegin
         self.willWait = willWait
@@ -120,7 +122,7 @@ final class Attempts: RequestInterceptor {
     private func note(_ outcome: AttemptOutcome, _ delay: Duration, _ most: Int) {
         guard !isVerbose else { return }
         let status = outcome.status.map { "the server responded with \($0)" }
-        let cause = outcome.error.map { Advice.message(for: $0) } ?? status ?? "the attempt failed"
+        let cause = outcome.error.map { Advice.message(for: $0, in: context) } ?? status ?? "the attempt failed"
         let number = "retry \(outcome.attempt.number) of \(most)"
         // Nothing else ends such a wait.
         let isLong = delay >= .seconds(60) && limit == nil

@@ -26,9 +26,7 @@ struct SocketConsole {
                 opening, protocols: options.socket.protocols, options: socketOptions)
             return await Conversation(socket, options, console).run(until: console.deadline)
         } catch {
-            var failure = Failure(
-                namingLimit(error), minimumTLS: options.minimumTLS, network: options.network,
-                proxy: options.secureProxy(for: request.url))
+            var failure = Failure(namingLimit(error), in: options.adviceContext)
             if let response = error.response, response.status == 401,
                 let advice = Advice.aboutUnauthorized(response, to: request)
             {
@@ -73,6 +71,7 @@ private final class Conversation: Sendable {
     private let socket: WebSocket
     private let options: Options
     private let console: Console
+    private let context: AdviceContext
     /// Why it ends, unless the server closes the socket or the connection is lost.
     private let reason = Locked<Failure?>(nil)
 
@@ -80,6 +79,9 @@ private final class Conversation: Sendable {
         self.socket = socket
         self.options = options
         self.console = console
+        var context = options.adviceContext
+        context.isSocket = true
+        self.context = context
     }
 
     /// Runs to the end of the socket. Cancelling the Swift task closes it.
@@ -131,7 +133,7 @@ private final class Conversation: Sendable {
             return Failure(standardOutput: error)
         } catch {
             guard let stopped = reason.withLock({ $0 }) else {
-                return Failure(error as? SessionError ?? SessionError(.unknown, message: "\(error)"), isSocket: true)
+                return Failure(error as? SessionError ?? SessionError(.unknown, message: "\(error)"), in: context)
             }
             await close(.goingAway)
             return stopped
@@ -225,7 +227,7 @@ private final class Conversation: Sendable {
         } catch let failure as Failure {
             stop(failure, receiving)
         } catch let error as SessionError where error.code != .closed && error.code != .cancelled {
-            stop(Failure(error), receiving)
+            stop(Failure(error, in: context), receiving)
         } catch {
             // The receiver finds out what ended the socket, or the run is over.
         }

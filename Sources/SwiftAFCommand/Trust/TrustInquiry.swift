@@ -16,6 +16,8 @@ struct TrustInquiry {
             // Refuse the certificate in any case, so that no request is sent.
             return .refuse
         }
+        var context = options.adviceContext
+        context.showsCertificates = true
         let manager = HTTPSessionManager(configuration: configuration)
         var request = HTTPRequest(.head, "https://\(authority)/")
         request.timeouts = options.timeouts
@@ -25,8 +27,7 @@ struct TrustInquiry {
             _ = try await manager.response(for: request)
             failure = Failure(SessionError(.unknown, message: "the server showed no certificate"))
         } catch {
-            failure = Failure(
-                error, showsCertificates: true, minimumTLS: options.minimumTLS, network: options.network)
+            failure = Failure(error, in: context)
         }
         guard let report = seen.report else {
             return Outcome(.transfer(TransferOutcome(url: request.url)), failure: failure)
@@ -34,7 +35,7 @@ struct TrustInquiry {
         var outcome = Outcome(.trust(report, url: request.url))
         if !report.isAccepted {
             let error = SessionError(.untrusted, reason: report.reason, message: report.message)
-            outcome.failure = Failure(error, showsCertificates: true, minimumTLS: options.minimumTLS)
+            outcome.failure = Failure(error, in: context)
         }
         return outcome
     }
