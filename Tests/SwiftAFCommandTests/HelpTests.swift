@@ -167,6 +167,10 @@ import Testing
         }
     }
 
+    @Test(arguments: OptionID.allCases) func rulesAreAboutOptionsOfTheTable(id: OptionID) {
+        #expect(OptionTable.entry(named: id.rawValue)?.id == id)
+    }
+
     @Test func spellingsAreUnique() {
         let names = OptionTable.groups.flatMap(\.entries).flatMap(\.names)
         #expect(Set(names).count == names.count)

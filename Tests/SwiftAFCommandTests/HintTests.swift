@@ -61,7 +61,7 @@ import Testing
 
     @Test func anEmptyFolderIsNamedOne() async {
         let error = await usage("-P", "", "-O", server.urlString())
-        #expect(error.contains("--output-dir needs the path of a folder"))
+        #expect(error.contains("-P needs the path of a folder"))
     }
 
     @Test func aListOfURLsIsForXargs() async {

@@ -196,7 +196,8 @@ import Testing
         (["-T", ""], "-T needs the path of a file"), (["-T", "/f", "a=1"], "-T can't be combined with body fields"),
         (["-T", "/f", "--form"], "--form can't be combined with -T"),
         (["-T", "/f", "-F", "a=1"], "-T can't be combined with a multipart form"),
-        (["-X", ""], "-X needs a method"), (["--request", "PUT"], "--request PUT can't be used with get"),
+        (["-X", ""], "-X needs a method"), (["--request", ""], "--request needs a method"),
+        (["--request", "PUT"], "--request PUT can't be used with get"),
     ])
     func namesTheOptionThatWasGiven(words: [String], expected: String) async {
         let run = await swiftaf(["get", server.urlString()] + words)
@@ -212,7 +213,8 @@ import Testing
     @Test(arguments: [
         ["--timeout", "abc"], ["--timeout", "9999999"], ["--max-body", "1X"], ["--retry", "1.5"],
         ["--accept-status", "20"], ["--auth", "bearer"], ["--tls-min", "1.1"], ["--print", "x"],
-        ["--resolve", "h:1"], ["-C", "100"], ["--checksum", "md5:00"], ["--session", "a b"],
+        ["--resolve", "h:1"], ["-C", "100"], ["-m", "abc"], ["--max-time", "abc"], ["--checksum", "md5:00"],
+        ["--session", "a b"],
     ])
     func showsTheValueThatIsInvalid(words: [String]) async {
         let run = await swiftaf(["get", server.urlString()] + words)

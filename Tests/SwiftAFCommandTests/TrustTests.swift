@@ -170,7 +170,7 @@ import Testing
         #expect(missing.exit == 1 && missing.error.contains("/no/such/file can't be read"))
         #expect(!missing.error.contains("secret"))
         let nameless = await swiftaf(base + ["-E", ":secret"])
-        #expect(nameless.code == "usage" && nameless.error.contains("--cert needs the path of a file"))
+        #expect(nameless.code == "usage" && nameless.error.contains("-E needs the path of a file"))
         // A file of the whole name comes first.
         let named = both.path + ":x"
         try FileManager.default.copyItem(atPath: both.path, toPath: named)

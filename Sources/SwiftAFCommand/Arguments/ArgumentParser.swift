@@ -86,9 +86,9 @@ struct ArgumentParser {
     }
 
     /// Applies the value of an option, and notes where it is if it may be a secret.
-    private mutating func apply(_ entry: OptionEntry, _ value: RawText) throws(UsageError) {
+    private mutating func apply(_ entry: OptionEntry, _ value: RawText, _ name: String) throws(UsageError) {
         noteSecret(entry.secretPart, in: value)
-        try entry.apply(&options, value)
+        try entry.apply(&options, value, name)
     }
 
     private mutating func readLong(_ argument: RawText) throws(UsageError) {
@@ -97,11 +97,11 @@ struct ArgumentParser {
         let name = RawText(parts[0]).shown
         let entry = try take(name)
         switch (entry.placeholder, parts.dropFirst().first) {
-        case (nil, nil): try entry.apply(&options, "")
+        case (nil, nil): try entry.apply(&options, "", name)
         case (nil, _?): throw UsageError("\(name) takes no value")
-        case (_?, nil) where entry.hasOptionalValue: try entry.apply(&options, "")
-        case (_?, let value?): try apply(entry, RawText(value))
-        case (_?, nil): try apply(entry, try nextValue(of: name))
+        case (_?, nil) where entry.hasOptionalValue: try entry.apply(&options, "", name)
+        case (_?, let value?): try apply(entry, RawText(value), name)
+        case (_?, nil): try apply(entry, try nextValue(of: name), name)
         }
     }
 
@@ -112,11 +112,11 @@ struct ArgumentParser {
             let name = letter < 0x80 ? "-\(Character(UnicodeScalar(letter)))" : argument.shown
             let entry = try take(name)
             guard entry.placeholder != nil, !entry.hasOptionalValue else {
-                try entry.apply(&options, "")
+                try entry.apply(&options, "", name)
                 continue
             }
             let value = letters.isEmpty ? try nextValue(of: name) : RawText(letters)
-            return try apply(entry, value)
+            return try apply(entry, value, name)
         }
     }
 
@@ -161,28 +161,16 @@ extension ArgumentParser {
             let isForDownloads = option.entry.commands.isSuperset(of: .download)
             if isDownload, isForDownloads { continue }
             guard command.kind != .request || !isForDownloads else {
-                let output = ["-C", "--resume"].contains(option.name) ? "-O, -o PATH" : "-O"
+                let output = [.resume, .curlResume].contains(option.entry.id) ? "-O, -o PATH" : "-O"
                 throw UsageError("\(option.name) needs \(output) or the command download")
             }
-            let isMethodOfUpload = command.kind == .upload && option.entry.names.last == "--request"
+            let isMethodOfUpload = command.kind == .upload && option.entry.id == .request
             let advice = isMethodOfUpload ? "; --method METHOD can" : ""
             throw UsageError("\(option.name) can't be used with \(command.name.printable)\(advice)")
         }
-        try IgnoredOptions(given: given, options: options).refuse(isDownload: isDownload)
-        options.usesFailLetter = given.contains { $0.name == "-f" }
-        guard options.certificatePath != nil || (options.keyPath == nil && options.keyPassword == nil) else {
-            throw UsageError("--key and --key-password need --cert")
-        }
-        guard options.cookieOutput != "-" || !options.printsJSON else {
-            throw UsageError("-c - can't be used with --json, which prints nothing else to standard output")
-        }
-        guard options.session == nil || options.cookieJar == nil else {
-            throw UsageError(
-                "--cookies can't be used with --session, which has a jar; -b PATH reads another, -c PATH writes one")
-        }
-        guard options.folder == nil || options.outputPath == nil else {
-            throw UsageError("-o and -P can't be combined: -P is for files named by URLs; -o DIR/NAME names both")
-        }
+        try OptionConflicts(given: given, options: options).refuse(isDownload: isDownload)
+        // HTTPie has this letter for forms.
+        options.usesFailLetter = given.contains { $0.entry.id == .fail && $0.name != OptionID.fail.rawValue }
         return try self.command(command)
     }
 
@@ -248,7 +236,7 @@ extension ArgumentParser {
     private func method(named method: HTTPMethod?, by name: String) throws(UsageError) -> HTTPMethod? {
         if let given = options.method {
             guard method == nil || method == given else {
-                let option = self.given.last { $0.entry.names.last == "--request" }?.name ?? "-X"
+                let option = self.given.last { $0.entry.id == .request }?.name ?? "-X"
                 throw UsageError(
                     "\(option) \(given.rawValue.printable) can't be used with \(name.printable), which names the method"
                 )
@@ -288,16 +276,7 @@ extension ArgumentParser {
         guard !download.hasBodyItem, options.data == nil else {
             throw UsageError("download sends no body; use request GET URL -o PATH")
         }
-        if options.usesContentDisposition, options.outputPath != nil {
-            throw UsageError("-o and --content-disposition can't be combined")
-        }
-        if options.usesContentDisposition, options.resumes {
-            throw UsageError("--resume needs a file name from -o; it can't be combined with --content-disposition")
-        }
-        if options.resumes, options.outputPath == "-" { throw UsageError("--resume needs a file, not standard output") }
-        guard download.moreURLs.isEmpty || options.parts == nil else {
-            throw UsageError("--include and --print can't be used with several URLs")
-        }
+        try OptionConflicts(given: given, options: options).refuse(besideDownload: download)
         try checkNames(of: download)
         return download
     }
@@ -319,9 +298,6 @@ extension ArgumentParser {
     /// compares the files.
     private func checkNames(of download: RequestCommand) throws(UsageError) {
         guard !download.moreURLs.isEmpty else { return }
-        guard options.outputPath == nil else {
-            throw UsageError("-o can't be used with several URLs")
-        }
         guard !options.usesContentDisposition else { return }
         var names: Set<String> = []
         for one in download.each {

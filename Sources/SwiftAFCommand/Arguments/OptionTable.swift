@@ -17,7 +17,11 @@ struct OptionEntry: Sendable {
     var choices: [String] = []
     /// Whether the option can be given several times, and each counts.
     var isRepeatable = false
-    let apply: @Sendable (inout Options, RawText) throws(UsageError) -> Void
+    /// Sets the value. The name is the spelling of the command line, for errors.
+    let apply: @Sendable (inout Options, _ value: RawText, _ name: String) throws(UsageError) -> Void
+
+    /// What rules about this option call it; nil for an option without them.
+    var id: OptionID? { names.last.flatMap { OptionID(rawValue: $0) } }
 
     /// The same option, whose value may be a secret.
     var secret: OptionEntry { hiding(.whole) }
@@ -56,7 +60,18 @@ struct OptionEntry: Sendable {
         set: @escaping @Sendable (inout Options) throws(UsageError) -> Void
     ) -> OptionEntry {
         OptionEntry(names: names, placeholder: nil, help: help, commands: commands) {
-            options, _ throws(UsageError) in try set(&options)
+            options, _, _ throws(UsageError) in try set(&options)
+        }
+    }
+
+    /// Creates an option whose value is a string, and whose errors have the spelling of the command line.
+    static func value(
+        _ names: String..., placeholder: String, help: String, for commands: CommandKinds = .transfers,
+        apply: @escaping @Sendable (inout Options, String, String) throws(UsageError) -> Void
+    ) -> OptionEntry {
+        OptionEntry(names: names, placeholder: placeholder, help: help, commands: commands) {
+            options, value, name throws(UsageError) in
+            try apply(&options, try value.text(of: "the value of \(name)"), name)
         }
     }
 
@@ -65,11 +80,19 @@ struct OptionEntry: Sendable {
         _ names: String..., placeholder: String, help: String, for commands: CommandKinds = .transfers,
         apply: @escaping @Sendable (inout Options, String) throws(UsageError) -> Void
     ) -> OptionEntry {
-        let name = names.last ?? ""
-        return OptionEntry(names: names, placeholder: placeholder, help: help, commands: commands) {
-            options, value throws(UsageError) in
+        OptionEntry(names: names, placeholder: placeholder, help: help, commands: commands) {
+            options, value, name throws(UsageError) in
             try apply(&options, try value.text(of: "the value of \(name)"))
         }
+    }
+
+    /// Creates an option whose value is bytes, such as a body or the path of a file, and whose errors have the spelling of
+    /// the command line.
+    static func bytes(
+        _ names: String..., placeholder: String, help: String, for commands: CommandKinds = .transfers,
+        apply: @escaping @Sendable (inout Options, RawText, String) throws(UsageError) -> Void
+    ) -> OptionEntry {
+        OptionEntry(names: names, placeholder: placeholder, help: help, commands: commands, apply: apply)
     }
 
     /// Creates an option whose value is bytes, such as a body or the path of a file.
@@ -77,7 +100,9 @@ struct OptionEntry: Sendable {
         _ names: String..., placeholder: String, help: String, for commands: CommandKinds = .transfers,
         apply: @escaping @Sendable (inout Options, RawText) throws(UsageError) -> Void
     ) -> OptionEntry {
-        OptionEntry(names: names, placeholder: placeholder, help: help, commands: commands, apply: apply)
+        OptionEntry(names: names, placeholder: placeholder, help: help, commands: commands) {
+            options, value, _ throws(UsageError) in try apply(&options, value)
+        }
     }
 }
 
@@ -108,8 +133,8 @@ enum OptionTable {
         .value(
             "-X", "--request", placeholder: "METHOD", help: "the method, if the command doesn't name it", for: .request
         ) {
-            options, value throws(UsageError) in
-            guard !value.isEmpty else { throw UsageError("-X needs a method") }
+            options, value, name throws(UsageError) in
+            guard !value.isEmpty else { throw UsageError("\(name) needs a method") }
             options.method = HTTPMethod(value)
         },
         .bytes("-H", "--header", placeholder: "LINE", help: "a header, as 'Name: value'; repeatable", for: .exchanges) {
@@ -122,10 +147,10 @@ enum OptionTable {
             options.items.append(value.bytes.isEmpty ? .removedHeader(name: name) : .header(name: name, value: value))
         },
         .bytes("-e", "--referer", placeholder: "URL", help: "the Referer header", for: .exchanges) {
-            options, value throws(UsageError) in
+            options, value, name throws(UsageError) in
             guard !value.bytes.isEmpty else { return }
             guard !value.bytes.reversed().starts(with: ";auto".utf8.reversed()) else {
-                throw UsageError("--referer takes a URL only: redirects don't change it, so ;auto isn't supported")
+                throw UsageError("\(name) takes a URL only: redirects don't change it, so ;auto isn't supported")
             }
             options.items.append(.header(name: "Referer", value: value))
         }.hiding(.userInfo),
@@ -155,9 +180,9 @@ enum OptionTable {
             "-T", "--upload-file", placeholder: "PATH",
             help: "PUT the file, or send it by another method; - is standard input", for: .request
         ) {
-            options, value throws(UsageError) in
+            options, value, name throws(UsageError) in
             guard !value.bytes.isEmpty else {
-                throw UsageError("-T needs the path of a file, or - for standard input")
+                throw UsageError("\(name) needs the path of a file, or - for standard input")
             }
             try options.add(try DataArgument(RawText("@".utf8 + value.bytes)))
             options.putsFile = true
@@ -180,8 +205,8 @@ enum OptionTable {
             $0.ignoresInput = true
         },
         .value("--method", placeholder: "METHOD", help: "method of upload (default: POST)", for: .upload) {
-            options, value throws(UsageError) in
-            guard !value.isEmpty else { throw UsageError("--method needs a method") }
+            options, value, name throws(UsageError) in
+            guard !value.isEmpty else { throw UsageError("\(name) needs a method") }
             options.uploadMethod = HTTPMethod(value)
         },
     ]
@@ -198,9 +223,9 @@ enum OptionTable {
             "--auth", placeholder: "SCHEME", help: "basic (sent at once), digest, ntlm, negotiate or any",
             for: .exchanges
         ) {
-            options, value throws(UsageError) in
+            options, value, name throws(UsageError) in
             guard let authentication = Options.Authentication(rawValue: value) else {
-                throw .invalid(value, of: "--auth", expected: "basic, digest, any, ntlm or negotiate")
+                throw .invalid(value, of: name, expected: "basic, digest, any, ntlm or negotiate")
             }
             options.authentication = authentication
         }.choosing(Options.Authentication.allCases.map(\.rawValue)),
@@ -223,8 +248,8 @@ enum OptionTable {
             "--cookies", placeholder: "PATH", help: "a cookie jar in Netscape's format, read and written",
             for: .exchanges
         ) {
-            options, value throws(UsageError) in
-            let path = try Argument.fileOnly(value, of: "--cookies")
+            options, value, name throws(UsageError) in
+            let path = try Argument.fileOnly(value, of: name)
             guard options.cookieJar == nil || options.cookieJar == path else {
                 throw UsageError("--cookies is given twice; -b PATH reads more jars")
             }
@@ -250,8 +275,8 @@ enum OptionTable {
             help: "write the cookies to this file at the end; - is standard output",
             for: .exchanges
         ) {
-            options, value throws(UsageError) in
-            options.cookieOutput = try Argument.path(value, of: "--cookie-jar")
+            options, value, name throws(UsageError) in
+            options.cookieOutput = try Argument.path(value, of: name)
         },
     ]
 
@@ -276,8 +301,8 @@ enum OptionTable {
             "--ping", placeholder: "S",
             help: "send pings, and fail if no pong arrives within \(DefaultTexts.pongTimeout)", for: .socket
         ) {
-            options, value throws(UsageError) in
-            let interval = try Argument.seconds(value, of: "--ping")
+            options, value, name throws(UsageError) in
+            let interval = try Argument.seconds(value, of: name)
             options.socket.pingInterval = interval > .zero ? interval : nil
         },
         .flag("--binary", help: "send each line as a binary message", for: .socket) { $0.socket.sendsBinary = true },
@@ -292,24 +317,24 @@ enum OptionTable {
             help: "time limit to connect, in seconds (default: 30)",
             for: .connections
         ) {
-            options, value throws(UsageError) in
-            options.timeouts.connect = try Argument.seconds(value, of: "--connect-timeout")
+            options, value, name throws(UsageError) in
+            options.timeouts.connect = try Argument.seconds(value, of: name)
         },
         .value(
             "--idle-timeout", placeholder: "S",
             help: "time limit without data, in seconds (default: 60)",
             for: [.transfers, .trust]
         ) {
-            options, value throws(UsageError) in
-            options.timeouts.idle = try Argument.seconds(value, of: "--idle-timeout")
+            options, value, name throws(UsageError) in
+            options.timeouts.idle = try Argument.seconds(value, of: name)
         },
         .value(
             "-m", "--max-time", "--timeout", placeholder: "S",
             help: "time limit for the whole request, in seconds (default: none)",
             for: .connections
         ) {
-            options, value throws(UsageError) in
-            options.timeouts.total = try Argument.seconds(value, of: "--timeout")
+            options, value, name throws(UsageError) in
+            options.timeouts.total = try Argument.seconds(value, of: name)
         },
     ]
 
@@ -317,8 +342,8 @@ enum OptionTable {
         .value(
             "--retry", placeholder: "N",
             help: "retries after transient failures, not of POST or PATCH (default: 0)"
-        ) { options, value throws(UsageError) in
-            options.retries = try Argument.count(value, of: "--retry", in: 0...1_000_000)
+        ) { options, value, name throws(UsageError) in
+            options.retries = try Argument.count(value, of: name, in: 0...1_000_000)
         }
     ]
 
@@ -327,8 +352,8 @@ enum OptionTable {
             "--max-redirects", placeholder: "N",
             help: "follow at most N redirects (default: \(DefaultTexts.redirects))", for: .exchanges
         ) {
-            options, value throws(UsageError) in
-            options.redirects.maximumCount = try Argument.count(value, of: "--max-redirects", in: 0...1_000_000)
+            options, value, name throws(UsageError) in
+            options.redirects.maximumCount = try Argument.count(value, of: name, in: 0...1_000_000)
         },
         .flag("-L", "--follow", "--location", help: "follow redirects (default)", for: .exchanges) {
             $0.redirects.followsRedirects = true
@@ -354,8 +379,8 @@ enum OptionTable {
             help: "http, https, socks5 or socks5h proxy (default: from the environment)",
             for: .connections
         ) {
-            options, value throws(UsageError) in
-            guard !value.isEmpty else { throw UsageError("--proxy needs a URL; use --noproxy '*' for no proxy") }
+            options, value, name throws(UsageError) in
+            guard !value.isEmpty else { throw UsageError("\(name) needs a URL; use --noproxy '*' for no proxy") }
             options.proxySource = try Secret(source: RawText(value))
             options.proxies = ProxyConfiguration(all: value, bypass: options.proxies.bypass)
         }.hiding(.userInfo),
@@ -372,8 +397,8 @@ enum OptionTable {
             options.network.hostOverrides.append(try NetworkOptions.HostOverride(argument: value))
         }.repeatable,
         .bytes("--unix-socket", placeholder: "PATH", help: "connect through this socket", for: .connections) {
-            options, value throws(UsageError) in
-            guard !value.bytes.isEmpty else { throw UsageError("--unix-socket needs the path of a socket") }
+            options, value, name throws(UsageError) in
+            guard !value.bytes.isEmpty else { throw UsageError("\(name) needs the path of a socket") }
             options.unixSocket = value
         },
         .flag("-4", "--ipv4", help: "IPv4 only", for: .connections) { $0.network.ipVersion = .v4 },
@@ -386,9 +411,9 @@ enum OptionTable {
             "--doh-url", "--doh", placeholder: "URL", help: "resolve names with this DNS over HTTPS server",
             for: .connections
         ) {
-            options, value throws(UsageError) in
+            options, value, name throws(UsageError) in
             guard value.lowercased().hasPrefix("https://") else {
-                throw UsageError("invalid value for --doh: expected a URL that begins with https://")
+                throw UsageError("invalid value for \(name): expected a URL that begins with https://")
             }
             options.network.dnsOverHTTPS = value
         }.hiding(.userInfo),
@@ -398,8 +423,8 @@ enum OptionTable {
         .bytes(
             "--cacert", placeholder: "PATH", help: "trust only the certificates in this PEM file", for: .connections
         ) {
-            options, value throws(UsageError) in
-            options.anchorsPath = try Argument.path(value, of: "--cacert")
+            options, value, name throws(UsageError) in
+            options.anchorsPath = try Argument.path(value, of: name)
         },
         .flag("--insecure", help: "accept invalid certificates; the host name is still checked", for: .connections) {
             $0.allowsInvalidCertificates = true
@@ -421,24 +446,24 @@ enum OptionTable {
             "--pin-cert", placeholder: "PATH", help: "require a certificate in the chain: DER or PEM file; repeatable",
             for: .connections
         ) {
-            options, value throws(UsageError) in
-            options.pinnedCertificatePaths.append(try Argument.path(value, of: "--pin-cert"))
+            options, value, name throws(UsageError) in
+            options.pinnedCertificatePaths.append(try Argument.path(value, of: name))
         }.repeatable,
         .bytes(
             "-E", "--cert", placeholder: "PATH",
             help: "client certificate: PEM, or PKCS #12 with the key; also PATH:PASSWORD", for: .connections
         ) {
-            options, value throws(UsageError) in
+            options, value, name throws(UsageError) in
             // Before the password.
-            _ = try Argument.path(RawText(value.bytes.prefix { $0 != UInt8(ascii: ":") }), of: "--cert")
+            _ = try Argument.path(RawText(value.bytes.prefix { $0 != UInt8(ascii: ":") }), of: name)
             options.certificatePath = value
         }.secret,
         .bytes(
             "--key", placeholder: "PATH", help: "private key of the client certificate, if in another file",
             for: .connections
         ) {
-            options, value throws(UsageError) in
-            options.keyPath = try Argument.path(value, of: "--key")
+            options, value, name throws(UsageError) in
+            options.keyPath = try Argument.path(value, of: name)
         },
         .value(
             "--key-password", placeholder: "P", help: "password of the private key; or @FILE, env:NAME",
@@ -451,18 +476,18 @@ enum OptionTable {
             $0.ciphers = $1
         },
         .bytes("--hsts", placeholder: "PATH", help: "hosts that require https, read and written", for: .exchanges) {
-            options, value throws(UsageError) in
-            options.hstsPath = try Argument.fileOnly(value, of: "--hsts")
+            options, value, name throws(UsageError) in
+            options.hstsPath = try Argument.fileOnly(value, of: name)
         },
         .value(
             "--tls-min", placeholder: "VERSION", help: "minimum TLS version: 1.2 (default) or 1.3",
             for: .connections
         ) {
-            options, value throws(UsageError) in
+            options, value, name throws(UsageError) in
             switch value {
             case "1.2": options.minimumTLS = .v1_2
             case "1.3": options.minimumTLS = .v1_3
-            default: throw .invalid(value, of: "--tls-min", expected: "1.2 or 1.3")
+            default: throw .invalid(value, of: name, expected: "1.2 or 1.3")
             }
         }.choosing(["1.2", "1.3"]),
     ]
@@ -473,8 +498,8 @@ enum OptionTable {
             help: "maximum body size (default: in memory \(DefaultTexts.bodyInMemory), for ws \(DefaultTexts.message))",
             for: .exchanges
         ) {
-            options, value throws(UsageError) in
-            let limit = try Argument.size(value, of: "--max-body", in: 1...Int.max)
+            options, value, name throws(UsageError) in
+            let limit = try Argument.size(value, of: name, in: 1...Int.max)
             options.limits.maximumBodySize = Int64(limit)
         },
         .value(
@@ -482,14 +507,14 @@ enum OptionTable {
             help: "maximum size of the response heads (default: \(DefaultTexts.heads))",
             for: .exchanges
         ) {
-            options, value throws(UsageError) in
+            options, value, name throws(UsageError) in
             let range = 1...Int(UInt32.max)
-            options.limits.maximumHeaderBytes = try Argument.size(value, of: "--max-headers", in: range)
+            options.limits.maximumHeaderBytes = try Argument.size(value, of: name, in: range)
         },
         .value("--limit-rate", placeholder: "BYTES", help: "maximum bytes per second in each direction (default: none)")
         {
-            options, value throws(UsageError) in
-            options.rateLimit = try Argument.size(value, of: "--limit-rate", in: 1...Int.max)
+            options, value, name throws(UsageError) in
+            options.rateLimit = try Argument.size(value, of: name, in: 1...Int.max)
         },
     ]
 
@@ -514,13 +539,13 @@ enum OptionTable {
             $0.printsCurlCommand = true
         },
         .bytes("--har", placeholder: "PATH", help: "write an archive of the exchange, with credentials hidden") {
-            options, value throws(UsageError) in
-            options.archivePath = try Argument.fileOnly(value, of: "--har")
+            options, value, name throws(UsageError) in
+            options.archivePath = try Argument.fileOnly(value, of: name)
         },
         .value("--accept-status", placeholder: "LIST", help: "statuses that are a success too, such as 304,4xx,500-599")
         {
-            options, value throws(UsageError) in
-            options.acceptedStatuses.formUnion(try Argument.statuses(value, of: "--accept-status"))
+            options, value, name throws(UsageError) in
+            options.acceptedStatuses.formUnion(try Argument.statuses(value, of: name))
         }.repeatable,
         .flag("-f", "--fail", help: "don't print the body of a status of 400 or more", for: [.request, .upload]) {
             $0.hidesErrorBodies = true
@@ -547,9 +572,9 @@ enum OptionTable {
             help:
                 "write the body to a file, or into DIR/; - is standard output",
             for: [.request, .upload, .download]
-        ) { options, value throws(UsageError) in
-            guard options.outputPath == nil else { throw UsageError("--output is given twice") }
-            options.outputPath = try Argument.path(value, of: "--output")
+        ) { options, value, name throws(UsageError) in
+            guard options.outputPath == nil else { throw UsageError("\(name) is given twice") }
+            options.outputPath = try Argument.path(value, of: name)
         },
         .flag("-O", "--remote-name", help: "download to a file named by the URL", for: .request) {
             $0.usesRemoteName = true
@@ -558,8 +583,8 @@ enum OptionTable {
             "-P", "--output-dir", placeholder: "DIR", help: "the folder for files named by URLs; created if missing",
             for: [.request, .download]
         ) {
-            options, value throws(UsageError) in
-            guard !value.bytes.isEmpty else { throw UsageError("--output-dir needs the path of a folder") }
+            options, value, name throws(UsageError) in
+            guard !value.bytes.isEmpty else { throw UsageError("\(name) needs the path of a folder") }
             options.folder = value
         },
         .flag(
@@ -583,9 +608,9 @@ enum OptionTable {
             $0.resumes = true
         },
         .value("-C", placeholder: "-", help: "curl's spelling of --resume", for: .download) {
-            options, value throws(UsageError) in
+            options, value, name throws(UsageError) in
             guard value == "-" else {
-                throw .invalid(value, of: "-C", expected: "-; the size of PATH.part sets the position")
+                throw .invalid(value, of: name, expected: "-; the size of PATH.part sets the position")
             }
             options.resumes = true
         }.choosing(["-"]),

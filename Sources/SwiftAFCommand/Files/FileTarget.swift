@@ -41,7 +41,7 @@ struct FileTarget: Sendable {
         guard let pipe else { return }
         guard !options.resumes else { throw UsageError("--resume needs a regular file") }
         guard OutputFile.descriptor(pipe) != STDOUT_FILENO || !options.printsJSON else {
-            throw UsageError("-o can't name standard output with --json, which prints nothing else there")
+            throw OptionConflicts.takenByJSON("-o \(pipe.shown.printable)")
         }
     }
 

@@ -1,0 +1,23 @@
+/// The options that rules are about, by their last spelling in ``OptionTable``.
+enum OptionID: String, CaseIterable, Sendable {
+    case request = "--request"
+    case data = "--data"
+    case rawData = "--data-raw"
+    case encodedData = "--data-urlencode"
+    case dataInQuery = "--get"
+    case proxy = "--proxy"
+    case resolve = "--resolve"
+    case unixSocket = "--unix-socket"
+    case interface = "--interface"
+    case dnsOverHTTPS = "--doh"
+    case noCache = "--no-cache"
+    case refresh = "--refresh"
+    case cacheOnly = "--cache-only"
+    case print = "--print"
+    case json = "--json"
+    case fail = "--fail"
+    case noBuffer = "--no-buffer"
+    case remoteName = "--remote-name"
+    case resume = "--resume"
+    case curlResume = "-C"
+}
