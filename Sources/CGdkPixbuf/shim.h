@@ -93,6 +93,15 @@ static inline void cgdkpixbuf_on_area(cgdkpixbuf_loader *loader, cgdkpixbuf_area
                        (cgdkpixbuf_connect_flags)0);
 }
 
+typedef void (*cgdkpixbuf_area_updated)(cgdkpixbuf_loader *loader, int x, int y, int width,
+                                        int height, void *context);
+
+static inline void cgdkpixbuf_on_update(cgdkpixbuf_loader *loader, cgdkpixbuf_area_updated call,
+                                        void *context) {
+    cgdkpixbuf_connect(loader, "area-updated", (cgdkpixbuf_callback)call, context, 0,
+                       (cgdkpixbuf_connect_flags)0);
+}
+
 /* The quality is that of a JPEG, NULL for another type. */
 static inline int cgdkpixbuf_save(cgdkpixbuf_image *image, const char *type, char *quality,
                                   char **bytes, size_t *size) {

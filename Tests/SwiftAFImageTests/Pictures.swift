@@ -78,11 +78,14 @@ enum Pictures {
 
     typealias Chunk = (name: String, content: [UInt8])
 
-    /// A PNG of 1 × 1 pixels with chunks before its head, before its pixels, and behind them.
-    static func png(first: [Chunk] = [], before: [Chunk] = [], behind: [Chunk] = []) -> Data {
+    /// A PNG, one pixel wide, with chunks before its head, before its pixels, and behind them. It may have fewer rows than
+    /// its head says.
+    static func png(
+        first: [Chunk] = [], before: [Chunk] = [], behind: [Chunk] = [], height: UInt32 = 1, rows: Int = 1
+    ) -> Data {
         var file = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
-        let header = bigEndian(UInt32(1)) + bigEndian(UInt32(1)) + [8, 2, 0, 0, 0]
-        let pixels = ("IDAT", stored([0, 1, 2, 3]))
+        let header = bigEndian(UInt32(1)) + bigEndian(height) + [8, 2, 0, 0, 0]
+        let pixels = ("IDAT", stored(Array(repeatElement([0, 1, 2, 3], count: rows).joined())))
         for (name, content) in first + [("IHDR", header)] + before + [pixels] + behind + [("IEND", [])] {
             let chunk = Array(name.utf8) + content
             file.append(contentsOf: bigEndian(UInt32(content.count)) + chunk + bigEndian(checksum(chunk)))

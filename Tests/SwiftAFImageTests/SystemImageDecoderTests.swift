@@ -302,6 +302,13 @@ struct SystemImageDecoderTests {
         let tiled = try #require(TIFFDirectory(Pictures.tiff([(322, 3, 1024), (323, 3, 1024)])))
         #expect(throws: Never.self) { try tiled.check(ImageDecodingOptions()) }
         #expect(failure(Pictures.tiff([(256, 4, 40_000)])) == .tooLarge)
+        // The product of such sides is too large for an integer.
+        let huge = Pictures.tiff([(256, 4, .max), (257, 4, .max)])
+        #expect(
+            failure(huge) {
+                $0.maximumDimension = .max
+                $0.maximumPixelCount = .max
+            } == .tooLarge)
         for size in 0..<Pictures.tiff().count { _ = TIFFDirectory(Pictures.tiff().prefix(size)) }
     }
 
@@ -495,6 +502,28 @@ struct SystemImageDecoderTests {
                 }
             }
         }
+    }
+
+    @Test("bitmaps that are cut off anywhere are an error", arguments: Bitmaps.all)
+    func truncatedBitmapsAreErrors(_ bitmap: Bitmaps.File) throws {
+        #expect(failure(bitmap.data) == nil)
+        for size in 0..<bitmap.data.count where failure(bitmap.data.prefix(size)) != .serialization {
+            Issue.record("\(size) of \(bitmap.data.count) bytes were taken for an image")
+            break
+        }
+    }
+
+    @Test("a bitmap whose rows begin in its own header is read as far as its rows go")
+    func offsetInTheHeader() {
+        var file = Pictures.bmp(width: 40, height: 40, bytes: 4800)
+        file.replaceSubrange(10..<14, with: [0, 0, 0, 0])
+        #expect(failure(file.prefix(file.count - 20)) == .serialization)
+    }
+
+    @Test("a PNG whose pixels end before its last row is an error")
+    func pngWithoutItsLastRows() throws {
+        #expect(failure(Pictures.png(height: 3, rows: 3)) == nil)
+        for rows in 0..<3 { #expect(failure(Pictures.png(height: 3, rows: rows)) == .serialization) }
     }
 
     @Test("a JPEG that is cut off behind its thumbnail is an error")

@@ -70,8 +70,9 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
     func decodedSize(ofWidth width: Int, height: Int, frames: Int = 1) throws(SessionError) -> (width: Int, height: Int)
     {
         guard width > 0, height > 0 else { throw SessionError(.serialization, message: "the image has no pixels") }
+        // Divided, because the product of two sides that a file claims may be too large for an integer.
         guard width <= maximumDimension, height <= maximumDimension,
-            width * height <= maximumPixelCount / max(1, frames)
+            height <= maximumPixelCount / max(1, frames) / width
         else {
             let count = frames > 1 ? ", \(frames) times" : ""
             throw SessionError(.tooLarge, message: "the image has too many pixels: \(width) × \(height)\(count)")
@@ -92,6 +93,9 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
 /// four bytes for each pixel of ``ImageDecodingOptions/maximumPixelCount``, or with values in its directory that are
 /// together larger than the file, and a GIF whose data is in tiny blocks are ``/SwiftAF/SessionError/Code/tooLarge``. Of a
 /// PNG, only the chunks that an image is made of are read, and apart from the pixels none of more than 256 KiB.
+///
+/// A file that is cut off is an error. Not found are missing rows of a PNG whose chunks are all there, if it is interlaced or
+/// scaled down while it is decoded, and those of a TIFF.
 public struct SystemImageDecoder: ImageDecoding, Hashable {
     /// Makes a decoder.
     public init() {}

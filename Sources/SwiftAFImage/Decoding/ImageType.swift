@@ -44,8 +44,9 @@ extension ImageType {
         switch self {
         case .jpeg: data.withUnsafeBytes(Self.isWholeJPEG)
         case .png: data.withUnsafeBytes(Self.isWholePNG)
-        case .bmp: Self.isWholeBMP(data)
-        case .gif, .tiff, .ico, .webp: true
+        case .bmp: data.withUnsafeBytes(WindowsBitmap.isWholeBMP)
+        case .ico: data.withUnsafeBytes(WindowsBitmap.isWholeICO)
+        case .gif, .tiff, .webp: true
         }
     }
 
@@ -56,7 +57,7 @@ extension ImageType {
         return markers.hasEnd
     }
 
-    /// Whether the last chunk is there (IEND).
+    /// Whether the last chunk is there (IEND). Whether the chunks have all rows is known when they are decoded.
     private static func isWholePNG(_ bytes: UnsafeRawBufferPointer) -> Bool {
         // Each chunk has a size, a name, content and a checksum.
         var at = 8
@@ -65,19 +66,5 @@ extension ImageType {
             at += 12 + bytes[at..<(at + 4)].reduce(0) { $0 << 8 | Int($1) }
         }
         return false
-    }
-
-    /// The size of uncompressed rows can be computed.
-    private static func isWholeBMP(_ data: Data) -> Bool {
-        let head = [UInt8](data.prefix(34))
-        func number(_ at: Int, _ count: Int) -> Int {
-            head[at..<at + count].reversed().reduce(0) { $0 << 8 | Int($1) }
-        }
-        // The old header format has no compression.
-        guard head.count == 34, number(14, 4) >= 40, number(30, 4) == 0 || number(30, 4) == 3 else { return true }
-        let width = Int(Int32(truncatingIfNeeded: number(18, 4)))
-        let height = Int(Int32(truncatingIfNeeded: number(22, 4)))
-        let bytesPerRow = (abs(width) * number(28, 2) + 31) / 32 * 4
-        return data.count - number(10, 4) >= bytesPerRow.multipliedReportingOverflow(by: abs(height)).partialValue
     }
 }

@@ -134,7 +134,7 @@
             reader = try PixbufReader(type, options, frames: wantsAll ? frameCount : 1)
             try reader.append(data, of: gif)
             try reader.close()
-            guard type.isWhole(data) else { throw Self.cutOff }
+            guard type.isWhole(data), reader.hasLastRow else { throw Self.cutOff }
         }
 
         /// What gdk-pixbuf takes memory for without asking.
@@ -158,6 +158,7 @@
         let loader: OpaquePointer
         private let type: ImageType
         private let sizeCheck: SizeCheck
+        private let rows = DecodedRows()
         private var isClosed = false
         private var chunks = PNGChunks()
         private var markers = JPEGMarkers()
@@ -173,6 +174,9 @@
             self.type = type
             sizeCheck = SizeCheck(options, frames: frames)
             cgdkpixbuf_on_size(loader, SizeCheck.onSize, Unmanaged.passUnretained(sizeCheck).toOpaque())
+            if type == .png {
+                cgdkpixbuf_on_update(loader, DecodedRows.onUpdate, Unmanaged.passUnretained(rows).toOpaque())
+            }
         }
 
         deinit {
@@ -228,6 +232,13 @@
             guard isRead, sizeCheck.wasAsked else { throw Pixbuf.damaged }
         }
 
+        /// Whether the last row was decoded. libpng reports no error if the pixels of a PNG end before it. Rows aren't
+        /// reported while an image is scaled, nor are the passes of an interlaced one.
+        var hasLastRow: Bool {
+            guard type == .png, !isScaled, let pixbuf = cgdkpixbuf_loader_image(loader) else { return true }
+            return rows.end == Int(cgdkpixbuf_image_height(pixbuf))
+        }
+
         /// Missing pixels are black or transparent, never earlier memory contents.
         func blankFirst() {
             cgdkpixbuf_on_area(
@@ -270,6 +281,18 @@
             // A scaled image is made from parts of another one, before `blankFirst()` has an effect on it.
             guard let reader, !reader.isScaled, let pixbuf = cgdkpixbuf_loader_image(reader.loader) else { return nil }
             return try Pixbuf.image(pixbuf, scale: options.scale)
+        }
+    }
+
+    /// Called with the rows of an image when they are decoded.
+    private final class DecodedRows {
+        /// The end of the lowest ones.
+        private(set) var end = 0
+
+        static let onUpdate: cgdkpixbuf_area_updated = { _, _, y, _, height, context in
+            guard let context else { return }
+            let rows = Unmanaged<DecodedRows>.fromOpaque(context).takeUnretainedValue()
+            rows.end = max(rows.end, Int(y) + Int(height))
         }
     }
 
