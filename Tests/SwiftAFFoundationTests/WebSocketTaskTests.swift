@@ -206,6 +206,51 @@ import Testing
         #expect(task.delegate == nil)
     }
 
+    /// Closes the task when it opens.
+    private final class ClosingLog: WebSocketTaskDelegate {
+        let log = Log()
+        let close: @Sendable (WebSocketTask) -> Void
+
+        init(_ close: @escaping @Sendable (WebSocketTask) -> Void) {
+            self.close = close
+        }
+
+        func webSocketTask(_ task: WebSocketTask, didOpenWithProtocol name: String?) {
+            log.webSocketTask(task, didOpenWithProtocol: name)
+            close(task)
+        }
+
+        func webSocketTask(_ task: WebSocketTask, didCloseWith code: WebSocketTask.CloseCode, reason: Data?) {
+            log.webSocketTask(task, didCloseWith: code, reason: reason)
+        }
+
+        func webSocketTask(_ task: WebSocketTask, didCompleteWithError error: (any Error)?) {
+            log.webSocketTask(task, didCompleteWithError: error)
+        }
+    }
+
+    @Test func delegateMayCancelTheTaskThatOpens() async throws {
+        let delegate = ClosingLog { $0.cancel() }
+        let task = manager.webSocketTask(with: url, protocols: ["v1"])
+        task.delegate = delegate
+        task.resume()
+        #expect(await failure { try await task.send(.string("x")) } == .cancelled)
+        #expect(await delegate.log.all() == ["open v1", "end cancelled"])
+        #expect(task.closeCode == .abnormalClosure)
+    }
+
+    @Test func delegateMayCloseTheTaskThatOpens() async throws {
+        let delegate = ClosingLog { $0.cancel(with: .goingAway, reason: Data("bye".utf8)) }
+        let task = manager.webSocketTask(with: url, protocols: ["v1"])
+        task.delegate = delegate
+        // Before the close frame, which is last in the line.
+        async let early: Void = task.send(.string("x"))
+        task.resume()
+        _ = try? await early
+        #expect(await delegate.log.all() == ["open v1", "close 1001 bye", "end -"])
+        #expect(task.closeCode == .goingAway)
+    }
+
     @Test func delegateIsToldOfALostConnection() async throws {
         server.route("/lost", [.upgrade(), .close])
         let log = Log()

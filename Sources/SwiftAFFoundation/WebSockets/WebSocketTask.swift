@@ -142,12 +142,17 @@ public final class WebSocketTask: Sendable {
     private func open(_ options: WebSocket.Options, _ delegate: (any WebSocketTaskDelegate)?) async {
         do throws(SessionError) {
             let socket = try await manager.webSocket(request, protocols: protocols, options: options)
-            // Before the calls that wait.
+            switch endOpening(.open(socket)) {
+            case .suspended, .opening: break
+            case .open, .failed: throw cancelled
+            }
+            // In the open phase, so that the delegate may cancel the task, but before the calls that wait.
             delegate?.webSocketTask(self, didOpenWithProtocol: socket.subprotocol)
             if let delegate { report(socket.ending, to: delegate) }
-            endOpening(.open(socket))
+            startCalls()
         } catch {
             endOpening(.failed(error))
+            startCalls()
             complete(delegate, error)
         }
     }
@@ -178,7 +183,7 @@ public final class WebSocketTask: Sendable {
     /// - Returns: The former phase.
     @discardableResult
     private func endOpening(_ next: Phase) -> Phase {
-        let former = phase.withLock { phase in
+        phase.withLock { phase in
             let former = phase
             switch former {
             case .suspended, .opening: phase = next
@@ -186,13 +191,18 @@ public final class WebSocketTask: Sendable {
             }
             return former
         }
+    }
+
+    /// Lets the calls begin that wait for the handshake.
+    private func startCalls() {
         for line in [sends, receives, pings] { line.leave(CallLine.firstID) }
-        return former
     }
 
     /// Ends the connection at once, without a close frame, or the handshake.
     public func cancel() {
-        switch endOpening(.failed(cancelled)) {
+        let former = endOpening(.failed(cancelled))
+        startCalls()
+        switch former {
         case .suspended: Task { complete(delegate, cancelled) }
         case .failed: break
         case .opening(let opening): opening.cancel()
