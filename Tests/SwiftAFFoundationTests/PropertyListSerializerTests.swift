@@ -44,6 +44,53 @@ import Testing
         }
     }
 
+    private func message(_ parameters: Parameters, _ format: PropertyListSerialization.PropertyListFormat) -> String? {
+        do {
+            _ = try PropertyListRequestSerializer(format: format).serialize(post, parameters: parameters)
+            return nil
+        } catch {
+            let error = error.asSessionError
+            #expect(error?.code == .serialization)
+            #expect(error?.underlying as? CocoaError == CocoaError(.propertyListWriteInvalid))
+            return error?.message
+        }
+    }
+
+    private static let prefix = "the parameters can't be written as a property list: "
+
+    @Test(arguments: [Double.nan, .infinity, -.infinity])
+    func dateThatIsNoNumberIsRefused(seconds: Double) {
+        let date = Date(timeIntervalSinceReferenceDate: seconds)
+        let expected = Self.prefix + "a date is not a finite number of seconds"
+        for format in [PropertyListSerialization.PropertyListFormat.xml, .binary] {
+            #expect(message(["a": ["b": [date]]] as Parameters, format) == expected)
+            #expect(message(["a": Parameters(encoding: date)], format) == expected)
+        }
+    }
+
+    @Test(arguments: [-63_145_526_401, 252_423_993_600, 1e18])
+    func dateOfAYearWithoutFourDigitsIsRefusedInXML(seconds: Double) {
+        let date = Date(timeIntervalSinceReferenceDate: seconds)
+        #expect(message(["a": Parameters(date)], .xml) == Self.prefix + "a date is not in the years 0000 to 9999")
+        #expect(message(["a": Parameters(date)], .binary) == nil)
+    }
+
+    @Test(arguments: [-63_145_526_400, -63_114_076_800, 252_423_993_599] as [Double])
+    func datesOfTheFirstAndTheLastYearSurvive(seconds: Double) throws {
+        let date = Date(timeIntervalSinceReferenceDate: seconds)
+        let request = try PropertyListRequestSerializer().serialize(post, parameters: ["a": Parameters(date)])
+        #expect(try propertyList(request)?["a"] as? Date == date)
+    }
+
+    @Test(arguments: [("\u{0}", "U+0000"), ("\u{1B}", "U+001B"), ("\u{FFFE}", "U+FFFE"), ("\u{FFFF}", "U+FFFF")])
+    func characterThatXMLForbidsIsRefused(character: String, name: String) {
+        let expected = Self.prefix + "XML forbids the character \(name) in a text"
+        #expect(message(["a": Parameters("x" + character)], .xml) == expected)
+        #expect(message(Parameters([character: 1]), .xml) == expected)
+        #expect(message(["a": Parameters("x" + character)], .binary) == nil)
+        #expect(message(["a": "\t\n\r\u{20}\u{D7FF}\u{E000}\u{FFFD}\u{10000}\u{10FFFF}"], .xml) == nil)
+    }
+
     @Test func binaryFormatIsWritten() throws {
         let request = try PropertyListRequestSerializer(format: .binary).serialize(post, parameters: ["key": "value"])
         #expect(request.body.data?.starts(with: Data("bplist00".utf8)) == true)

@@ -35,7 +35,9 @@ public struct PropertyListRequestSerializer: RequestSerializer, Hashable, Codabl
     /// Without parameters, neither a body nor a Content-Type is added.
     ///
     /// - Throws: `SessionError` with code `serialization` if the parameters can't be encoded or contain a value that a
-    ///   property list can't represent (null, a set); with `invalidInput` if the request already has a body.
+    ///   property list can't represent: null, a set, a date that is NaN or infinite; in XML also a date outside of the
+    ///   years 0000 to 9999, and text with a character that XML forbids, such as U+0000. With `invalidInput` if the request
+    ///   already has a body.
     public func serialize(_ request: HTTPRequest, parameters: Parameters?) throws -> HTTPRequest {
         if base.encodesInURI(request.method) { return try base.serialize(request, parameters: parameters) }
         var request = request
@@ -53,8 +55,13 @@ public struct PropertyListRequestSerializer: RequestSerializer, Hashable, Codabl
         do {
             // Foundation crashes the process when it writes OpenStep.
             if format == .openStep { throw CocoaError(.propertyListWriteInvalid) }
-            return try PropertyListSerialization.data(
-                fromPropertyList: parameters.propertyList(), format: format, options: writeOptions)
+            let list = try parameters.propertyList()
+            try PropertyListCheck(format: format).check(list)
+            return try PropertyListSerialization.data(fromPropertyList: list, format: format, options: writeOptions)
+        } catch let error as PropertyListCheck.Fault {
+            throw SessionError(
+                .serialization, message: "the parameters can't be written as a property list: \(error.reason)",
+                url: url, underlying: CocoaError(.propertyListWriteInvalid))
         } catch {
             throw SessionError(
                 .serialization, message: "the parameters can't be written as a property list", url: url,

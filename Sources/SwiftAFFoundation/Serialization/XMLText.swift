@@ -55,7 +55,8 @@ enum XMLText {
         return (declaration(of: content).map { content[$0.endIndex...] } ?? content).trimmingMark
     }
 
-    private static func isForbidden(_ character: Unicode.Scalar) -> Bool {
+    /// Whether a character isn't a Char (XML 1.0, section 2.2).
+    static func isForbidden(_ character: Unicode.Scalar) -> Bool {
         switch character.value {
         case 0x09, 0x0A, 0x0D: false
         case ..<0x20, 0xFFFE, 0xFFFF: true
