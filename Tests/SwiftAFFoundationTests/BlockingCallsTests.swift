@@ -135,4 +135,16 @@ import Testing
         while Self.readerCount() > 0 { await Task.yield() }
         #expect(try await read(InputStream(data: Data("x".utf8))) == [Data("x".utf8), nil])
     }
+
+    @Test func aStreamIsReadByOneRequestAtATime() async throws {
+        let stream = InputStream(data: Data("hello".utf8))
+        var (first, second) = (
+            InputStreamChunks(stream).makeAsyncIterator(), InputStreamChunks(stream).makeAsyncIterator()
+        )
+        #expect(try await first.next() == Data("hello".utf8))
+        let error = await #expect(throws: SessionError.self) { _ = try await second.next() }
+        #expect(error?.code == .bodyNotReplayable)
+        #expect(error?.message == "the body's InputStream is read by another request")
+        #expect(try await first.next() == nil)
+    }
 }

@@ -133,6 +133,40 @@ import Testing
         #expect(server.requests[0]["Content-Length"] == length.map(String.init))
     }
 
+    private func upload(_ server: TestServer, _ stream: InputStream) -> URLRequest {
+        var request = URLRequest(url: server.url("/upload"))
+        request.httpMethod = "POST"
+        request.httpBodyStream = stream
+        return request
+    }
+
+    @Test func aStreamThatWasOpenedBeforeFailsTheRequest() async throws {
+        let server = try TestServer()
+        let manager = HTTPSessionManager()
+        let stream = InputStream(data: Data("hello".utf8))
+        let request = upload(server, stream)
+        #expect(try await manager.response(for: request).status == 200)
+        let again = await #expect(throws: SessionError.self) { try await manager.response(for: request) }
+        #expect(again?.code == .bodyNotReplayable && again?.url == server.urlString("/upload"))
+        let opened = InputStream(data: Data("hello".utf8))
+        opened.open()
+        let error = await #expect(throws: SessionError.self) {
+            try await manager.response(for: upload(server, opened))
+        }
+        #expect(error?.code == .bodyNotReplayable)
+        #expect(server.requests.map(\.bodyText).filter { !$0.isEmpty } == ["hello"])
+    }
+
+    @Test(arguments: ["+5", "-1", "5 ", "", "0x5", "99999999999999999999"])
+    func aLengthThatIsNoNumberIsUnknown(text: String) async throws {
+        let server = try TestServer()
+        var original = upload(server, InputStream(data: Data("hello".utf8)))
+        original.setValue(text, forHTTPHeaderField: "Content-Length")
+        #expect(HTTPRequest(original).body.length == nil)
+        #expect(try await HTTPSessionManager().response(for: original).status == 200)
+        #expect(server.requests.map(\.bodyText) == ["hello"])
+    }
+
     @Test func aStreamThatFailsFailsTheRequest() async throws {
         let server = try TestServer()
         var original = URLRequest(url: server.url("/upload"))
@@ -158,7 +192,17 @@ import Testing
         defer { try? FileManager.default.removeItem(at: file) }
         try await manager.download(request, to: file)
         #expect(try Data(contentsOf: file) == Data("hello".utf8))
-        #expect(server.requests.map { $0["X-A"] } == ["1", "1", "1"])
+        let status = await withCheckedContinuation { done in
+            manager.dataTask(for: request, with: .data) { head, _, _ in done.resume(returning: head?.status) }.resume()
+        }
+        #expect(status == 200)
+        server.route("/a", .respond(headers: ["Content-Type": "text/event-stream"], body: "data: 1\n\n"))
+        var events = manager.events(from: request).makeAsyncIterator()
+        #expect(try await events.next()?.data == "1")
+        server.route("/a", [.upgrade(), .echoFrames])
+        let socket = try await manager.webSocket(request)
+        socket.cancel()
+        #expect(server.requests.map { $0["X-A"] } == Array(repeating: "1", count: 6))
     }
 
     @Test func responses() throws {

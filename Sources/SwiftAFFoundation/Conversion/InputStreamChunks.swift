@@ -1,7 +1,8 @@
 import Foundation
 import SwiftAF
 
-/// The bytes of an `InputStream` in chunks. Can be iterated once. Reading may block, so it happens on threads of its own.
+/// The bytes of an `InputStream` in chunks. Can be iterated once, and only if nothing else has opened the stream: what is
+/// left of one would pass for a whole body. Reading may block, so it happens on threads of its own.
 struct InputStreamChunks: AsyncSequence, Sendable {
     /// For all streams of the process: a read of a pipe or a terminal blocks a thread until there are bytes, even if its
     /// request was cancelled.
@@ -37,6 +38,8 @@ struct InputStreamChunks: AsyncSequence, Sendable {
         private let phase = Locked(Phase.open)
         private let reads: BlockingCalls<Data?>
         private let stream: InputStream
+        /// Nil before the first read.
+        private var claim: Claim?
 
         init(_ stream: InputStream, _ reads: BlockingCalls<Data?>) {
             self.stream = stream
@@ -54,7 +57,10 @@ struct InputStreamChunks: AsyncSequence, Sendable {
         }
 
         private func read() throws -> Data? {
-            if stream.streamStatus == .notOpen { stream.open() }
+            if claim == nil {
+                claim = try Claim(stream)
+                stream.open()
+            }
             var chunk = Data(count: Self.chunkSize)
             let count = chunk.withUnsafeMutableBytes { bytes -> Int in
                 guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return 0 }
@@ -65,6 +71,30 @@ struct InputStreamChunks: AsyncSequence, Sendable {
             // Don't read `streamError`: on Linux it crashes the process.
             if count < 0 { throw CocoaError(.fileReadUnknown) }
             return nil
+        }
+    }
+
+    /// The right to read a stream. A `URLRequest` that is sent twice has one stream for both.
+    private final class Claim {
+        private static let streams = Locked<Set<ObjectIdentifier>>([])
+
+        private let stream: InputStream
+
+        init(_ stream: InputStream) throws(SessionError) {
+            let id = ObjectIdentifier(stream)
+            guard Self.streams.withLock({ $0.insert(id).inserted }) else {
+                throw SessionError(.bodyNotReplayable, message: "the body's InputStream is read by another request")
+            }
+            self.stream = stream
+            guard stream.streamStatus == .notOpen else {
+                throw SessionError(
+                    .bodyNotReplayable, message: "the body's InputStream was opened before, and can be read only once")
+            }
+        }
+
+        deinit {
+            let id = ObjectIdentifier(stream)
+            Self.streams.withLock { _ = $0.remove(id) }
         }
     }
 }

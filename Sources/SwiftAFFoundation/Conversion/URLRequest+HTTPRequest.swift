@@ -8,8 +8,9 @@ extension HTTPRequest {
     ///
     /// - `timeoutInterval` becomes ``Timeouts/idle``, unless it is Foundation's default of 60 s: then the session's
     ///   timeout applies. A year or more is no limit.
-    /// - An `InputStream` becomes a body that is read in chunks while it is sent, and only once, so a redirect that replays
-    ///   the body fails. Its length is taken from the Content-Length field. It is read on one of at most 64 threads of the
+    /// - An `InputStream` becomes a body that is read in chunks while it is sent, and only once: a redirect that replays
+    ///   the body, and another request with a stream that was opened before, fail with
+    ///   ``SessionError/Code/bodyNotReplayable``. Its length is taken from the Content-Length field. It is read on one of at most 64 threads of the
     ///   process. Cancelling the request doesn't interrupt a read that blocks, such as that of a pipe without a writer: its
     ///   thread is occupied until the read returns. While all are, further streams wait, or fail if all reads are those of
     ///   cancelled requests. The idle time limit doesn't count while a stream is read or waits.
@@ -22,7 +23,7 @@ extension HTTPRequest {
         self.init(HTTPMethod(request.httpMethod ?? "GET"), request.url?.absoluteString ?? "")
         let fields = (request.allHTTPHeaderFields ?? [:]).sorted { $0.key < $1.key }
         headers = HTTPHeaders(fields.map { ($0.key, $0.value) })
-        let length = headers.first(named: .contentLength).flatMap { Int64($0) }
+        let length = headers.first(named: .contentLength).flatMap(Self.length)
         headers.remove(named: .contentLength)
         headers.remove(named: .transferEncoding)
         if let data = request.httpBody {
@@ -34,6 +35,11 @@ extension HTTPRequest {
             timeouts.idle = Duration(limit: request.timeoutInterval)
         }
         hints = Hints(request)
+    }
+
+    /// The value of a Content-Length field (RFC 9110, section 8.6). Nil for what isn't 1*DIGIT, such as a signed number.
+    private static func length(_ value: String) -> Int64? {
+        value.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int64(value) : nil
     }
 }
 
