@@ -1,4 +1,4 @@
-package import FoundationEssentials
+public import FoundationEssentials
 
 /// A storage of cookies, for one or more sessions.
 ///
@@ -26,6 +26,17 @@ public final class CookieStorage: Sendable {
     ///   that use one at the same time, what the last one saves stays.
     public init(path: String? = nil, maximumCount: Int = 3000, maximumCountPerDomain: Int = 180) throws(SessionError) {
         core = try CoreCookieJar(path, maximumCount: maximumCount, maximumCountPerDomain: maximumCountPerDomain)
+    }
+
+    /// Makes a storage with the file of a file URL.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` if it isn't a file URL; otherwise as with a path.
+    public convenience init(
+        path: URL, maximumCount: Int = 3000, maximumCountPerDomain: Int = 180
+    ) throws(SessionError) {
+        try self.init(
+            path: path.filePath(of: "cookie storage"), maximumCount: maximumCount,
+            maximumCountPerDomain: maximumCountPerDomain)
     }
 
     /// All cookies that haven't expired.

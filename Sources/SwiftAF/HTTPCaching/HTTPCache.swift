@@ -38,6 +38,17 @@ public final class HTTPCache: Sendable {
             maximumEntrySize: maximumEntrySize)
     }
 
+    /// Opens a cache in the folder of a file URL.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` if it isn't a file URL; otherwise as with a path.
+    public convenience init(
+        memoryCapacity: Int = 20 << 20, diskCapacity: Int = 150 << 20, directory: URL, maximumEntrySize: Int? = nil
+    ) throws(SessionError) {
+        try self.init(
+            memoryCapacity: memoryCapacity, diskCapacity: diskCapacity,
+            directory: directory.filePath(of: "cache"), maximumEntrySize: maximumEntrySize)
+    }
+
     /// The maximum number of bytes in memory. If more is used, the least recently used responses are evicted.
     public var memoryCapacity: Int {
         get { statistics.memoryCapacity }

@@ -228,6 +228,14 @@ extension SessionError {
     init(serializingRequest error: any Error, url: String?) {
         self =
             error as? SessionError
-            ?? SessionError(.serialization, message: "the request serializer failed", url: url, underlying: error)
+            ?? SessionError(
+                .serialization, message: "the request serializer failed" + Self.detail(of: error), url: url,
+                underlying: error)
+    }
+
+    /// What an encoder says about a value that it refuses, such as a date.
+    private static func detail(of error: any Error) -> String {
+        guard case .invalidValue(_, let context) = error as? EncodingError else { return "" }
+        return ": \(context.debugDescription)"
     }
 }

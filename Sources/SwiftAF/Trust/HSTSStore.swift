@@ -23,6 +23,13 @@ public final class HSTSStore: Sendable {
         core = try CoreHSTS(path, maximumCount: maximumCount)
     }
 
+    /// Makes a store with the file of a file URL.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` if it isn't a file URL; otherwise as with a path.
+    public convenience init(path: URL, maximumCount: Int = 10_000) throws(SessionError) {
+        try self.init(path: path.filePath(of: "HSTS store"), maximumCount: maximumCount)
+    }
+
     /// Stores a host; replaces an existing entry.
     ///
     /// - Parameters:

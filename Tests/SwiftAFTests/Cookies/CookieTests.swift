@@ -115,6 +115,7 @@ import Testing
             #expect(storage.description(of: "https://www.example.test/") == ["a"])
         }
         #expect(try CookieStorage(path: path).cookies() == [kept])
+        #expect(try CookieStorage(path: URL(filePath: path)).cookies() == [kept])
         for cookie in [
             Cookie(name: "a\r\n", value: "1", domain: "example.test"),
             Cookie(name: "a\0", value: "1", domain: "example.test"),

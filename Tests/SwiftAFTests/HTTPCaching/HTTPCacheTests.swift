@@ -230,7 +230,7 @@ import Testing
     @Test func capacitiesSetByTwoTasksAreBothKept() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "cache-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let cache = try HTTPCache(directory: folder.path)
+        let cache = try HTTPCache(directory: folder)
         for round in 1...1000 {
             async let memory: Void = { cache.memoryCapacity = round << 20 }()
             async let disk: Void = { cache.diskCapacity = round << 20 }()
@@ -253,5 +253,8 @@ import Testing
         #expect(server.requests.count == 1)
         #expect(throws: SessionError.self) { try HTTPCache(directory: "/dev/null/cache") }
         #expect(throws: SessionError.self) { try HTTPCache(directory: "a\0b") }
+        let page = try #require(URL(string: "http://h/cache"))
+        let error = #expect(throws: SessionError.self) { try HTTPCache(directory: page) }
+        #expect(error?.message == "the URL of a cache doesn't begin with file://")
     }
 }

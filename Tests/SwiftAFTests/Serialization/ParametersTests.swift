@@ -165,6 +165,18 @@ import Testing
         #expect(try json(["at": date, "n": Note()]) == #"{"at":-978307200,"n":{"at":-978307200}}"#)
     }
 
+    @Test func errorOfARequestSaysWhatIsWrongWithADate() {
+        let manager = HTTPSessionManager(baseURL: nil)
+        let date = Date(timeIntervalSince1970: .infinity)
+        let error = #expect(throws: SessionError.self) {
+            try manager.makeRequest(.get, "http://h/", parameters: ["at": Parameters(date)])
+        }
+        #expect(error?.code == .serialization)
+        #expect(
+            error?.message
+                == "the request serializer failed: the date isn't in the years 0000 to 9999, which ISO 8601 can write")
+    }
+
     @Test func memberOfEncodableKeepsTheOthersUnencoded() throws {
         struct Note: Encodable {
             var at = Date(timeIntervalSince1970: 0)

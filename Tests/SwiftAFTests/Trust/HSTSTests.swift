@@ -30,7 +30,7 @@ import Testing
             try store.insert("past.test", until: Date(timeIntervalSince1970: 1))
             try store.insert("late.test", until: Date(timeIntervalSince1970: 4_000_000_000))
         }
-        let store = try HSTSStore(path: path.file("hsts"))
+        let store = try HSTSStore(path: URL(filePath: path.file("hsts")))
         #expect(store.contains("www.example.test") && store.contains("late.test"))
         #expect(!store.contains("past.test") && !store.contains("www.late.test") && !store.contains("late.test\0"))
         store.remove("late.test")
