@@ -13,9 +13,10 @@ extension TestServer {
 
         private let parameters: [Parameter]
 
-        init(_ text: Substring) {
-            parameters = text.split(separator: "&").map { item in
-                let name = item.prefix { $0 != "=" }
+        /// Compares bytes: a character may consist of a separator and a combining mark.
+        init(_ text: Substring.UTF8View) {
+            parameters = text.split(separator: UInt8(ascii: "&")).map { item in
+                let name = item.prefix { $0 != UInt8(ascii: "=") }
                 return Parameter(name: decoded(name), value: decoded(item.dropFirst(name.count + 1)))
             }
         }
@@ -45,7 +46,7 @@ extension TestServer {
 extension TestServer.Request {
     /// The parameters after the "?" of the target. Percent-encoding is decoded, and "+" is a space, as in forms.
     public var query: TestServer.Query {
-        TestServer.Query(target.drop { $0 != "?" }.dropFirst())
+        TestServer.Query(target.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst())
     }
 
     /// Decodes the body as JSON.
@@ -65,9 +66,9 @@ extension TestServer.Request {
 }
 
 /// Without percent-encoding. What isn't a byte in hexadecimal stays as it is.
-private func decoded(_ text: Substring) -> String {
+private func decoded(_ text: Substring.UTF8View) -> String {
     var bytes: [UInt8] = []
-    var rest = Array(text.utf8)[...]
+    var rest = Array(text)[...]
     while let byte = rest.popFirst() {
         let digits = rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
         if byte == UInt8(ascii: "%"), digits.count == 2 {

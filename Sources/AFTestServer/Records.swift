@@ -39,7 +39,7 @@ extension TestServer {
 
         /// The target without its query.
         public var path: String {
-            String(target.prefix { $0 != "?" })
+            String(Substring(target.utf8.prefix { $0 != UInt8(ascii: "?") }))
         }
 
         /// The body, decoded as UTF-8.
