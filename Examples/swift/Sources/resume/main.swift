@@ -11,9 +11,10 @@ guard arguments.count == 3 else {
 }
 
 let manager = HTTPSessionManager(baseURL: arguments[1])
+let attempts = 5
 var token: ResumeToken?
 
-for attempt in 1...5 {
+for attempt in 1...attempts {
     do throws(SessionError) {
         let download: DownloadResponse
         if let token {
@@ -26,7 +27,7 @@ for attempt in 1...5 {
         print("complete:", download.fileSize, "bytes at", download.filePath)
         break
     } catch {
-        guard let next = error.resumeToken else { throw error }
+        guard attempt < attempts, let next = error.resumeToken else { throw error }
         print("interrupted:", error.code)
         token = next
     }
