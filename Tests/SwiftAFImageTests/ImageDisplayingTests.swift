@@ -67,6 +67,25 @@ struct ImageDisplayingTests {
         #expect(!view.imageLoads.isLoading(.image))
     }
 
+    @Test("the same again with another placeholder, or none, shows that during the download")
+    func otherPlaceholder() async throws {
+        let gate = Gate()
+        let view = view(gate)
+        let url = "http://h/a"
+        let other = Pictures.image(8, 8)
+        view.setImage(from: url)
+        view.setImage(from: url, placeholder: placeholder)
+        view.setImage(from: url, placeholder: placeholder)
+        view.setImage(from: url, placeholder: other)
+        view.setImage(from: url)
+        view.setImage(from: url, clearsImage: true)
+        view.setImage(from: url, clearsImage: true)
+        #expect(view.widths == [9, 8, 0])
+        gate.open()
+        await view.shown.wait(for: 4)
+        #expect(view.widths == [9, 8, 0, 4])
+    }
+
     @Test("if there is no image, the placeholder stays", arguments: [404, 500])
     func placeholder(status: Int) async throws {
         let view = view(status: status)

@@ -1,3 +1,4 @@
+import AFTestServer
 import Dispatch
 import FoundationEssentials
 import SwiftAF
@@ -50,6 +51,24 @@ struct ImageRequestIdentityTests {
 
     private func key(_ change: (inout HTTPRequest) -> Void = { _ in }) -> String {
         ImageCacheKey.identifier(for: request(change))
+    }
+
+    @Test("Downloaders with one cache and different base URLs have different images for a relative URL")
+    func relativeURL() async throws {
+        let cache = AutoPurgingImageCache()
+        let serializer = ImageResponseSerializer(decoder: TextDecoder())
+        for width in [3, 5] {
+            let server = try TestServer()
+            server.route(
+                "/logo", .respond(200, headers: ["Content-Type": "image/png"], body: Data("\(width)x1".utf8)))
+            let downloader = ImageDownloader(
+                manager: HTTPSessionManager(baseURL: server.urlString("/")), responseSerializer: serializer,
+                imageCache: cache)
+            for url in ["logo", "/logo", server.urlString("/logo")] {
+                #expect(try await downloader.image(for: url).image.pixelWidth == width)
+            }
+            #expect(server.requests.count == 1)
+        }
     }
 
     @Test("A URL is the same image in a downloader and in a view, whatever its type")
@@ -155,7 +174,7 @@ struct ImageRequestIdentityTests {
             func process(_ image: Image) -> Image { image }
         }
         func key(_ names: String...) -> String {
-            ImageDownloader.key(of: post, names.map { Named(identifier: $0) })
+            downloader().key(of: post, names.map { Named(identifier: $0) })
         }
         let keys = [
             key("a|b", "c"), key("a", "b|c"), key("a", "b", "c"), key("a|b|c"), key("a\\", "b"), key("a\\|b"), key("a"),

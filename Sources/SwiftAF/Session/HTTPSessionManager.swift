@@ -129,6 +129,20 @@ public final class HTTPSessionManager: Sendable {
             responseSerializer: responseSerializer)
     }
 
+    /// Not available: `URL(string:)` returns an optional URL, and without a base URL, relative URLs fail.
+    @available(*, unavailable, message: "unwrap the URL, or pass the base URL as a String")
+    @_disfavoredOverload
+    public convenience init(
+        baseURL: URL?,
+        configuration: SessionConfiguration = .default,
+        requestSerializer: (any RequestSerializer)? = nil,
+        responseSerializer: (any ResponseSerializer)? = nil
+    ) {
+        self.init(
+            baseURL: baseURL?.absoluteString, configuration: configuration, requestSerializer: requestSerializer,
+            responseSerializer: responseSerializer)
+    }
+
     /// Throws the error that every request would fail with, so that a program can stop at its start.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` for an invalid base URL or an invalid setting of the configuration;
@@ -529,6 +543,12 @@ public final class HTTPSessionManager: Sendable {
             error.url = request.url
             throw error
         }
+    }
+
+    /// The URL that a request for `url` is sent to. One that can't be resolved is returned unchanged.
+    package func resolvedURL(_ url: String) -> String {
+        guard let base, base.fault == nil else { return url }
+        return base.resolve(url)
     }
 
     private func validate(_ request: HTTPRequest) throws(SessionError) {

@@ -66,6 +66,8 @@ public enum ImageCacheKey {
     ///
     /// A body that isn't in memory, such as a file, may be another one each time; one of more than 16 KiB would be a
     /// long identifier. Such a request has another identifier at each call, and downloaders neither merge nor cache it.
+    ///
+    /// Downloaders pass requests with absolute URLs, see ``ImageFetching/resolvedURL(of:)``.
     public static func identifier(for request: HTTPRequest, additionalIdentifier: String? = nil) -> String {
         let request = HTTPRequest(imageOf: request)
         let url = URLText(request.url).withoutFragment

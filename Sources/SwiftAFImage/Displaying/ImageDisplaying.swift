@@ -65,7 +65,7 @@ extension ImageDisplaying {
     /// it has an Accept field of its own.
     ///
     /// If the slot already waits for the same image, by the same downloader and cache policy, it isn't requested again;
-    /// these closures are called as well. A request with an empty URL shows the placeholder, even if that is nil, and
+    /// these closures are called as well, and another placeholder is shown, unless a preview is. A request with an empty URL shows the placeholder, even if that is nil, and
     /// fails before this function returns. One with another invalid URL fails later, as a download does.
     ///
     /// - Parameters:
@@ -85,6 +85,7 @@ extension ImageDisplaying {
         in slot: ImageSlot = .image, clearsImage: Bool = false, showsPartialImages: Bool = false,
         success: ImageSuccess? = nil, failure: ImageFailure? = nil
     ) {
+        guard !imageLoads.hasEnded else { return }
         let request = HTTPRequest(imageOf: request)
         guard !request.url.isEmpty else {
             imageLoads.cancel(slot)
@@ -94,16 +95,19 @@ extension ImageDisplaying {
         }
         let downloader = imageDownloader
         let listener = ImageLoads.Listener(success: success, failure: failure)
-        let key = ImageDownloader.key(of: request, processors)
-        guard !imageLoads.join(slot, key, downloader, listener) else { return }
+        let cover: ImageLoads.Cover = placeholder != nil || clearsImage ? .placeholder(placeholder) : .former
+        if imageLoads.join(slot, downloader.key(of: request, processors), downloader, listener) {
+            if imageLoads.cover(slot, with: cover) { show(placeholder, in: slot) }
+            return
+        }
         imageLoads.cancel(slot)
         if let image = downloader.cachedImage(for: request, processors: processors) {
             guard let success else { return show(image, in: slot) }
             return success(request, nil, image)
         }
-        if placeholder != nil || clearsImage { show(placeholder, in: slot) }
+        if case .placeholder = cover { show(placeholder, in: slot) }
         imageLoads.begin(
-            slot, request, processors, with: downloader, listener, showsPartial: showsPartialImages
+            slot, request, processors, with: downloader, listener, cover: cover, showsPartial: showsPartialImages
         ) { [weak self] image in
             self?.show(image, in: slot)
         }

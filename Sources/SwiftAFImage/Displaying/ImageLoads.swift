@@ -27,10 +27,20 @@ public final class ImageLoads {
         let failure: ImageFailure?
     }
 
+    /// What a slot shows until its image is there.
+    enum Cover {
+        /// What it has shown before.
+        case former
+        /// Nil if it was cleared.
+        case placeholder(Image?)
+        case preview
+    }
+
     private struct Load {
         let request: HTTPRequest
         let claim: Claim
         var listeners: [Listener]
+        var cover: Cover
     }
 
     /// Cancels the request when it is released; after the end that does nothing.
@@ -46,6 +56,15 @@ public final class ImageLoads {
         deinit {
             downloader.cancel(receipt)
         }
+    }
+
+    /// Whether the view was destroyed: nothing is requested for it any more.
+    private(set) var hasEnded = false
+
+    /// The view is destroyed: cancels its requests, and has no others later.
+    package func end() {
+        hasEnded = true
+        cancelAll()
     }
 
     /// Whether a download is under way.
@@ -74,20 +93,38 @@ public final class ImageLoads {
         return true
     }
 
+    /// Notes the cover that another call for the same image wants.
+    ///
+    /// - Returns: False if the slot shows that already, or a preview, which stays.
+    func cover(_ slot: ImageSlot, with cover: Cover) -> Bool {
+        guard case .placeholder(let image) = cover, let former = loads[slot]?.cover else { return false }
+        switch former {
+        case .preview: return false
+        case .placeholder(let shown):
+            if image == nil && shown == nil { return false }
+            if let image, let shown, image.isIdentical(to: shown) { return false }
+        case .former: break
+        }
+        loads[slot]?.cover = cover
+        return true
+    }
+
     /// Starts a download and replaces the slot's request.
     ///
     /// - Parameter show: Called with the image if one of the calls has no `success` closure.
     func begin(
         _ slot: ImageSlot, _ request: HTTPRequest, _ processors: [any ImageProcessing],
         with downloader: ImageDownloader,
-        _ listener: Listener, showsPartial: Bool, show: @escaping @MainActor @Sendable (Image) -> Void
+        _ listener: Listener, cover: Cover, showsPartial: Bool, show: @escaping @MainActor @Sendable (Image) -> Void
     ) {
-        let receipt = ImageDownloadReceipt(id: UUID(), key: ImageDownloader.key(of: request, processors))
-        let load = Load(request: request, claim: Claim(downloader, receipt), listeners: [listener])
+        let receipt = ImageDownloadReceipt(id: UUID(), key: downloader.key(of: request, processors))
+        let load = Load(request: request, claim: Claim(downloader, receipt), listeners: [listener], cover: cover)
         let former = loads.updateValue(load, forKey: slot)
         withExtendedLifetime(former) {}
         let partial: @MainActor @Sendable (Image) -> Void = { [weak self] image in
-            if self?.isForView(slot, receipt) == true { show(image) }
+            guard let self, isForView(slot, receipt) else { return }
+            loads[slot]?.cover = .preview
+            show(image)
         }
         downloader.downloadForMainActor(request, receipt, processors, partial: showsPartial ? partial : nil) {
             [weak self] result in

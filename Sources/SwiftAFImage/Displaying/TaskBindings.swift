@@ -40,8 +40,12 @@ public final class TaskBindings {
         if aspect == .activity { activityTurn += 1 }
     }
 
-    /// Shows no task any more.
-    package func unbindAll() {
+    /// Whether the view was destroyed: it shows no task any more.
+    package private(set) var hasEnded = false
+
+    /// The view is destroyed: ends what it shows, and nothing else is shown later.
+    package func end() {
+        hasEnded = true
         bindings = [:]
         activityTurn += 1
     }

@@ -31,7 +31,7 @@ extension ProgressDisplaying {
         _ task: SessionTask, _ aspect: TaskBindings.Aspect, _ animated: Bool,
         _ counts: @escaping @MainActor @Sendable (TransferProgress) -> (done: Int64, total: Int64?)
     ) {
-        guard task.state != .completed else { return }
+        guard !taskBindings.hasEnded, task.state != .completed else { return }
         taskBindings.unbindProgress(ofOthersThan: task)
         taskBindings.followProgress(of: task, as: aspect) { [weak self] progress in
             let (done, total) = counts(progress)
@@ -56,6 +56,7 @@ extension ActivityIndicating {
     ///
     /// - Parameter task: Replaces the previous task; nil for none.
     public func setAnimating(withStateOf task: SessionTask?) {
+        guard !taskBindings.hasEnded else { return }
         taskBindings.unbind(.activity)
         guard let task, task.state != .completed else {
             // The previous task is unbound, so its end won't stop the animation.
@@ -84,6 +85,7 @@ extension Refreshing {
     ///
     /// - Parameter task: Replaces the previous task; nil for none.
     public func setRefreshing(withStateOf task: SessionTask?) {
+        guard !taskBindings.hasEnded else { return }
         taskBindings.unbind(.activity)
         guard let task else {
             if taskBindings.showsActivity { endRefreshing() }

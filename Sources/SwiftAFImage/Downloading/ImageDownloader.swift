@@ -41,7 +41,7 @@ extension ImageDownloadReceipt: CustomStringConvertible, CustomReflectable {
 /// ```
 ///
 /// Two requests are for the same image if their methods, URLs, header fields, bodies, credentials and processors are
-/// equal; see ``ImageCacheKey``. A URL and a request for it are the same image, because a request without an Accept
+/// equal; see ``ImageCacheKey``. Relative URLs are resolved against the manager's base URL first. A URL and a request for it are the same image, because a request without an Accept
 /// field is sent with `Accept: image/*`. Requests with the same cache policy share a download: the first one is sent,
 /// in its own ``/SwiftAF/TraceContext``. Images are decoded and processed off the caller's thread, while they count as
 /// active downloads.
@@ -156,7 +156,7 @@ public final class ImageDownloader: Sendable {
         completion: @escaping Completion
     ) -> ImageDownloadReceipt? {
         let request = HTTPRequest(imageOf: request)
-        let receipt = ImageDownloadReceipt(id: receiptID, key: Self.key(of: request, processors))
+        let receipt = ImageDownloadReceipt(id: receiptID, key: key(of: request, processors))
         let handler = ImageReceiver(on: { [completionQueue] in completionQueue.async(execute: $0) }, completion)
         return begin(request, receipt, processors, priority, handler) ? receipt : nil
     }
@@ -166,7 +166,7 @@ public final class ImageDownloader: Sendable {
         for request: Source, processors: [any ImageProcessing] = [], priority: Int = 0
     ) async throws(SessionError) -> DownloadedImage {
         let request = HTTPRequest(imageOf: request)
-        let receipt = ImageDownloadReceipt(id: UUID(), key: Self.key(of: request, processors))
+        let receipt = ImageDownloadReceipt(id: UUID(), key: key(of: request, processors))
         let isCancelled = Locked(false)
         let result: Result<DownloadedImage, SessionError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -192,7 +192,7 @@ public final class ImageDownloader: Sendable {
         for request: Source, processors: [any ImageProcessing] = [], priority: Int = 0
     ) -> AsyncThrowingStream<DownloadedImage, any Error> {
         let request = HTTPRequest(imageOf: request)
-        let receipt = ImageDownloadReceipt(id: UUID(), key: Self.key(of: request, processors))
+        let receipt = ImageDownloadReceipt(id: UUID(), key: key(of: request, processors))
         return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             continuation.onTermination = { [weak self] reason in
                 if case .cancelled = reason { self?.cancel(receipt) }
@@ -211,7 +211,7 @@ public final class ImageDownloader: Sendable {
     ) -> [ImageDownloadReceipt] {
         requests.compactMap { source in
             let request = HTTPRequest(imageOf: source)
-            let receipt = ImageDownloadReceipt(id: UUID(), key: Self.key(of: request, processors))
+            let receipt = ImageDownloadReceipt(id: UUID(), key: key(of: request, processors))
             return begin(request, receipt, processors, .min, ImageReceiver { _ in }) ? receipt : nil
         }
     }
@@ -232,7 +232,7 @@ public final class ImageDownloader: Sendable {
     /// The cached image of a request, if its policy allows the cache.
     func cachedImage(for request: HTTPRequest, processors: [any ImageProcessing]) -> Image? {
         guard request.mayBeAnsweredFromCache, ImageCacheKey.isConstant(for: request) else { return nil }
-        return imageCache?.image(for: request, additionalIdentifier: Self.identifier(of: processors))
+        return imageCache?.image(for: cached(request), additionalIdentifier: Self.identifier(of: processors))
     }
 
     /// Downloads an image; the completion is called on the main actor.
@@ -255,10 +255,19 @@ public final class ImageDownloader: Sendable {
 
     /// The key that requests share a download by: that of the cached image, and the cache policy. A request for a new
     /// image must not get one that was begun with the permission to take an old one.
-    static func key(of request: HTTPRequest, _ processors: [any ImageProcessing]) -> String {
-        let image = ImageCacheKey.identifier(for: request, additionalIdentifier: identifier(of: processors))
+    func key(of request: HTTPRequest, _ processors: [any ImageProcessing]) -> String {
+        let image = ImageCacheKey.identifier(
+            for: cached(request), additionalIdentifier: Self.identifier(of: processors))
         guard let policy = request.hints.cachePolicy else { return image }
         return "\(policy.rawValue.debugDescription) \(image)"
+    }
+
+    /// The request by which an image is cached. Its URL is absolute: a cache may be shared with a downloader whose
+    /// relative URLs are those of another server.
+    private func cached(_ request: HTTPRequest) -> HTTPRequest {
+        var request = request
+        request.url = fetcher.resolvedURL(of: request)
+        return request
     }
 
     /// The identifiers of all processors. Those that contain the separator are escaped.
@@ -343,12 +352,13 @@ public final class ImageDownloader: Sendable {
     private func finish(_ run: Int, _ result: Result<DownloadedImage, SessionError>) {
         // Before the completions: a request made there finds the image in the cache.
         if let spec = queue.withLock({ $0.spec(of: run) }), ImageCacheKey.isConstant(for: spec.request),
-            case .success(let downloaded) = result, let imageCache,
-            imageCache.shouldCache(
-                downloaded.image, for: spec.request, additionalIdentifier: spec.additionalIdentifier)
+            case .success(let downloaded) = result, let imageCache
         {
-            imageCache.add(
-                downloaded.image, for: spec.request, additionalIdentifier: spec.additionalIdentifier)
+            let request = cached(spec.request)
+            let image = downloaded.image
+            if imageCache.shouldCache(image, for: request, additionalIdentifier: spec.additionalIdentifier) {
+                imageCache.add(image, for: request, additionalIdentifier: spec.additionalIdentifier)
+            }
         }
         let ended = queue.withLock { $0.finish(run) }
         for waiting in ended.waiting { waiting.handler.call(result) }

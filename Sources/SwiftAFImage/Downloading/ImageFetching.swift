@@ -11,9 +11,15 @@ public protocol ImageFetching: Sendable {
     func fetch(
         _ request: HTTPRequest, receiving: (HTTPResponse, Data) -> Void
     ) async throws(SessionError) -> Response<Data>
+
+    /// The URL that a request is sent to, by which its image is cached: a fetcher that resolves relative URLs returns the
+    /// absolute one. The default returns the request's URL.
+    func resolvedURL(of request: HTTPRequest) -> String
 }
 
 extension ImageFetching {
+    public func resolvedURL(of request: HTTPRequest) -> String { request.url }
+
     public func fetch(
         _ request: HTTPRequest, receiving: (HTTPResponse, Data) -> Void
     ) async throws(SessionError) -> Response<Data> {
@@ -27,6 +33,10 @@ struct SessionFetcher: ImageFetching {
 
     init(_ manager: HTTPSessionManager) {
         self.manager = manager
+    }
+
+    func resolvedURL(of request: HTTPRequest) -> String {
+        manager.resolvedURL(request.url)
     }
 
     func fetch(_ request: HTTPRequest) async throws(SessionError) -> Response<Data> {
