@@ -56,7 +56,73 @@
         }
     }
 
+    /// Calls a closure each time when a property of a widget has changed, as a handler of a program does.
+    @MainActor
+    final class PropertyHandler {
+        private let body: @MainActor () -> Void
+
+        init(_ property: String, of widget: OpaquePointer, _ body: @escaping @MainActor () -> Void) {
+            self.body = body
+            // Held for ever, as the widget may change at its end.
+            cgtk_connect_item(
+                UnsafeMutableRawPointer(widget), "notify::\(property)",
+                { _, _, handler in
+                    guard let handler else { return }
+                    let object = Unmanaged<PropertyHandler>.fromOpaque(handler).takeUnretainedValue()
+                    MainActor.assumeIsolated { object.body() }
+                }, Unmanaged.passRetained(self).toOpaque())
+        }
+    }
+
+    /// Two frames that are shown in turn.
+    @MainActor
+    private func flicker() throws -> Image {
+        let frames = [Colour.red, .green].map { ImageFrame(image: $0.image(), duration: .milliseconds(30)) }
+        guard let image = Image(ImageAnimation(frames)) else { throw Failure(description: "no animation") }
+        return image
+    }
+
     @MainActor let animationTests = [
+        TestCase("an image that a handler shows at the first frame of an animation stays") {
+            let (widget, view) = try Pictures().picture()
+            let window = try await Window(widget)
+            var changes = 0
+            _ = PropertyHandler("paintable", of: widget) { [weak view] in
+                changes += 1
+                if changes == 1 { view?.show(Colour.blue.image(), in: .image) }
+            }
+            view.show(try flicker(), in: .image)
+            try await window.wait(for: .blue)
+            await Harness.pause(milliseconds: 300)
+            Harness.expect(changes, is: 2)
+            window.close()
+        },
+        TestCase("a handler may destroy a picture at the first frame of an animation") {
+            let (widget, _) = try Pictures().picture()
+            let window = try await Window(widget)
+            var changes = 0
+            _ = PropertyHandler("paintable", of: widget) {
+                changes += 1
+                if changes == 1 { window.close() }
+            }
+            GTKPicture.of(widget).show(try flicker(), in: .image)
+            await Harness.pause(milliseconds: 300)
+            Harness.expect(changes, is: 1)
+        },
+        TestCase("a handler may destroy a button when it gets its images") {
+            let button: OpaquePointer = gtk_button_new()
+            let window = try await Window(button)
+            var isClosed = false
+            _ = PropertyHandler("child", of: button) {
+                if !isClosed {
+                    isClosed = true
+                    window.close()
+                }
+            }
+            GTKButton.of(button).show(try flicker(), in: .background)
+            Harness.expect(isClosed)
+            await Harness.pause(milliseconds: 300)
+        },
         TestCase("an animation that setImage requests plays, from the server and from the cache") {
             let pictures = try Pictures()
             let (widget, view) = pictures.picture()

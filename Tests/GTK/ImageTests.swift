@@ -278,6 +278,38 @@
                 try await window.wait(for: .blue, y: 0.1)
                 window.close()
             },
+            TestCase("an image that is scaled down in one direction only has all the pixels of its place") {
+                let pictures = try Pictures()
+                let (widget, view) = pictures.picture()
+                let window = try await Window(widget)
+                view.setImage(with: pictures.url("red"), fittingWidth: 16, height: .max)
+                try await window.wait(for: .red)
+                Harness.expect(gdk_paintable_get_intrinsic_width(gtk_picture_get_paintable(widget)), is: 16)
+                window.close()
+            },
+            TestCase("a widget that was destroyed requests no image, and calls nothing") {
+                let pictures = try Pictures()
+                let button: OpaquePointer = gtk_button_new(), image: OpaquePointer = gtk_image_new()
+                let (picture, _) = pictures.picture()
+                let views: [any ImageDisplaying] = [GTKPicture.of(picture), GTKButton.of(button), GTKImage.of(image)]
+                for widget in [picture, button, image] {
+                    g_object_unref(g_object_ref_sink(UnsafeMutableRawPointer(widget)))
+                }
+                var calls = 0
+                for view in views {
+                    view.imageLoads.downloader = pictures.downloader
+                    for url in ["", pictures.url("red")] {
+                        view.setImage(
+                            for: HTTPRequest(imageAt: url), success: { _, _, _ in calls += 1 },
+                            failure: { _, _, _ in calls += 1 })
+                    }
+                    Harness.expect(pictures.downloader.counts == (0, 0))
+                }
+                // It would arrive behind them.
+                _ = try await pictures.downloader.image(for: pictures.url("blue"))
+                Harness.expect(pictures.server.requests.count, is: 1)
+                Harness.expect(calls, is: 0)
+            },
             TestCase("an image is scaled down to the size that it is shown at") {
                 let pictures = try Pictures()
                 let (widget, view) = pictures.picture()

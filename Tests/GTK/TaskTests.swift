@@ -164,6 +164,49 @@
             Harness.expect(gtk_revealer_get_reveal_child(refresh.indicator), is: 0)
             release(scrolled)
         },
+        TestCase("a widget that was destroyed shows no activity") {
+            let tasks = try Tasks()
+            let spinner = held(gtk_spinner_new()), scrolled = held(gtk_scrolled_window_new())
+            let view = GTKSpinner.of(spinner), refresh = GTKRefresh.of(scrolled)
+            refresh.beginRefreshing()
+            release(spinner)
+            release(scrolled)
+            Harness.expect(!refresh.isRefreshing)
+            let activity = NetworkActivityIndicatorManager()
+            view.setAnimating(with: activity)
+            Harness.expect(!activity.isEnabled && activity.visibilityHandler == nil)
+            let task = tasks.task()
+            task.resume()
+            var pulls = 0
+            refresh.onRefresh = {
+                pulls += 1
+                return task
+            }
+            refresh.refresh()
+            refresh.beginRefreshing()
+            refresh.setRefreshing(with: task)
+            Harness.expect(pulls, is: 0)
+            Harness.expect(!refresh.isRefreshing)
+            Harness.expect(gtk_revealer_get_reveal_child(refresh.indicator), is: 0)
+            task.cancel()
+        },
+        TestCase("a movement of a bar that a handler begins at the end of another one goes on") {
+            let bar: OpaquePointer = gtk_progress_bar_new()
+            let window = try await Window(bar)
+            let view = GTKProgressBar.of(bar)
+            var isFull = false
+            _ = PropertyHandler("fraction", of: bar) { [weak view] in
+                guard !isFull, gtk_progress_bar_get_fraction(bar) == 1 else { return }
+                isFull = true
+                view?.setProgress(0, animated: false)
+                view?.setProgress(0.5, animated: true)
+            }
+            view.setProgress(1, animated: true)
+            try await Harness.until("the second movement has ended") {
+                isFull && gtk_progress_bar_get_fraction(bar) == 0.5
+            }
+            window.close()
+        },
         TestCase("a refresh control works without its indicator, which was destroyed") {
             let scrolled = held(gtk_scrolled_window_new())
             let refresh = GTKRefresh.of(scrolled)

@@ -14,18 +14,21 @@
 
         private static var now: Duration { .microseconds(cafgtk_now()) }
 
-        /// Shows the first frame before it returns.
+        /// Neither shows a frame nor starts.
         init(_ animation: ImageAnimation, in widget: OpaquePointer, _ show: @escaping @MainActor (Image) -> Void) {
             frames = animation.frames
             clock = AnimationClock(animation)
             self.show = show
             self.widget = widget
-            show(frames[clock.frame].image)
-            start()
         }
 
         isolated deinit {
             stop()
+        }
+
+        /// Shows the current frame. Handlers of the program may run meanwhile.
+        func showFrame() {
+            WidgetObjects.hold(widget) { show(frames[clock.frame].image) }
         }
 
         /// Starts it, or goes on, if the widget is on the screen and the user wants animations.
@@ -48,7 +51,7 @@
             guard cafgtk_wants_animations(widget) != 0 else { return clock.rest() }
             let former = clock.frame
             setTimer(clock.advance(at: Self.now))
-            if clock.frame != former { show(frames[clock.frame].image) }
+            if clock.frame != former { showFrame() }
         }
 
         private func setTimer(_ wait: Duration?) {
@@ -80,7 +83,11 @@
             playing[slot] = nil
             guard let animation = image?.animation else { return show(image) }
             attach(to: widget)
-            playing[slot] = Animation(animation, in: widget) { show($0) }
+            let next = Animation(animation, in: widget) { show($0) }
+            playing[slot] = next
+            next.showFrame()
+            // A handler of the program may have shown another image meanwhile, or destroyed the widget.
+            if playing[slot] === next { next.start() }
         }
 
         /// The frames that are shown stay.

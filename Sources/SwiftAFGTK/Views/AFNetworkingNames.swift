@@ -41,8 +41,8 @@
         /// - Parameters:
         ///   - url: The image's URL; nil shows the placeholder only.
         ///   - placeholderImage: Shown during the download, and kept on failure. Nil keeps the current image.
-        ///   - width: In GTK's units.
-        ///   - height: In GTK's units.
+        ///   - width: In GTK's units. `Int.max` doesn't limit the width.
+        ///   - height: In GTK's units. `Int.max` doesn't limit the height.
         public func setImage(
             with url: String?, placeholderImage: Image? = nil, fittingWidth width: Int, height: Int
         ) {
@@ -60,7 +60,11 @@
         /// They depend on ``GTKView/scaleFactor``, which a widget knows when it is in a window.
         public func processors(fittingWidth width: Int, height: Int) -> [any ImageProcessing] {
             let scale = scaleFactor
-            let resize = ResizeProcessor(width: max(1, width) * scale, height: max(1, height) * scale)
+            func pixels(_ units: Int) -> Int {
+                let (product, isTooLarge) = max(1, units).multipliedReportingOverflow(by: scale)
+                return isTooLarge ? .max : product
+            }
+            let resize = ResizeProcessor(width: pixels(width), height: pixels(height))
             return scale > 1 ? [resize, ScaleProcessor(scale: Double(scale))] : [resize]
         }
 

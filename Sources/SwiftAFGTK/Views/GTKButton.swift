@@ -45,10 +45,17 @@
 
         public func show(_ image: Image?, in slot: ImageSlot) {
             guard let widget else { return }
-            if layers == nil || cafgtk_button_child(widget) != layers?.overlay { layers = makeLayers(in: widget) }
-            animations.show(image, in: slot, of: widget) { [weak self] image in
-                self?.images[slot] = image.flatMap { Paintable($0) }
-                self?.update()
+            WidgetObjects.hold(widget) {
+                if layers == nil || cafgtk_button_child(widget) != layers?.overlay {
+                    let made = makeLayers(in: widget)
+                    // A handler of the program may have destroyed the button when it got another child.
+                    guard self.widget != nil else { return }
+                    layers = made
+                }
+                animations.show(image, in: slot, of: widget) { [weak self] image in
+                    self?.images[slot] = image.flatMap { Paintable($0) }
+                    self?.update()
+                }
             }
         }
 
@@ -58,7 +65,7 @@
         }
 
         override func cancel() {
-            cancelImageDownloads()
+            imageLoads.end()
             animations.stop()
             layers = nil
             images = [:]

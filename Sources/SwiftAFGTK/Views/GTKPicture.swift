@@ -35,7 +35,7 @@
         }
 
         override func cancel() {
-            cancelImageDownloads()
+            imageLoads.end()
             animations.stop()
         }
     }
@@ -55,7 +55,7 @@
         }
 
         override func cancel() {
-            cancelImageDownloads()
+            imageLoads.end()
             animations.stop()
         }
     }

@@ -55,7 +55,7 @@
 
         override func cancel() {
             endSlide()
-            taskBindings.unbindAll()
+            taskBindings.end()
         }
 
         /// Whether the animation continues.
@@ -63,12 +63,11 @@
             guard let widget, var slide else { return false }
             let start = slide.start ?? now
             slide.start = start
-            self.slide = slide
             let part = min(1, max(0, Double(now - start) / Double(Slide.duration)))
+            // Before the bar changes: a handler of the program may begin the next movement then.
+            self.slide = part < 1 ? slide : nil
             cafgtk_progress_bar_set(widget, slide.from + (slide.to - slide.from) * part)
-            guard part >= 1 else { return true }
-            self.slide = nil
-            return false
+            return part < 1
         }
 
         private func endSlide() {

@@ -37,7 +37,7 @@
         }
 
         public func beginRefreshing() {
-            set(true)
+            if widget != nil { set(true) }
         }
 
         public func endRefreshing() {
@@ -46,7 +46,7 @@
 
         /// Does what a pull does: for a button, or a key.
         public func refresh() {
-            guard !isRefreshing, let task = onRefresh?() else { return }
+            guard widget != nil, !isRefreshing, let task = onRefresh?() else { return }
             setRefreshing(with: task)
         }
 
@@ -59,8 +59,8 @@
 
         override func cancel() {
             onRefresh = nil
-            taskBindings.unbindAll()
-            endRefreshing()
+            taskBindings.end()
+            set(false)
         }
 
         private func set(_ isOn: Bool) {

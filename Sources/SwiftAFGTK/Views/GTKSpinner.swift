@@ -26,6 +26,7 @@
         /// manager. Replaces a task that the spinner showed, and the manager's `visibilityHandler`. Any number of
         /// spinners can follow the same manager.
         public func setAnimating(with activity: NetworkActivityIndicatorManager) {
+            guard widget != nil else { return }
             setAnimating(withStateOf: nil)
             let turn = taskBindings.activityTurn
             ActivityFollowers.of(activity).add(self, turn)
@@ -44,7 +45,7 @@
         }
 
         override func cancel() {
-            taskBindings.unbindAll()
+            taskBindings.end()
         }
     }
 

@@ -38,6 +38,14 @@
             return object
         }
 
+        /// Calls `body` while the widget is held: a handler of the program may destroy it meanwhile.
+        static func hold(_ widget: OpaquePointer, _ body: () -> Void) {
+            let object = UnsafeMutableRawPointer(widget)
+            cafgtk_ref(object)
+            defer { cafgtk_unref(object) }
+            body()
+        }
+
         /// Calls `body` when the widget is being destroyed, which may be long before its end.
         package static func onDestroy(of widget: OpaquePointer, _ body: @escaping @MainActor () -> Void) {
             onSignal("destroy", of: widget, body)
