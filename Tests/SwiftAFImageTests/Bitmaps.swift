@@ -17,6 +17,9 @@ enum Bitmaps {
         File(
             testDescription: "runs of half bytes",
             data: bmp(bits: 4, compression: 2, runs([6, 0x12], [0, 6, 1, 2, 3, 0]))),
+        File(
+            testDescription: "runs up to the mark of the end",
+            data: bmp(bits: 8, compression: 1, runs([6, 7], [0, 1]))),
         File(testDescription: "ICO of 32 bits", data: ico(bits: 32)),
         File(testDescription: "ICO of 24 bits with a mask", data: ico(bits: 24)),
         File(testDescription: "ICO of 8 bits with colours and a mask", data: ico(bits: 8)),
@@ -28,9 +31,9 @@ enum Bitmaps {
         withUnsafeBytes(of: number.littleEndian, Array.init)
     }
 
-    /// Five rows, the last two of which are the given ones, and the mark of the end.
+    /// Five rows, the last two of which are the given ones, without the mark of the end.
     private static func runs(_ fourth: [UInt8], _ fifth: [UInt8]) -> [UInt8] {
-        [6, 1, 0, 0, 2, 2, 0, 2, 4, 0, 0, 0, 6, 3, 0, 0] + fourth + [0, 0] + fifth + [0, 1]
+        [6, 1, 0, 0, 2, 2, 0, 2, 4, 0, 0, 0, 6, 3, 0, 0] + fourth + [0, 0] + fifth
     }
 
     private static func pixels(bits: Int) -> [UInt8] {
