@@ -200,12 +200,15 @@ public final class WebSocketTask: Sendable {
 
     /// Ends the connection at once, without a close frame, or the handshake.
     public func cancel() {
-        let former = endOpening(.failed(cancelled))
-        startCalls()
-        switch former {
-        case .suspended: Task { complete(delegate, cancelled) }
+        switch endOpening(.failed(cancelled)) {
+        case .suspended:
+            startCalls()
+            Task { complete(delegate, cancelled) }
+        case .opening(let opening):
+            startCalls()
+            opening.cancel()
         case .failed: break
-        case .opening(let opening): opening.cancel()
+        // Its calls have begun, or begin when the delegate has returned.
         case .open(let socket): socket.cancel()
         }
     }
