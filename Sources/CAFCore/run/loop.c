@@ -24,6 +24,9 @@ enum {
 
 static _Thread_local const afc__loop *current_loop;
 
+/** In its place on threads without a loop that make callbacks. */
+static const afc__loop no_loop;
+
 afc_status afc__loop_init(afc__loop *loop, afc__loop_owner owner, afc_failure *failure) {
     *loop = (afc__loop){
         .event_descriptor = -1, .epoll_descriptor = -1, .owner = owner, .look_due_us = INT64_MAX};
@@ -91,6 +94,16 @@ void afc__loop_watch_forks(void) {
 
 bool afc__loop_is_any_current(void) {
     return current_loop != NULL;
+}
+
+const afc__loop *afc__loop_enter_callbacks(void) {
+    const afc__loop *before = current_loop;
+    if (before == NULL) current_loop = &no_loop;
+    return before;
+}
+
+void afc__loop_leave_callbacks(const afc__loop *before) {
+    current_loop = before;
 }
 
 bool afc__loop_is_current(const afc__loop *loop) {
@@ -260,8 +273,9 @@ static void run(void *context) {
     current_loop = loop;
     afc__turn next = AFC__TURN_SLEEP;
     while (next != AFC__TURN_END) next = take_turn(loop, batch, next == AFC__TURN_SLEEP);
-    current_loop = NULL;
+    /* The loop's memory may be gone afterwards. The last callbacks must not wait for this thread either. */
     loop->owner.ended(loop->owner.context);
+    current_loop = NULL;
     afc__fork_gate_leave(&section);
     afc__fork_gate_remove(&section);
 }
@@ -297,15 +311,16 @@ bool afc__loop_dispatch(afc__loop *loop) {
     for (int turns = 0; turns < AFC__LOOP_DISPATCH_TURNS && loop->next == AFC__TURN_LOOK; turns++) {
         loop->next = take_turn(loop, batch, false);
     }
-    current_loop = outer;
-    loop->is_dispatching = false;
     bool goes_on = loop->next != AFC__TURN_END;
     if (goes_on) {
+        loop->is_dispatching = false;
         loop->look_due_us = next_look(loop);
         atomic_store(&loop->is_asleep, true);
     } else {
+        /* The loop's memory may be gone afterwards. The last callbacks are those of a dispatch like all others. */
         loop->owner.ended(loop->owner.context);
     }
+    current_loop = outer;
     afc__fork_gate_leave(NULL);
     return goes_on;
 }

@@ -116,8 +116,15 @@ void afc__loop_post(afc__loop *loop, afc__post *post);
 /** From now on, a thread that forks in a callback isn't the thread of a loop in the child. */
 void afc__loop_watch_forks(void);
 
-/** Returns whether the caller is the thread of any loop, which must not wait for another one. */
+/**
+ * Returns whether the caller is the thread of any loop, which must not wait for another one, or makes callbacks in place
+ * of a loop's.
+ */
 bool afc__loop_is_any_current(void);
+
+/** Begins callbacks on a thread that isn't a loop's. Returns what afc__loop_leave_callbacks() ends them with. */
+const afc__loop *afc__loop_enter_callbacks(void);
+void afc__loop_leave_callbacks(const afc__loop *before);
 
 /** Returns whether the caller is the thread of this loop. */
 bool afc__loop_is_current(const afc__loop *loop);

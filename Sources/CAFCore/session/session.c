@@ -388,6 +388,7 @@ void afc_session_get_statistics(const afc_session *session, afc_session_statisti
     out->wakeups = read_counter(&session->loop.wakeups);
     out->turns = read_counter(&session->loop.turns);
     out->events = read_counter(&session->counters.events);
-    out->connections = afc__driver_connections(session->driver);
+    /* In on_closed the driver has ended. */
+    out->connections = session->driver != NULL ? afc__driver_connections(session->driver) : 0;
     memset(out->reserved, 0, sizeof out->reserved);
 }

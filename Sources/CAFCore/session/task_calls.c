@@ -125,8 +125,11 @@ static void complete_in_child(afc_task *task) {
     afc_failure failure = {0};
     afc__fail(&failure, AFC_ECLOSED, "the session belongs to the parent process");
     afc__transfer_fail(&task->transfer, &failure);
+    /* As on a loop: a callback that waited for its own task or thread would never return. */
+    const afc__loop *before = afc__loop_enter_callbacks();
     afc__transfer_finish(&task->transfer);
     afc__task_release_events(task);
+    afc__loop_leave_callbacks(before);
     afc_task_release(task);
 }
 

@@ -387,6 +387,36 @@ static void refuses_to_dispatch_inside_its_callbacks(void **state) {
     call_free(call);
 }
 
+typedef struct last_calls {
+    afc_session *session;
+    afc_status dispatched;
+    uint64_t connections;
+} last_calls;
+
+static void call_at_the_end(void *context) {
+    last_calls *last = context;
+    afc_session_statistics statistics;
+    last->dispatched = afc_session_dispatch(last->session);
+    afc_session_get_statistics(last->session, &statistics);
+    last->connections = statistics.connections;
+    afc_join_closed_sessions();
+}
+
+static void refuses_to_dispatch_inside_its_last_callback(void **state) {
+    (void)state;
+    last_calls last = {.dispatched = AFC_OK, .connections = 1};
+    afc_session_options options = external();
+    options.on_closed = call_at_the_end;
+    options.context = &last;
+    check_status(afc_session_new(&last.session, &options, NULL), AFC_OK);
+    afc_session_release(last.session);
+    afc_status status = AFC_OK;
+    while (status == AFC_OK) status = afc_session_dispatch(last.session);
+    check_status(status, AFC_ECLOSED);
+    check_status(last.dispatched, AFC_EINVAL);
+    assert_int_equal(last.connections, 0);
+}
+
 static void refuses_to_wait(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, "hello"));
@@ -463,6 +493,7 @@ int main(void) {
         EXTERNAL_TEST(joining_does_not_wait_for_it),
         WORLD_TEST(refuses_sessions_with_a_thread),
         EXTERNAL_TEST(refuses_to_dispatch_inside_its_callbacks),
+        cmocka_unit_test(refuses_to_dispatch_inside_its_last_callback),
         EXTERNAL_TEST(refuses_to_wait),
         cmocka_unit_test(refuses_other_loops),
         EXTERNAL_TEST(is_closed_in_a_child),

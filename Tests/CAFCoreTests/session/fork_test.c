@@ -89,6 +89,41 @@ static void task_completes_in_the_child_also_without_a_thread(void **state) {
     call_free(call);
 }
 
+static void wait_at_done(call *call) {
+    *(bool *)call->payload = afc_task_wait(call->task, -1) == AFC_EINVAL;
+    afc_join_closed_sessions();
+}
+
+/** Whether it has a thread of its own, or is called by afc_task_start(). */
+static void completion_in_the_child_does_not_wait_for_itself(void **state) {
+    world *world = *state;
+    for (int has_thread = 0; has_thread < 2; has_thread++) {
+        bool is_refused = false;
+        call *call = call_new(world, "/");
+        call->at_done = wait_at_done;
+        call->payload = &is_refused;
+        check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                     AFC_OK);
+        pid_t child = fork();
+        if (child == 0) {
+            if (!has_thread) afc__alloc_fail_at(1);
+            afc_task_start(call->task);
+            afc__alloc_fail_at(0);
+            bool ended = child_waits_for(&call->release_count, call);
+            afc_join_closed_sessions();
+            /* Elsewhere waiting is allowed again. */
+            ended = ended && afc_task_wait(call->task, -1) == AFC_OK;
+            child_exit(ended && is_refused ? 0 : 1);
+        }
+        child_check(child);
+        call->at_done = NULL;
+        afc_task_start(call->task);
+        call_wait(call);
+        check_ended(call, AFC_OK);
+        call_free(call);
+    }
+}
+
 static void fork_does_not_disturb_tasks_in_flight(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
@@ -166,6 +201,7 @@ int main(void) {
         WORLD_TEST(session_refuses_tasks_in_a_child),
         WORLD_TEST(task_made_before_the_fork_completes_in_the_child),
         WORLD_TEST(task_completes_in_the_child_also_without_a_thread),
+        WORLD_TEST(completion_in_the_child_does_not_wait_for_itself),
         WORLD_TEST(fork_does_not_disturb_tasks_in_flight),
         WORLD_TEST(child_can_make_its_own_sessions),
         WORLD_TEST(child_forked_in_a_callback_can_perform),

@@ -188,6 +188,68 @@ static void returns_at_once_on_a_loop_thread(void **state) {
     sem_destroy(&closing.done);
 }
 
+/** What the last callbacks of a session have: another session, with a task that isn't complete. */
+typedef struct last_waits {
+    afc_session *other;
+    afc_task *task;
+    unsigned refused;
+    sem_t done;
+} last_waits;
+
+static void wait_at_the_end(void *context) {
+    last_waits *last = context;
+    afc_request request = AFC_REQUEST_INIT;
+    request.url = "http://127.0.0.1/";
+    afc_join_closed_sessions();
+    last->refused += afc_perform(NULL, last->other, &request, NULL) == AFC_EINVAL;
+    last->refused += afc_task_wait(last->task, -1) == AFC_EINVAL;
+    last->refused += afc_session_join(last->other, -1) == AFC_EINVAL;
+    sem_post(&last->done);
+}
+
+/** Closes a session that calls wait_at_the_end() when its driver ends, or later. */
+static void check_last_waits(world *world, bool in_release) {
+    last_waits last = {.refused = 0};
+    atomic_uint closed = 0;
+    afc_request request = AFC_REQUEST_INIT;
+    request.url = url_of(world, "/late");
+    last.other = new_session(&closed);
+    check_status(afc_task_begin(&last.task, last.other, &request, NULL, NULL), AFC_OK);
+    assert_int_equal(sem_init(&last.done, 0, 0), 0);
+    afc_session *session;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    if (in_release) {
+        afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+        trust.handler.release = wait_at_the_end;
+        trust.handler.context = &last;
+        afc_trust_policy *policy;
+        check_status(afc_trust_policy_new(&policy, &trust, NULL), AFC_OK);
+        options.trust = policy;
+        check_status(afc_session_new(&session, &options, NULL), AFC_OK);
+        afc_trust_policy_release(policy);
+    } else {
+        options.on_closed = wait_at_the_end;
+        options.context = &last;
+        check_status(afc_session_new(&session, &options, NULL), AFC_OK);
+    }
+    afc_session_release(session);
+    assert_int_equal(sem_wait(&last.done), 0);
+    assert_int_equal(last.refused, 3);
+    afc_task_cancel(last.task);
+    check_status(afc_task_wait(last.task, -1), AFC_OK);
+    afc_task_release(last.task);
+    afc_join_closed_sessions();
+    assert_int_equal(atomic_load(&closed), 1);
+    sem_destroy(&last.done);
+}
+
+static void last_callbacks_do_not_wait(void **state) {
+    world *world = *state;
+    serve_stalled(world, "/late", "gate");
+    check_last_waits(world, false);
+    check_last_waits(world, true);
+}
+
 static void returns_at_once_without_a_thread(void **state) {
     (void)state;
     afc_session *session;
@@ -256,6 +318,7 @@ int main(void) {
         WORLD_TEST(saves_the_cookies),
         cmocka_unit_test(waits_for_other_references),
         WORLD_TEST(returns_at_once_on_a_loop_thread),
+        WORLD_TEST(last_callbacks_do_not_wait),
         cmocka_unit_test(returns_at_once_without_a_thread),
         WORLD_TEST(returns_at_once_in_a_child),
         WORLD_TEST(waits_on_several_threads_at_once),
