@@ -270,7 +270,7 @@ static void step(run *run) {
         afc__transfer_wake(transfer);
         break;
     case 's':
-        atomic_store(&transfer->is_suspended, !atomic_load(&transfer->is_suspended));
+        if (!afc__transfer_resume(transfer)) afc__transfer_suspend(transfer);
         break;
     case 'c':
         atomic_store(&transfer->is_cancelled, true);

@@ -452,6 +452,7 @@ static void begin(afc_task *task) {
     afc_failure failure = {0};
     task->alarm.callback = on_alarm;
     task->started_us = afc__now_us();
+    afc__transfer_end_resuming(&task->transfer);
     afc__list_append(&session->active, &task->node);
     session->active_count++;
     if (session->active_count > session->most_active) session->most_active = session->active_count;
@@ -510,6 +511,7 @@ static void check_flags(afc_task *task, unsigned requests) {
         afc__transfer_wake_sending(&task->transfer);
     }
     if (afc__transfer_is_suspended(&task->transfer)) return;
+    afc__transfer_end_resuming(&task->transfer);
     if (task->state == AFC__STATE_SUSPENDED) {
         proceed(task, task->next);
         return;

@@ -174,12 +174,11 @@ static void post_if_started(afc_task *task, unsigned what) {
 }
 
 void afc_task_suspend(afc_task *task) {
-    atomic_store(&task->transfer.is_suspended, true);
+    afc__transfer_suspend(&task->transfer);
 }
 
 void afc_task_resume(afc_task *task) {
-    if (atomic_exchange(&task->transfer.is_suspended, false))
-        post_if_started(task, AFC__TASK_CHECK);
+    if (afc__transfer_resume(&task->transfer)) post_if_started(task, AFC__TASK_CHECK);
 }
 
 void afc_task_cancel(afc_task *task) {

@@ -16,7 +16,7 @@ static int64_t earlier(int64_t a, int64_t b) {
 
 /** The peer is not to blame while we wait for a free connection, or don't read or send. */
 static bool idle_counts(const afc_task *task) {
-    if (task->exchange == NULL || afc__transfer_is_suspended(&task->transfer)) return false;
+    if (task->exchange == NULL || afc__transfer_was_suspended(&task->transfer)) return false;
     if (task->state == AFC__STATE_CONNECTING) return task->transfer.timeouts.connect_ms == 0;
     return task->state == AFC__STATE_CONNECTED && !afc__exchange_is_paused(task->exchange);
 }

@@ -106,6 +106,13 @@ typedef enum afc__purpose {
     AFC__PURPOSE_VALIDATION /**< What a cache stores, in the background: no body that isn't stored is needed. */
 } afc__purpose;
 
+/** Whether a task is suspended. Silence between a resume and the loop's next look isn't the peer's. */
+typedef enum afc__suspension {
+    AFC__RUNNING,
+    AFC__SUSPENDED,
+    AFC__RESUMING /**< Resumed; the loop hasn't noticed yet. */
+} afc__suspension;
+
 typedef struct afc__transfer {
     afc_task_events events;
     afc__transfer_counters *counters;
@@ -140,7 +147,8 @@ typedef struct afc__transfer {
     afc__source source;
     afc__sink sink;
     afc__range range;
-    atomic_bool is_cancelled, is_suspended; /**< Set by any thread. */
+    atomic_bool is_cancelled; /**< Set by any thread. */
+    atomic_uchar suspension;  /**< afc__suspension. Set by any thread. */
     bool is_retry; /**< It repeats one whose pooled connection was lost, on a fresh one. */
     uint8_t waits; /**< For the network. */
     afc__resume_decision resume_decision; /**< ASKED and REFUSED: what the final response means. */
@@ -195,7 +203,28 @@ static inline bool afc__transfer_fail_memory(afc__transfer *transfer) {
  * operation to the loop afterwards.
  */
 static inline bool afc__transfer_is_suspended(const afc__transfer *transfer) {
-    return atomic_load_explicit(&transfer->is_suspended, memory_order_relaxed);
+    return atomic_load_explicit(&transfer->suspension, memory_order_relaxed) == AFC__SUSPENDED;
+}
+
+/** Returns whether it is suspended, or was until the loop notices that it is resumed. */
+static inline bool afc__transfer_was_suspended(const afc__transfer *transfer) {
+    return atomic_load_explicit(&transfer->suspension, memory_order_relaxed) != AFC__RUNNING;
+}
+
+static inline void afc__transfer_suspend(afc__transfer *transfer) {
+    atomic_store(&transfer->suspension, AFC__SUSPENDED);
+}
+
+/** Returns false if it isn't suspended. */
+static inline bool afc__transfer_resume(afc__transfer *transfer) {
+    unsigned char before = AFC__SUSPENDED;
+    return atomic_compare_exchange_strong(&transfer->suspension, &before, AFC__RESUMING);
+}
+
+/** Called by the loop, which goes on with what was suspended. */
+static inline void afc__transfer_end_resuming(afc__transfer *transfer) {
+    unsigned char before = AFC__RESUMING;
+    (void)atomic_compare_exchange_strong(&transfer->suspension, &before, AFC__RUNNING);
 }
 
 static inline bool afc__transfer_is_cancelled(const afc__transfer *transfer) {

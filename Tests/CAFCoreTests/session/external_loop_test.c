@@ -3,6 +3,7 @@
 #include "curl/allocator.h"
 #include "curl/driver_internal.h"
 #include "session/task_internal.h"
+#include "session/task_limits.h"
 #include "support/call.h"
 #include "support/child.h"
 #include "support/files.h"
@@ -240,6 +241,31 @@ static void time_without_a_dispatch_is_not_idle(void **state) {
     afts_release(world->server, "half", 1);
     drive(call);
     check_ended(call, AFC_OK);
+    call_free(call);
+}
+
+/** The time of the limit passes while the loop hasn't noticed yet that the task is resumed. */
+static void resumed_task_is_not_idle_before_the_loop_notices(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_stall(script, "late");
+    serve(world, "/", script);
+    call *call = call_new(world, "/");
+    call->request.timeouts = (afc_timeouts){.idle_ms = 1000};
+    call_start(call);
+    while (call->task->state != AFC__STATE_CONNECTED) check_status(turn(world->session), AFC_OK);
+    int64_t late_us = afc__now_us() + 3600 * INT64_C(1000000);
+    afc_failure failure;
+    assert_int_equal(afc__task_due(call->task, late_us, &failure), AFC__DUE_HOP_END);
+    afc_task_suspend(call->task);
+    assert_int_equal(afc__task_due(call->task, late_us, &failure), AFC__DUE_NOTHING);
+    afc_task_resume(call->task);
+    assert_int_equal(afc__task_due(call->task, late_us, &failure), AFC__DUE_NOTHING);
+    check_status(afc_session_dispatch(world->session), AFC_OK);
+    assert_int_equal(afc__task_due(call->task, late_us, &failure), AFC__DUE_HOP_END);
+    afc_task_cancel(call->task);
+    drive(call);
+    check_ended(call, AFC_ECANCELED);
     call_free(call);
 }
 
@@ -485,6 +511,7 @@ int main(void) {
         EXTERNAL_TEST(waits_without_a_limit_when_idle),
         EXTERNAL_TEST(ends_a_task_at_its_time_limit),
         EXTERNAL_TEST(time_without_a_dispatch_is_not_idle),
+        EXTERNAL_TEST(resumed_task_is_not_idle_before_the_loop_notices),
         EXTERNAL_TEST(wakes_for_posts_of_other_threads),
         EXTERNAL_TEST(starts_tasks_inside_callbacks),
         EXTERNAL_TEST(keeps_nothing_of_libcurl_outside_of_dispatch),
