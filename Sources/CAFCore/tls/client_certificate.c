@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/sized.h"
 #include "base/text.h"
+#include "trust/x509_parse.h"
 
 #include <limits.h>
 #include <openssl/err.h>
@@ -81,10 +82,6 @@ static int tell_password(char *out, int size, int is_writing, void *context) {
     return (int)length;
 }
 
-static bool is_der(afc_slice bytes) {
-    return bytes.size > 0 && bytes.bytes[0] == 0x30;
-}
-
 static BIO *open_bytes(afc_slice bytes) {
     return BIO_new_mem_buf(bytes.bytes, (int)bytes.size);
 }
@@ -116,18 +113,11 @@ static EVP_PKEY *read_der_key(afc_slice bytes, secret_password *password) {
     return key;
 }
 
+/** The first certificate is the client's. A damaged one after it must not be missing in handshakes later. */
 static bool read_pem(afc__tls_identity *out, afc_slice bytes) {
-    BIO *bio = open_bytes(bytes);
-    X509 *one = NULL;
-    out->certificate = bio != NULL ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
-    out->chain = sk_X509_new_null();
-    bool is_good = out->certificate != NULL && out->chain != NULL;
-    while (is_good && (one = PEM_read_bio_X509(bio, NULL, NULL, NULL)) != NULL) {
-        is_good = sk_X509_push(out->chain, one) > 0;
-        if (!is_good) X509_free(one);
-    }
-    BIO_free(bio);
-    return is_good;
+    (void)afc__certificates_parse(&out->chain, bytes, "the client certificate", NULL);
+    out->certificate = sk_X509_shift(out->chain);
+    return out->certificate != NULL;
 }
 
 /** Reads DER: a PKCS #12 file, whose password is needed then, or a bare certificate. */
@@ -162,7 +152,7 @@ static afc_status fail_password(const secret_bytes *in, const char *what, afc_fa
 
 static afc_status fail_certificate(const secret_bytes *in, const secret_password *password,
                                    afc_failure *failure) {
-    if (is_der(in->bytes)) {
+    if (afc__is_der(in->bytes)) {
         if (!password->was_needed) {
             return fail(in, "neither PKCS #12 nor a certificate in", failure);
         }
@@ -177,7 +167,7 @@ static afc_status fail_certificate(const secret_bytes *in, const secret_password
 /** `is_read`: these bytes are DER of which all else was read. */
 static afc_status fail_key(const secret_bytes *in, bool is_read, const secret_password *password,
                            afc_failure *failure) {
-    bool is_missing = is_der(in->bytes) ? is_read : !has_block(in->bytes, "PRIVATE KEY");
+    bool is_missing = afc__is_der(in->bytes) ? is_read : !has_block(in->bytes, "PRIVATE KEY");
     if (is_missing) return fail_password(in, "no private key in", failure);
     if (!password->was_needed) return fail(in, "damaged private key in", failure);
     return fail_password(in,
@@ -190,14 +180,14 @@ static afc_status read_pair(afc__tls_identity *out, secret_password *password,
                             const secret_bytes *certificate, const secret_bytes *key,
                             afc_failure *failure) {
     bool is_one_file = key->bytes.size == 0;
-    bool is_good = is_der(certificate->bytes) ? read_der(out, certificate->bytes, password)
-                                              : read_pem(out, certificate->bytes);
+    bool is_good = afc__is_der(certificate->bytes) ? read_der(out, certificate->bytes, password)
+                                                   : read_pem(out, certificate->bytes);
     if (!is_good) return fail_certificate(certificate, password, failure);
     if (is_one_file) key = certificate;
     if (out->key == NULL) {
         password->was_needed = false;
-        out->key = is_der(key->bytes) ? read_der_key(key->bytes, password)
-                                      : read_pem_key(key->bytes, password);
+        out->key = afc__is_der(key->bytes) ? read_der_key(key->bytes, password)
+                                           : read_pem_key(key->bytes, password);
     }
     if (out->key == NULL) return fail_key(key, is_one_file, password, failure);
     if (X509_check_private_key(out->certificate, out->key) == 1) return AFC_OK;

@@ -172,11 +172,15 @@ static afc_status read_rules(afc_trust_policy *policy, const afc_trust_options *
     return status;
 }
 
+/** Of a file that was read, for example: what NULL stands for isn't meant. */
+static bool is_empty(afc_slice text) {
+    return text.bytes != NULL && text.size == 0;
+}
+
 static afc_status read_anchors(afc_trust_policy *policy, const afc_trust_options *options,
                                STACK_OF(X509_CRL) *crls, afc_failure *failure) {
     STACK_OF(X509) *anchors;
-    /* Of a file that was read, for example: the system's anchors aren't meant. */
-    if (options->anchors.bytes != NULL && options->anchors.size == 0) {
+    if (is_empty(options->anchors)) {
         afc__fail(failure, AFC_EINVAL,
                   "the anchors: there are none, and only NULL means the system's");
         return afc__give_reason(failure, AFC_REASON_ANCHORS, AFC_EINVAL);
@@ -210,6 +214,10 @@ static afc_status read_options(afc_trust_policy *policy, const afc_trust_options
     policy->time_s = options->time_s;
     policy->ocsp = options->ocsp;
     policy->check_authorities = options->check_authorities;
+    if (is_empty(options->crls)) {
+        return afc__fail(failure, AFC_EINVAL,
+                         "the revocation lists: there are none, and only NULL means none");
+    }
     afc_status status = afc__certificates_parse(&policy->intermediates, options->intermediates,
                                                 "the intermediates", failure);
     if (status == AFC_OK) status = afc__crls_parse(&crls, options->crls, failure);

@@ -17,19 +17,71 @@ enum { BASE64_SIZE = 44 }; /* Size of a digest. */
 
 /* ---- Certificates and revocation lists ----------------------------------------------------- */
 
-/**
- * DER starts with the tag of a SEQUENCE, which is also the digit 0, and with a length of several bytes, because certificates
- * and revocation lists have more than 127. In front of PEM there may be any text.
- */
-static bool is_der(afc_slice text) {
-    return text.size > 1 && text.bytes[0] == 0x30 && (unsigned char)text.bytes[1] > 0x80;
+#define BEGIN "-----BEGIN "
+
+static const void *find(afc_slice text, const char *part) {
+    return memmem(text.bytes, text.size, part, strlen(part));
+}
+
+bool afc__is_der(afc_slice bytes) {
+    /* Of one byte to four, or of what BER leaves open. */
+    enum { SEQUENCE = 0x30, LONG_LENGTH = 0x80, MAX_LENGTH = 0x84 };
+    if (bytes.size < 2 || bytes.bytes[0] != SEQUENCE) return false;
+    unsigned char length = (unsigned char)bytes.bytes[1];
+    if (length >= LONG_LENGTH) return length <= MAX_LENGTH;
+    return find(bytes, BEGIN) == NULL;
+}
+
+static void *decode(const unsigned char **at, long size, bool is_crl) {
+    return is_crl ? (void *)d2i_X509_CRL(NULL, at, size) : (void *)d2i_X509(NULL, at, size);
+}
+
+static void free_item(void *item, bool is_crl) {
+    if (is_crl)
+        X509_CRL_free(item);
+    else
+        X509_free(item);
+}
+
+/** A block holds one item: what follows it would be lost. */
+static void *read_block(BIO *bio, bool is_crl) {
+    unsigned char *bytes = NULL;
+    long size = 0;
+    const char *label = is_crl ? PEM_STRING_X509_CRL : PEM_STRING_X509;
+    if (PEM_bytes_read_bio(&bytes, &size, NULL, label, bio, NULL, NULL) != 1) return NULL;
+    const unsigned char *at = bytes;
+    void *one = decode(&at, size, is_crl);
+    if (one != NULL && at != bytes + size) {
+        free_item(one, is_crl);
+        one = NULL;
+        /* Without an error it would count as a lack of memory. */
+        ERR_raise(ERR_LIB_PEM, PEM_R_BAD_BASE64_DECODE);
+    }
+    OPENSSL_free(bytes);
+    return one;
 }
 
 static void *read_one(BIO *bio, bool is_pem, bool is_crl) {
-    if (is_crl) {
-        return is_pem ? PEM_read_bio_X509_CRL(bio, NULL, NULL, NULL) : d2i_X509_CRL_bio(bio, NULL);
+    if (is_pem) return read_block(bio, is_crl);
+    return is_crl ? (void *)d2i_X509_CRL_bio(bio, NULL) : (void *)d2i_X509_bio(bio, NULL);
+}
+
+static int count_of(afc_slice text, const char *part) {
+    int count = 0;
+    const char *found;
+    while ((found = find(text, part)) != NULL) {
+        size_t end = (size_t)(found - text.bytes) + strlen(part);
+        text = (afc_slice){text.bytes + end, text.size - end};
+        count++;
     }
-    return is_pem ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : d2i_X509_bio(bio, NULL);
+    return count;
+}
+
+/** Returns how many blocks of PEM begin. OpenSSL ignores the first lines of those that it doesn't see as such. */
+static int count_blocks(afc_slice text, bool is_crl) {
+    if (is_crl) return count_of(text, BEGIN PEM_STRING_X509_CRL "-----");
+    return count_of(text, BEGIN PEM_STRING_X509 "-----") +
+           count_of(text, BEGIN PEM_STRING_X509_OLD "-----");
 }
 
 /** Returns whether the last read failed only because the text ended. */
@@ -66,10 +118,7 @@ static afc_status read_all(OPENSSL_STACK *out, BIO *bio, bool is_pem, bool is_cr
             break;
         }
         if (OPENSSL_sk_push(out, one) > 0) continue;
-        if (is_crl)
-            X509_CRL_free(one);
-        else
-            X509_free(one);
+        free_item(one, is_crl);
         return AFC_ENOMEM;
     }
     return OPENSSL_sk_num(out) > 0 ? AFC_OK : AFC_EINVAL;
@@ -95,9 +144,14 @@ static afc_status parse(OPENSSL_STACK **out, afc_slice text, bool is_crl, const 
     BIO *bio = BIO_new_mem_buf(text.bytes, (int)text.size);
     OPENSSL_STACK *all = OPENSSL_sk_new_null();
     afc_status status = AFC_ENOMEM;
-    if (bio != NULL && all != NULL) status = read_all(all, bio, !is_der(text), is_crl);
+    bool is_pem = !afc__is_der(text);
+    if (bio != NULL && all != NULL) status = read_all(all, bio, is_pem, is_crl);
     BIO_free(bio);
     ERR_clear_error();
+    /* One without its last line ends with the next one, whose content OpenSSL then ignores. */
+    if (status == AFC_OK && is_pem && count_blocks(text, is_crl) != OPENSSL_sk_num(all)) {
+        status = AFC_EINVAL;
+    }
     if (status == AFC_OK) {
         *out = all;
         return AFC_OK;

@@ -15,6 +15,13 @@ typedef struct afc__key_hash {
 } afc__key_hash;
 
 /**
+ * Returns whether these are DER, of a certificate, a revocation list, a key or PKCS #12; else they are PEM, with any text in
+ * front of it. DER starts with the tag of a SEQUENCE, which is also the digit 0. Its length has several bytes, which no
+ * text continues with; only small keys have one, and no line of PEM.
+ */
+bool afc__is_der(afc_slice bytes);
+
+/**
  * Parses all certificates of `text`, PEM or DER, in its order. The caller owns the list and its references. An
  * empty text gives NULL. AFC_EINVAL (the failure names `what`): no certificate, or an invalid one. AFC_ENOMEM.
  */

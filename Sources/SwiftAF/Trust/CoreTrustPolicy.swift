@@ -55,8 +55,12 @@ extension CoreArena {
         options.size = MemoryLayout<afc_trust_options>.stride
         options.anchors = try policy.anchors.bytes().map { copy($0) } ?? afc_slice()
         options.keep_system_anchors = policy.keepsSystemAnchors
-        options.intermediates = copy(Data(joining: policy.intermediates, as: "CERTIFICATE"))
-        options.crls = copy(Data(joining: policy.revocationLists, as: "X509 CRL"))
+        options.intermediates = copy(
+            try Data(joining: policy.intermediates, as: "CERTIFICATE", "the intermediates"))
+        if !policy.revocationLists.isEmpty {
+            // Bytes of size 0 would be an empty file, which the core refuses.
+            options.crls = copy(try Data(joining: policy.revocationLists, as: "X509 CRL", "the revocation lists"))
+        }
         options.check_authorities = policy.checksRevocationOfAuthorities
         options.ocsp =
             switch policy.ocsp {
@@ -104,7 +108,7 @@ extension CoreArena {
             }
         // In order: the core's fingerprint of the policy must be the same in every process.
         let certificates = pinning.certificates.sorted { $0.lexicographicallyPrecedes($1) }
-        rule.certificates = copy(Data(joining: certificates, as: "CERTIFICATE"))
+        rule.certificates = copy(try Data(joining: certificates, as: "CERTIFICATE", "the pinned certificates"))
         var pins: [UnsafePointer<CChar>?] = []
         for key in pinning.keys.sorted() { pins.append(try copy(key, "a pin")) }
         rule.pins = copy(pins)
@@ -167,17 +171,27 @@ extension Data {
         self.init(UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.size))
     }
 
-    /// Converts pieces, each DER or PEM, to one PEM text.
-    fileprivate init(joining pieces: [Data], as label: String) {
+    /// Converts pieces, each DER or PEM, to one PEM text. What isn't PEM becomes a block, because OpenSSL ignores what is
+    /// between blocks; the core refuses one that isn't DER of one item.
+    fileprivate init(joining pieces: [Data], as label: String, _ name: String) throws(SessionError) {
         self.init()
         for piece in pieces {
-            if piece.first == 0x30 {
-                let lines = piece.base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
-                append(contentsOf: "-----BEGIN \(label)-----\n\(lines)\n-----END \(label)-----\n".utf8)
-            } else {
+            guard !piece.isEmpty else {
+                throw SessionError(.invalidInput, message: "empty data among \(name): expected DER or PEM")
+            }
+            if piece.isPEM {
                 append(piece)
                 append(UInt8(ascii: "\n"))
+            } else {
+                let lines = piece.base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
+                append(contentsOf: "-----BEGIN \(label)-----\n\(lines)\n-----END \(label)-----\n".utf8)
             }
         }
+    }
+
+    /// As the core's `afc__is_der()`: a certificate or a list begins with a SEQUENCE (0x30) whose length has several bytes.
+    private var isPEM: Bool {
+        let isDER = first == 0x30 && dropFirst().first.map { 0x80...0x84 ~= $0 } == true
+        return !isDER && firstRange(of: Data("-----BEGIN ".utf8)) != nil
     }
 }

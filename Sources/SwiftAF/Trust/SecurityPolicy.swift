@@ -21,8 +21,8 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
     /// Default: none.
     public var intermediates: [Data] = []
 
-    /// Certificate revocation lists (DER or PEM). If there are any, one must cover the server's certificate. Default:
-    /// none.
+    /// Certificate revocation lists (DER or PEM). If there are any, one must cover the server's certificate. Empty data
+    /// is refused with ``SessionError/Code/invalidInput``. Default: none.
     public var revocationLists: [Data] = []
 
     /// Whether ``revocationLists`` must also cover the intermediates. Default: false.

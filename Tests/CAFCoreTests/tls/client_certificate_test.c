@@ -62,9 +62,14 @@ static void check_error(const afc_client_certificate *source, afc_status status,
 static void names_the_file_of_an_invalid_certificate(void **state) {
     fixture *fixture = *state;
     afc_slice pem = afc_slice_of(afts_cert_chain_pem(fixture->cert));
-    char damaged[8192];
+    char damaged[8192], second[8192], cut[8192];
     snprintf(damaged, sizeof damaged, "%s", pem.bytes);
     memcpy(strchr(damaged, '\n') + 1, "####", 4);
+    snprintf(second, sizeof second, "%s%s", afts_cert_pem(fixture->cert), damaged);
+    const char *end = strstr(pem.bytes, "-----END");
+    assert_non_null(end);
+    snprintf(cut, sizeof cut, "%.*s%s", (int)(end - pem.bytes), pem.bytes,
+             afts_cert_pem(fixture->other));
     const struct {
         const char *name;
         afc_slice bytes;
@@ -75,6 +80,9 @@ static void names_the_file_of_an_invalid_certificate(void **state) {
         {"notes.txt", S("a text"), "invalid client certificate: no certificate in %s"},
         {"damaged.pem", afc_slice_of(damaged),
          "invalid client certificate: damaged certificate in %s"},
+        {"second.pem", afc_slice_of(second),
+         "invalid client certificate: damaged certificate in %s"},
+        {"cut.pem", afc_slice_of(cut), "invalid client certificate: damaged certificate in %s"},
         {"damaged.p12", S("0damaged"),
          "invalid client certificate: neither PKCS #12 nor a certificate in %s"},
         {"empty.pem", S(""), "%s is empty: expected a certificate or a key"},

@@ -4,8 +4,11 @@
 #include "support/torture.h"
 #include "trust/anchors.h"
 #include "trust/policy.h"
+#include "trust/x509_parse.h"
 
+#include <openssl/pem.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -77,6 +80,9 @@ static void refuses_counts_without_arrays(void **state) {
     check_refused(&options, "the anchors: there are none");
     options.anchors = (afc_slice){NULL, 1};
     check_refused(&options, "the anchors: a size but no bytes");
+    options = (afc_trust_options)AFC_TRUST_OPTIONS_INIT;
+    options.crls = S("");
+    check_refused(&options, "the revocation lists: there are none");
 }
 
 /** One whole certificate and a broken one: the second must not be dropped in silence. */
@@ -115,6 +121,90 @@ static void accepts_der_and_several_certificates(void **state) {
     check_verdict(&options, "good", "localhost", AFC_TRUST_ACCEPTED);
     options.anchors.size--;
     check_refused(&options, "number 2");
+}
+
+static void tells_der_from_pem(void **state) {
+    (void)state;
+    static const struct {
+        afc_slice bytes;
+        bool is_der;
+    } rows[] = {
+        {ROW_S("0\x82\x01\x02"), true},         /* A certificate. */
+        {ROW_S("0\x80\x02\x01\x03"), true},     /* PKCS #12 whose length is open. */
+        {ROW_S("0\x2e\x02\x01\x00\x30"), true}, /* A key of Ed25519. */
+        {ROW_S(""), false},
+        {ROW_S("0"), false},
+        {ROW_S("a text"), false},
+        {ROW_S("-----BEGIN CERTIFICATE-----\n"), false},
+        {ROW_S("0: first\n-----BEGIN CERTIFICATE-----\n"), false},
+        {ROW_S("0\xc3\xbc\n-----BEGIN CERTIFICATE-----\n"), false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        assert_int_equal(afc__is_der(rows[i].bytes), rows[i].is_der);
+    }
+}
+
+/** A block of PEM with this DER. */
+static char *block_of(const char *label, afc_slice bytes) {
+    BIO *out = BIO_new(BIO_s_mem());
+    char *text;
+    PEM_write_bio(out, label, "", (const unsigned char *)bytes.bytes, (long)bytes.size);
+    size_t size = (size_t)BIO_get_mem_data(out, &text);
+    char *copy = strndup(text, size);
+    BIO_free(out);
+    return copy;
+}
+
+/** All that is behind the first one in a block would be lost, among it what is revoked. */
+static void refuses_several_items_in_one_block(void **state) {
+    (void)state;
+    char both[8192];
+    size_t size;
+    const uint8_t *der = afts_cert_der(made->root, &size);
+    memcpy(both, der, size);
+    memcpy(both + size, der, size);
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+    char *text = block_of("CERTIFICATE", (afc_slice){both, 2 * size});
+    options.anchors = afc_slice_of(text);
+    check_refused(&options, "the anchors: no valid certificate found");
+    free(text);
+    char *list = afts_cert_crl(made->middle, NULL, false);
+    BIO *in = BIO_new_mem_buf(list, -1);
+    unsigned char *bytes;
+    long list_size;
+    assert_int_equal(PEM_bytes_read_bio(&bytes, &list_size, NULL, "X509 CRL", in, NULL, NULL), 1);
+    memcpy(both, bytes, (size_t)list_size);
+    memcpy(both + list_size, bytes, (size_t)list_size);
+    text = block_of("X509 CRL", (afc_slice){both, 2 * (size_t)list_size});
+    options = trusting_root();
+    options.crls = afc_slice_of(text);
+    check_refused(&options, "the revocation lists: no valid revocation list found");
+    free(text);
+    OPENSSL_free(bytes);
+    BIO_free(in);
+    afts_bytes_free(list);
+}
+
+static void refuses_block_without_its_last_line(void **state) {
+    (void)state;
+    char text[8192];
+    afc_trust_options options = trusting_root();
+    int size = snprintf(text, sizeof text, "%s", afts_cert_pem(made->root));
+    const char *end = strstr(text, "-----END");
+    assert_non_null(end);
+    size = (int)(end - text);
+    snprintf(text + size, sizeof text - (size_t)size, "%s", afts_cert_pem(made->stranger));
+    options.anchors = afc_slice_of(text);
+    check_refused(&options, "the anchors: certificate number 2 is invalid");
+    char *list = afts_cert_crl(made->middle, NULL, false);
+    char *other = afts_cert_crl(made->root, made->middle, false);
+    size = (int)(strstr(list, "-----END") - list);
+    snprintf(text, sizeof text, "%.*s%s", size, list, other);
+    options = trusting_root();
+    options.crls = afc_slice_of(text);
+    check_refused(&options, "the revocation lists: revocation list number 2 is invalid");
+    afts_bytes_free(other);
+    afts_bytes_free(list);
 }
 
 /* ---- Rules --------------------------------------------------------------------------------- */
@@ -331,6 +421,9 @@ int main(void) {
         cmocka_unit_test(refuses_broken_certificate_among_good_ones),
         cmocka_unit_test(accepts_der_and_several_certificates),
         cmocka_unit_test(accepts_text_in_front_of_pem),
+        cmocka_unit_test(tells_der_from_pem),
+        cmocka_unit_test(refuses_several_items_in_one_block),
+        cmocka_unit_test(refuses_block_without_its_last_line),
         cmocka_unit_test(uses_the_most_specific_rule),
         cmocka_unit_test(store_with_a_time_is_not_shared),
         cmocka_unit_test(callback_decides_last),

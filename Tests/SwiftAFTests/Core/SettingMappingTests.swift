@@ -102,7 +102,9 @@ import Testing
 
     private let pinRows: [Row<SecurityPolicy.Pinning>] = [
         Row("chosenMode", ["mode": "2"]) { $0.mode = .certificate },
-        Row("certificates", ["mode": "1", "certificates": "C\n"]) { $0.certificates = [Data("C".utf8)] },
+        Row("certificates", ["mode": "1", "certificates": "-----BEGIN C\n"]) {
+            $0.certificates = [Data("-----BEGIN C".utf8)]
+        },
         Row("keys", ["mode": "1", "pins": "set", "pin_count": "2"]) { $0.keys = ["a", "b"] },
         Row("match", ["match": "1"]) { $0.match = .leaf },
         Row("match", ["match": "2"]) { $0.match = .all },
@@ -123,8 +125,12 @@ import Testing
         let rows: [Row<SecurityPolicy>] = [
             Row("anchors", ["anchors": "A"]) { $0.anchors = .pem(Data("A".utf8)) },
             Row("keepsSystemAnchors", ["keep_system_anchors": "true"]) { $0.keepsSystemAnchors = true },
-            Row("intermediates", ["intermediates": "I\n"]) { $0.intermediates = [Data("I".utf8)] },
-            Row("revocationLists", ["crls": "R\nS\n"]) { $0.revocationLists = [Data("R".utf8), Data("S".utf8)] },
+            Row("intermediates", ["intermediates": "-----BEGIN I\n"]) {
+                $0.intermediates = [Data("-----BEGIN I".utf8)]
+            },
+            Row("revocationLists", ["crls": "-----BEGIN R\n-----BEGIN S\n"]) {
+                $0.revocationLists = [Data("-----BEGIN R".utf8), Data("-----BEGIN S".utf8)]
+            },
             Row("checksRevocationOfAuthorities", ["check_authorities": "true"]) {
                 $0.checksRevocationOfAuthorities = true
             },

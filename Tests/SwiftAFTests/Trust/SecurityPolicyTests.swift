@@ -242,6 +242,23 @@ struct SecurityPolicyTests {
                 ($0 as? SessionError)?.code == .invalidInput
             }
         }
+        // Beside good ones they would pass unnoticed, and with an empty list revocation would be off.
+        let good = [chains.intermediate.der, chains.root.der], two = chains.intermediate.der + chains.root.der
+        let ignored: [(String, (inout SecurityPolicy) -> Void)] = [
+            ("empty data among the revocation lists: expected DER or PEM", { $0.revocationLists = [Data()] }),
+            ("empty data among the intermediates: expected DER or PEM", { $0.intermediates = good + [Data()] }),
+            ("the intermediates: certificate number 3 is invalid", { $0.intermediates = good + [nonsense] }),
+            ("the intermediates: certificate number 3 is invalid", { $0.intermediates = good + [two] }),
+            (
+                "empty data among the pinned certificates: expected DER or PEM",
+                { $0.pinning = .init(mode: .certificate, certificates: Set(good + [Data()])) }
+            ),
+        ]
+        for (message, change) in ignored {
+            #expect { try policy(.none, [], change).evaluate(chains.httpbin) } throws: {
+                ($0 as? SessionError)?.code == .invalidInput && ($0 as? SessionError)?.message == message
+            }
+        }
         #expect { try policy().evaluate([]) } throws: { ($0 as? SessionError)?.code == .invalidInput }
         #expect { try policy().evaluate([nonsense]) } throws: { ($0 as? SessionError)?.code == .invalidInput }
         #expect { try policy().evaluate(chains.httpbin, host: "httpbin.test\0evil") } throws: {

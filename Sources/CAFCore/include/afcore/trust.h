@@ -149,7 +149,8 @@ typedef struct afc_trust_options {
     afc_slice intermediates;
     /**
      * Certificate revocation lists (RFC 5280 section 5): PEM or DER, one or many. If there are any, the
-     * server's certificate must be covered by a current one and not be revoked.
+     * server's certificate must be covered by a current one and not be revoked. NULL: none. AFC_EINVAL: empty, as from an
+     * empty file.
      */
     afc_slice crls;
     bool check_authorities; /**< With `crls`: the same for all its issuers. */
