@@ -182,11 +182,13 @@ static bool is_expired(const afc_lru *cache, const afc__lru_entry *entry, int64_
 /* ---- Leaving ------------------------------------------------------------------------------- */
 
 typedef struct purge_goal {
-    uint64_t cost, count; /**< Limits that the remaining entries must meet. */
+    /** Limits that the remaining entries must meet. Both 0: none remains, not even one without a cost. */
+    uint64_t cost, count;
 } purge_goal;
 
 static bool is_above(afc_lru *cache, const purge_goal *goal) {
-    return atomic_load_explicit(&cache->cost, memory_order_relaxed) > goal->cost ||
+    bool keeps_none = goal->cost == 0 && goal->count == 0;
+    return keeps_none || atomic_load_explicit(&cache->cost, memory_order_relaxed) > goal->cost ||
            atomic_load_explicit(&cache->count, memory_order_relaxed) > goal->count;
 }
 
@@ -493,7 +495,8 @@ void afc_lru_get_statistics(afc_lru *cache, afc_lru_statistics *out) {
 
 static void on_pressure(void *context) {
     afc_lru *cache = context;
-    afc_lru_trim(cache, cache->keep_under_pressure, AFC_LRU_PRESSURE);
+    uint64_t keep = cache->keep_under_pressure;
+    purge(cache, &(purge_goal){keep, keep == 0 ? 0 : UINT64_MAX}, AFC_LRU_PRESSURE);
 }
 
 afc_status afc_lru_watch_pressure(afc_lru *cache, const afc_pressure_options *options,

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -348,6 +349,32 @@ static void memory_pressure_purges(void **state) {
     afc_lru_free(cache);
 }
 
+static void memory_pressure_purges_entries_without_a_cost(void **state) {
+    (void)state;
+    enum { MANY = 300 };
+    pressed pressed = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    afc_lru *cache = cache_of(&pressed);
+    static char value;
+    char key[8];
+    for (int i = 0; i < MANY; i++) {
+        snprintf(key, sizeof key, "%d", i);
+        afc_lru_put(cache, afc_slice_of(key), &value, i == 0 ? 10 : 0);
+    }
+    check_status(afc__lru_watch(cache, pressed.theirs, 0, NULL), AFC_OK);
+    if (send(pressed.ours, "!", 1, MSG_OOB) != 1) {
+        afc_lru_free(cache);
+        close(pressed.ours);
+        skip();
+    }
+    wait_for_evicted(&pressed, MANY);
+    afc_lru_statistics statistics;
+    afc_lru_get_statistics(cache, &statistics);
+    assert_int_equal(statistics.count, 0);
+    assert_int_equal(statistics.evictions, MANY);
+    afc_lru_free(cache);
+    close(pressed.ours);
+}
+
 static bool has_evicted(pressed *pressed) {
     pthread_mutex_lock(&pressed->lock);
     bool has_evicted = pressed->evicted > 0;
@@ -493,6 +520,7 @@ int main(void) {
         cmocka_unit_test(reader_count_may_wrap),
         cmocka_unit_test(callbacks_may_use_the_cache),
         cmocka_unit_test(memory_pressure_purges),
+        cmocka_unit_test(memory_pressure_purges_entries_without_a_cost),
         cmocka_unit_test(child_that_frees_the_cache_leaves_its_parent_watching),
         cmocka_unit_test(unavailable_pressure_file_gives_a_reason),
         cmocka_unit_test(writes_only_to_files_of_the_kernel),
