@@ -102,7 +102,11 @@ afc_status afc__source_init(afc__source *source, const afc_body *body, afc_failu
     if (body->kind == AFC_BODY_BYTES) source->length = (int64_t)body->bytes.size;
     bool is_stream = body->kind == AFC_BODY_READER || body->kind == AFC_BODY_FD;
     if (is_stream) source->length = body->length;
-    if (body->kind == AFC_BODY_MULTIPART) source->length = afc_multipart_get_length(body->form);
+    if (body->kind == AFC_BODY_MULTIPART) {
+        source->length = afc_multipart_get_length(body->form);
+        /* Perhaps by the caller, before it was passed: the first hop rewinds it. */
+        source->use = AFC__SOURCE_READ;
+    }
     return AFC_OK;
 }
 

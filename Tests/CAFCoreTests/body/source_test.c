@@ -593,6 +593,64 @@ static void body_needs_its_kind(void **state) {
     assert_int_equal(released, 1);
 }
 
+static ptrdiff_t read_once(void *context, void *buffer, size_t size) {
+    bool *was_read = context;
+    if (*was_read || size == 0) return AFC_READ_END;
+    *was_read = true;
+    memcpy(buffer, "x", 1);
+    return 1;
+}
+
+static bool read_again(void *context) {
+    *(bool *)context = false;
+    return true;
+}
+
+/** A form of one part, of which the caller has read `size` bytes. */
+static afc_multipart *read_form(const afc_reader *reader, size_t size) {
+    afc_multipart *form;
+    afc_part part = AFC_PART_INIT;
+    char bytes[512];
+    check_status(afc_multipart_new(&form, "boundary", NULL), AFC_OK);
+    part.name = S("name");
+    check_status(afc_multipart_add_reader(form, &part, reader, 1, NULL), AFC_OK);
+    assert_true(size <= sizeof bytes);
+    for (ptrdiff_t count = 1; size > 0 && count > 0; size -= (size_t)count) {
+        count = afc_multipart_read(form, bytes, size, NULL);
+    }
+    return form;
+}
+
+/** From its first byte, wherever the caller stopped, or not at all. */
+static void form_that_was_read_is_sent_whole(void **state) {
+    world *world = *state;
+    static const char expected[] = "--boundary\r\nContent-Disposition: form-data; "
+                                   "name=\"name\"\r\n\r\nx\r\n--boundary--\r\n";
+    static const struct {
+        size_t size;
+        bool (*rewind)(void *context);
+        afc_status status;
+    } rows[] = {
+        {0, NULL, AFC_OK},        {1, NULL, AFC_OK},         {20, NULL, AFC_OK},
+        {20, read_again, AFC_OK}, {512, read_again, AFC_OK}, {512, NULL, AFC_EREPLAY},
+    };
+    size_t sent = 0;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        bool was_read = false;
+        const afc_reader reader = {
+            .context = &was_read, .read = read_once, .rewind = rows[i].rewind};
+        call *call = call_new(world, "/");
+        call->request.method = "POST";
+        call->request.body.kind = AFC_BODY_MULTIPART;
+        call->request.body.form = read_form(&reader, rows[i].size);
+        call_perform(call);
+        check_ended(call, rows[i].status);
+        call_free(call);
+        if (rows[i].status == AFC_OK) check_body_seen(world, sent++, afc_slice_of(expected));
+    }
+    assert_int_equal(afts_server_stats(world->server).requests, sent);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(memory_of_any_size_is_sent_whole),
@@ -619,6 +677,7 @@ int main(void) {
         WORLD_TEST(long_reader_is_an_error),
         WORLD_TEST(reader_that_waits_after_its_length_is_complete),
         WORLD_TEST(overlong_read_is_an_error),
+        WORLD_TEST(form_that_was_read_is_sent_whole),
         WORLD_TEST(redirect_rewinds_the_reader),
         WORLD_TEST(redirect_fails_without_replayable_body),
         WORLD_TEST(redirect_replays_files_and_memory),

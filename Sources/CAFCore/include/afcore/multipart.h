@@ -2,7 +2,8 @@
  * Multipart forms as request bodies: multipart/form-data (RFC 7578), encoded as the WHATWG HTML standard
  * specifies. A form is read piece by piece, so that files of any size need no memory.
  *
- * Add parts to a form, then either pass it to a request (afc_body, AFC_BODY_MULTIPART) or read it directly.
+ * Add parts to a form, then either pass it to a request (afc_body, AFC_BODY_MULTIPART) or read it directly. A request
+ * sends it from its first byte, whatever was read before, and fails with AFC_EREPLAY if a reader can't be rewound.
  * It may be used on any thread, by one thread at a time.
  *
  * A part consists of "--boundary", Content-Disposition, Content-Type, its other headers, an empty line and
