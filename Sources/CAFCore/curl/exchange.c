@@ -40,7 +40,7 @@ enum {
     /*
      * libcurl's own limit is 1 MiB for a head with a small body, and is reported as out of memory.
      */
-    MAX_FIELDS_SIZE = 900 * 1024,
+    MAX_HEAD = 900 * 1024,
     /* MAX_HTTP_RESP_HEADER_SIZE of libcurl; see has_long_field(). */
     MAX_FIELD = 300 * 1024,
     /* A body up to this size is sent together with the head, without being copied. */
@@ -481,10 +481,16 @@ static afc_status set_fields(afc__exchange *exchange) {
         line += strlen(line) + 1;
     }
     AFC__SET(exchange, CURLOPT_HTTPHEADER, count > 0 ? exchange->fields : NULL);
-    bool is_short = text->size <= MAX_FIELDS_SIZE && !has_long_field(exchange, count);
-    if (!is_short) return AFC_ETOOBIG;
+    if (has_long_field(exchange, count)) return AFC_ETOOBIG;
     if (exchange->state.refusal == CURLE_OK) exchange->state.fields = kind;
     return AFC_OK;
+}
+
+/** Returns whether libcurl can build the head: the request line, which may have the whole URL, and the fields. */
+static bool has_short_head(const afc__exchange *exchange) {
+    const afc__request_head *request = &exchange->hop.transfer->request;
+    size_t line = strlen(request->method) + strlen(request->url.text);
+    return line <= MAX_HEAD && exchange->field_text.size <= MAX_HEAD - line;
 }
 
 /* ---- Options of a hop ---------------------------------------------------------------------- */
@@ -728,6 +734,7 @@ afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure) 
     if (status != AFC_OK) return status;
     /* After the proxy is known: some fields depend on it. */
     status = set_fields(exchange);
+    if (status == AFC_OK && !has_short_head(exchange)) status = AFC_ETOOBIG;
     if (status == AFC_ETOOBIG) {
         return afc__fail(failure, status, "the request's head exceeds libcurl's limit");
     }

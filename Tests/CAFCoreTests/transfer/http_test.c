@@ -3,6 +3,7 @@
 
 #include <curl/curl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char curl_accepts[] = "Accept-Encoding: ";
@@ -55,6 +56,28 @@ static void sends_any_method_as_given(void **state) {
         assert_string_equal(seen->version, "HTTP/1.1");
         afts_request_free(seen);
     }
+}
+
+/** libcurl would report that memory is out. */
+static void refuses_method_beyond_the_limit_of_heads(void **state) {
+    world *world = *state;
+    enum { LIMIT = 900 * 1024 };
+    char *method = malloc(2 * LIMIT + 1);
+    assert_non_null(method);
+    static const size_t sizes[] = {LIMIT, 2 * LIMIT};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        memset(method, 'A', sizes[i]);
+        method[sizes[i]] = '\0';
+        call *call = call_new(world, "/");
+        call->request.method = method;
+        call_perform(call);
+        check_ended(call, AFC_ETOOBIG);
+        check_contains(call->failure.text, "head");
+        call_free(call);
+    }
+    free(method);
+    check_fetch(world, "/", AFC_OK);
+    assert_int_equal(afts_server_stats(world->server).requests, 1);
 }
 
 static void any_method_may_have_a_body(void **state) {
@@ -471,6 +494,7 @@ static void refuses_http_3_without_support(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(sends_any_method_as_given),
+        WORLD_TEST(refuses_method_beyond_the_limit_of_heads),
         WORLD_TEST(any_method_may_have_a_body),
         WORLD_TEST(sends_zero_length_for_methods_that_expect_content),
         WORLD_TEST(request_head_holds_only_the_defaults),

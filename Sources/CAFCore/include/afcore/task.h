@@ -299,7 +299,7 @@ typedef struct afc_request {
     size_t size;        /**< sizeof(afc_request). */
     const char *method; /**< Any token (RFC 9110 9.1), sent unchanged. NULL: GET, the default. */
     const char *url;    /**< Required. */
-    const afc_header *headers; /**< At most 900 KiB in total; more is AFC_ETOOBIG. */
+    const afc_header *headers; /**< At most 900 KiB with method and URL, else AFC_ETOOBIG. */
     size_t header_count;
     afc_body body;
     afc_sink sink;
