@@ -379,15 +379,26 @@ afc_status afc_header_check(const afc_header *header, afc_failure *failure) {
     return check_header(header, failure);
 }
 
+/** RFC 9112 section 3.2: servers refuse a second one. libcurl would send the first one only. */
+static bool is_host(const afc_header *header) {
+    return (header->flags & AFC_HEADER_REMOVE) == 0 && afc__same_name(header->name, "Host");
+}
+
 afc_status afc__check_request_headers(const afc_header *headers, size_t count,
                                       afc_failure *failure) {
     afc_status status = afc__check_header_pointers(headers, count, failure);
     if (status != AFC_OK) return status;
+    size_t hosts = 0;
     for (size_t i = 0; i < count; i++) {
         status = check_header(&headers[i], failure);
-        if (status == AFC_OK) continue;
+        if (status == AFC_OK) {
+            hosts += is_host(&headers[i]);
+            continue;
+        }
         if (afc__is_token(headers[i].name)) return status;
         return afc__fail(failure, status, "the name of header field %zu isn't a token", i + 1);
     }
-    return AFC_OK;
+    if (hosts < 2) return AFC_OK;
+    return afc__fail(failure, AFC_EINVAL, "the request has %zu Host fields: expected at most one",
+                     hosts);
 }

@@ -225,6 +225,18 @@ static void checks_request_fields(void **state) {
     check_contains(failure.text, "has a size but no bytes");
 }
 
+static void refuses_second_host(void **state) {
+    (void)state;
+    const afc_header headers[] = {{S("Host"), S("a.test"), 0},
+                                  {S("Accept"), {NULL, 0}, AFC_HEADER_REMOVE},
+                                  {S("HOST"), {NULL, 0}, AFC_HEADER_REMOVE},
+                                  {S("host"), S("a.test"), 0}};
+    afc_failure failure;
+    check_status(afc__check_request_headers(headers, 3, &failure), AFC_OK);
+    check_status(afc__check_request_headers(headers, 4, &failure), AFC_EINVAL);
+    assert_string_equal(failure.text, "the request has 2 Host fields: expected at most one");
+}
+
 static void failed_allocation_keeps_the_fields(void **state) {
     (void)state;
     TORTURE(n) {
@@ -357,6 +369,7 @@ int main(void) {
         cmocka_unit_test(compares_names_without_case),
         cmocka_unit_test(splits_lists_into_members),
         cmocka_unit_test(checks_request_fields),
+        cmocka_unit_test(refuses_second_host),
         cmocka_unit_test(failed_allocation_keeps_the_fields),
         cmocka_unit_test(fields_outgrow_their_inline_storage),
         cmocka_unit_test(limits_the_size_of_fields),

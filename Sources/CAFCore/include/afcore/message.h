@@ -18,7 +18,8 @@ enum {
 
 /**
  * A header field. Case, order, repetitions and octets above 127 are preserved. In a request the name must be
- * a token (RFC 9110 5.6.2), and the value must not contain control characters other than tabs.
+ * a token (RFC 9110 5.6.2), and the value must not contain control characters other than tabs. A request has at most
+ * one Host field (RFC 9112 3.2).
  */
 typedef struct afc_header {
     afc_slice name;
