@@ -305,9 +305,9 @@ typedef struct numbered {
 
 static void *send_numbered(void *context) {
     numbered *own = context;
-    char text[12] = {own->name};
+    char text[16];
     for (int i = 0; i < per_sender(); i++) {
-        snprintf(text + 1, sizeof text - 1, "%04d", i);
+        snprintf(text, sizeof text, "%c%04d", own->name, i);
         while (afc_websocket_send(own->wire->socket, AFC_WEBSOCKET_TEXT, afc_slice_of(text), 0,
                                   NULL) == AFC_EAGAIN) {
             sched_yield();
