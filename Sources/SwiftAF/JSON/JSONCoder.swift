@@ -63,8 +63,8 @@ public struct JSONCoder: Sendable, Hashable, Codable {
     public var nonConformingFloats: NonConformingFloatStyle
     /// The handling of repeated keys in an object when decoding.
     public var repeatedKeys: JSONValue.RepeatedKeys
-    /// The maximum size of a text in bytes; larger ones aren't parsed. Nil for no limit; the session limits bodies in
-    /// memory in any case. Default: nil.
+    /// The maximum size of a text in bytes; larger ones aren't parsed. A negative size is 0. Nil for no limit; the
+    /// session limits bodies in memory in any case. Default: nil.
     public var maximumSize: Int?
 
     /// Makes a coder. The defaults are those of `JSONDecoder` and `JSONEncoder`.

@@ -22,7 +22,7 @@ extension JSONValue {
     /// - Parameters:
     ///   - data: The text.
     ///   - repeatedKeys: The handling of repeated keys in an object.
-    ///   - maximumSize: The maximum size in bytes; a larger text isn't parsed. Nil for no limit.
+    ///   - maximumSize: The maximum size in bytes; a larger text isn't parsed. A negative size is 0. Nil for no limit.
     public init(
         parsing data: Data, repeatedKeys: RepeatedKeys = .lastCounts, maximumSize: Int? = nil
     ) throws(JSONParseError) {
@@ -81,7 +81,10 @@ struct JSONParser: ~Copyable {
     static func parse(
         _ text: UnsafeBufferPointer<UInt8>, refusesRepeats: Bool, maximumSize: Int?
     ) throws(JSONParseError) -> JSONTape {
-        if let maximumSize, text.count > maximumSize { throw JSONParseError(.tooLarge, at: maximumSize, in: text) }
+        // A decoded coder may have any number.
+        if let limit = maximumSize.map({ max(0, $0) }), text.count > limit {
+            throw JSONParseError(.tooLarge, at: limit, in: text)
+        }
         guard let base = text.baseAddress else { throw JSONParseError(.empty, at: 0, in: text) }
         var parser = JSONParser(base: base, count: text.count, refusesRepeats: refusesRepeats)
         do throws(Failure) {

@@ -165,6 +165,15 @@ import Testing
         #expect(error.reason == .tooLarge)
     }
 
+    @Test(arguments: [-1, .min]) func negativeSizeIsZero(size: Int) throws {
+        let error = try #require(throws: JSONParseError.self) { try JSONValue(parsing: "1", maximumSize: size) }
+        #expect(error.reason == .tooLarge && error.offset == 0 && error.column == 1)
+        #expect(throws: JSONParseError.self) { try JSONValue(parsing: "", maximumSize: size) }
+        #expect(throws: DecodingError.self) {
+            try JSONCoder(maximumSize: size).decode(Int.self, from: Data("1".utf8))
+        }
+    }
+
     @Test func sliceOfData() throws {
         let data = Data("xx[1,2]yy".utf8)
         #expect(try JSONValue(parsing: data[2..<7]) == [1, 2])
