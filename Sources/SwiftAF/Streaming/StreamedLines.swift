@@ -89,15 +89,16 @@ private final class LineReader {
             }
         } catch {
             isOver = true
-            owner.unread.withLock { $0.clear() }
             throw error
         }
         isOver = true
         return owner.unread.withLock { $0.last(text) }
     }
 
+    /// Ends the transfer, and drops what is unread. Other failures leave it: if another task reads, it is that task's.
     private func failure(_ error: SessionError) -> SessionError {
         owner.stream.cancel()
+        owner.unread.withLock { $0.clear() }
         var error = error
         error.url = url
         return error

@@ -164,6 +164,33 @@ struct StreamedLinesTests {
         #expect(try await first.next() == nil)
     }
 
+    /// Whichever of the two waits first.
+    @Test func aRefusedSecondReaderTakesNothingOfTheOther() async throws {
+        let response = try await open([
+            .chunkedHead(), .chunk(Data("first\nabc".utf8)), .stall(at: "rest"), .chunk(Data("def\nlast".utf8)),
+            .lastChunk(),
+        ])
+        #expect(try await response.lines.first { _ in true } == "first")
+        let refusals = Recorder<SessionError.Code>()
+        let lines = await withTaskGroup(of: [String].self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    do throws(SessionError) {
+                        return try await Array(response.lines)
+                    } catch {
+                        refusals.record(error.code)
+                        return []
+                    }
+                }
+            }
+            await refusals.wait()
+            server.open("rest")
+            return await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(lines == ["abcdef", "last"])
+        #expect(refusals.values == [.invalidInput])
+    }
+
     @Test("Lines are decoded by the response's charset")
     func charset() async throws {
         let body = Data([0xE4, 0x0A, 0xF6, 0x80])
