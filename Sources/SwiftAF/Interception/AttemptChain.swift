@@ -72,7 +72,7 @@ final class AttemptChain: Sendable {
 
     // What comes before and after the transfer isn't async: the memory of a waiting task has no copy of its values.
     private func transfer(_ http: HTTPRequest) async throws(SessionError) -> Response<Data> {
-        await loop.waitUntilResumed()
+        try await loop.waitUntilResumed(http.url)
         let request = try begin(http)
         return try end(request.http, await send(request))
     }
@@ -92,12 +92,7 @@ final class AttemptChain: Sendable {
         try http.encodeJSON(with: prepared.handlers.encoder)
         try http.validate()
         guard last == nil || http.body.isReplayable else { throw SessionError(.bodyNotReplayable, url: http.url) }
-        do throws(SessionError) {
-            try loop.beginSending()
-        } catch var error {
-            error.url = http.url
-            throw error
-        }
+        try loop.beginSending(http.url)
         if let last { events?.report(.retried(retried(last), delay: .zero)) }
         events?.report(.sent(http, attempt: attempt.number))
         return prepared.with(http: http)

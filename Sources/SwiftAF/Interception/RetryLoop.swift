@@ -6,6 +6,8 @@ final class RetryLoop: Sendable {
     private enum Phase {
         /// An interceptor runs, or the delay before an attempt. The loop can end at once.
         case intercepting
+        /// A transfer waits until the task is resumed. The loop can end at once.
+        case waiting
         /// A transfer is in flight; its end is waited for, because its outcome says what was kept of a download.
         case sending
         case ended
@@ -130,24 +132,34 @@ final class RetryLoop: Sendable {
     // MARK: Transfers
 
     /// Waits while the task is suspended. Meanwhile the loop can end at once, for instance at the time limit.
-    func waitUntilResumed() async {
-        if let waitForTask { await waitForTask() }
+    ///
+    /// - Throws: As ``beginSending(_:)``, also if another transfer waits: the task knows one transfer at a time.
+    func waitUntilResumed(_ url: String) async throws(SessionError) {
+        guard let waitForTask else { return }
+        try leaveInterceptors(for: .waiting, url)
+        await waitForTask()
+        state.withLock { if $0.phase == .waiting { $0.phase = .intercepting } }
     }
 
     /// Announces a transfer.
     ///
     /// - Throws: ``SessionError/Code/cancelled`` if the loop has ended; ``SessionError/Code/invalidInput`` if another
     ///   transfer is in flight.
-    func beginSending() throws(SessionError) {
+    func beginSending(_ url: String) throws(SessionError) {
+        try leaveInterceptors(for: .sending, url)
+    }
+
+    private func leaveInterceptors(for next: Phase, _ url: String) throws(SessionError) {
         let phase = state.withLock { state in
-            defer { if state.phase == .intercepting { state.phase = .sending } }
+            defer { if state.phase == .intercepting { state.phase = next } }
             return state.phase
         }
         switch phase {
         case .intercepting: return
-        case .sending:
-            throw SessionError(.invalidInput, message: "an interceptor called next while its earlier call was running")
-        case .ended: throw SessionError(.cancelled)
+        case .waiting, .sending:
+            throw SessionError(
+                .invalidInput, message: "an interceptor called next while its earlier call was running", url: url)
+        case .ended: throw SessionError(.cancelled, url: url)
         }
     }
 

@@ -350,6 +350,68 @@ struct InterceptTests {
         #expect(codes.values == [.invalidInput])
     }
 
+    /// A suspended task that completes after it is resumed. Both calls would wait for that.
+    @Test func refusesASecondCallWhileTheFirstWaitsForTheTask() async throws {
+        let (entered, gate) = (Recorder<Bool>(), Recorder<Bool>())
+        let codes = Recorder<SessionError.Code>()
+        intercept { request, next in
+            entered.record(true)
+            await gate.wait()
+            return try await withThrowingTaskGroup(of: Response<Data>?.self) { group in
+                for _ in 0..<2 {
+                    group.addTask {
+                        do throws(SessionError) {
+                            return try await next(request)
+                        } catch {
+                            codes.record(error.code)
+                            return nil
+                        }
+                    }
+                }
+                let responses: [Response<Data>?] = try await group.reduce(into: []) { $0.append($1) }
+                return try #require(responses.compactMap { $0 }.first)
+            }
+        }
+        let ends = Recorder<SessionError?>()
+        let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }
+        task.resume()
+        await entered.wait()
+        task.suspend()
+        gate.record(true)
+        #expect(await codes.wait() == [.invalidInput])
+        #expect(server.requests.isEmpty)
+        task.resume()
+        #expect(try await ends.value() == nil)
+        #expect(server.requests.count == 1)
+    }
+
+    /// The task still resumes the first one.
+    @Test func refusesASecondCallOfASuspendedTaskWhileTheFirstRuns() async throws {
+        server.route("/x", [.stall(at: "x"), .text("done")])
+        let gate = Recorder<Bool>()
+        let codes = Recorder<SessionError.Code>()
+        intercept { request, next in
+            async let first = next(request)
+            await gate.wait()
+            do throws(SessionError) {
+                _ = try await next(request)
+            } catch {
+                codes.record(error.code)
+            }
+            return try await first
+        }
+        let ends = Recorder<SessionError?>()
+        let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }
+        task.resume()
+        #expect(await server.wait(for: .requests(1)))
+        task.suspend()
+        gate.record(true)
+        #expect(await codes.wait() == [.invalidInput])
+        task.resume()
+        server.open("x")
+        #expect(try await ends.value() == nil)
+    }
+
     @Test func refusesACallAfterTheEnd() async throws {
         let kept = Recorder<RequestSender>()
         intercept { _, next in
