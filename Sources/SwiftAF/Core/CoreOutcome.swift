@@ -35,9 +35,12 @@ extension CoreOutcome {
 // MARK: Responses
 
 extension CoreOutcome {
-    /// Returns the response; throws the transfer's error.
-    func dataResponse() throws(SessionError) -> Response<Data> {
-        if let failure { throw failure }
+    /// Returns the response; throws the transfer's error, whose body is decoded with the settings.
+    func dataResponse(_ settings: ResponseSettings? = nil) throws(SessionError) -> Response<Data> {
+        if let failure {
+            guard let settings, failure.body != nil else { throw failure }
+            throw failure.decoded(by: settings.decoder)
+        }
         guard let head = response else {
             throw SessionError(.unknown, message: "the transfer ended without a response")
         }
@@ -52,7 +55,7 @@ extension CoreOutcome {
     /// - Parameter isChecked: Whether to throw if the response isn't acceptable.
     func reportedResponse(_ settings: ResponseSettings, isChecked: Bool) throws(SessionError) -> Response<Data> {
         RequestEvents.reportFile(of: self)
-        var response = try dataResponse()
+        var response = try dataResponse(settings)
         response.settings = settings
         if isChecked { try response.validated() }
         return response
@@ -61,7 +64,7 @@ extension CoreOutcome {
     /// Returns the response of a successful transfer to a file; throws if the transfer failed, the status isn't
     /// acceptable, or the body isn't in the file.
     func downloadResponse(_ settings: ResponseSettings) throws(SessionError) -> DownloadResponse {
-        var response = try dataResponse()
+        var response = try dataResponse(settings)
         response.settings = settings
         do throws(SessionError) {
             // A successful response was judged when its head arrived, before the file was replaced.

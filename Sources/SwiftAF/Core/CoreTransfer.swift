@@ -21,6 +21,8 @@ class CoreTransfer: @unchecked Sendable {
     }
 
     private let answers = Locked(Answers())
+    /// That of the request, for the handler of its challenges, which may send requests itself.
+    private let scope: RefreshScope
     /// What the last decision of a handler refers to; the core reads it right after the callback.
     private var decision: CoreArena?
     /// The error that a handler decided to fail with.
@@ -28,6 +30,7 @@ class CoreTransfer: @unchecked Sendable {
 
     init(_ request: CoreRequest) {
         self.request = request
+        scope = request.handlers.answersChallenges ? RefreshScope.current : RefreshScope()
     }
 
     // MARK: For subclasses
@@ -130,17 +133,20 @@ class CoreTransfer: @unchecked Sendable {
         let proposed = asked.proposedCredential
         asked.proposedCredential?.persistence = known.first { $0.hasSameSecret(as: proposed) }?.persistence ?? .none
         let number = challenge.number
-        let answering = Task { [asked] in
-            let refused = asked.previousFailureCount > 0 && last?.space == space ? last?.credential : nil
-            let answer = await request.handlers.decide(asked, refused: refused)
-            let reply = ChallengeReply(number: number, decision: answer.decision)
-            answers.withLock { answers in
-                answers.reply = reply
-                if case .useCredential(let credential) = answer.decision { answers.used = credential }
-                if refused != nil { answers.stored = nil }
-                if let stored = answer.stored { answers.stored = (stored, space) }
+        // The loop thread has no values of the request's task.
+        let answering = RefreshScope.$current.withValue(scope) {
+            Task { [asked] in
+                let refused = asked.previousFailureCount > 0 && last?.space == space ? last?.credential : nil
+                let answer = await request.handlers.decide(asked, refused: refused)
+                let reply = ChallengeReply(number: number, decision: answer.decision)
+                answers.withLock { answers in
+                    answers.reply = reply
+                    if case .useCredential(let credential) = answer.decision { answers.used = credential }
+                    if refused != nil { answers.stored = nil }
+                    if let stored = answer.stored { answers.stored = (stored, space) }
+                }
+                send(reply)
             }
-            send(reply)
         }
         answers.withLock { $0.answering = answering }
         return AFC_CHALLENGE_LATER

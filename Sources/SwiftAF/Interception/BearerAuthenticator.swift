@@ -14,21 +14,25 @@ import FoundationEssentials
 /// that waited for it fail with ``SessionError/Code/authentication``, whose ``SessionError/underlying`` is the cause;
 /// later requests try again. The error has the 401 that the refresh was for, if there was one: its
 /// ``SessionError/status``, head and body. Cancelling a request ends its wait, not the refresh. A request that is refused
-/// causes at most two refreshes; then the 401 is the response.
+/// causes at most two refreshes; then the 401 is the response. Requests with every method are retried, also POST,
+/// if their bodies can be replayed: a server refuses a request before it acts on it.
+///
+/// A request that accepts any stored response, with ``HTTPRequest/CachePolicy/returnCacheDataElseLoad`` or
+/// ``HTTPRequest/CachePolicy/returnCacheDataDontLoad``, uses the current token although it has expired: responses are
+/// stored for a token. If the server is asked then, it is refreshed after the 401. Without a token,
+/// `returnCacheDataDontLoad` leaves the request unchanged.
 ///
 /// The token is sent to the given origins only, also after redirects and if another interceptor changes the URL, and
 /// never appears in descriptions. Requests with their own `Authorization` field, or with
 /// ``HTTPHeaders/suppressDefault(_:)-(String)`` for it, aren't changed.
 ///
-/// The refresh may use the same manager: requests made in its task or child tasks aren't changed either. Capture the
-/// manager weakly there: it keeps its interceptors. The refresh may also set ``token``, for instance to nil to sign out
-/// before it throws: what was set stays, and the requests that wait use it or fail with the refresh.
+/// The refresh may use the same manager: until it returns, requests made in its task, in tasks that it creates and in the
+/// handlers of their challenges aren't changed either. Capture the manager weakly there: it keeps its interceptors. The
+/// refresh may also set ``token``, for instance to nil to sign out before it throws: what was set stays, and the requests
+/// that wait use it or fail with the refresh.
 public final class BearerAuthenticator: RequestInterceptor, NonWrappingInterceptor, CredentialInterceptor {
     /// Returns a new token for one that was refused or has expired; the argument is nil if there was none.
     public typealias Refresh = @Sendable (BearerToken?) async throws -> BearerToken
-
-    /// The authenticator whose refresh the current task belongs to.
-    @TaskLocal private static var refreshing: Set<ObjectIdentifier> = []
 
     private struct RefreshRun {
         /// That of the token that is being refreshed.
@@ -96,7 +100,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
             return request
         }
         let token: BearerToken
-        switch await decide({ $0.prepare(start: attempt.start, now: .now, leeway: leeway) }) {
+        switch await decide({ prepare($0, request.cachePolicy, attempt) }) {
         case .use(let current): token = current
         case .fail(let error): throw error
         case .ignore: return request
@@ -104,6 +108,16 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
         var request = request
         request.headers.set(name: name, value: Self.scheme + token.value, isSecret: true)
         return request
+    }
+
+    private func prepare(
+        _ bearer: BearerState, _ policy: HTTPRequest.CachePolicy?, _ attempt: RequestAttempt
+    ) -> BearerState.Step {
+        switch policy {
+        case .returnCacheDataDontLoad: bearer.prepareForCache(start: attempt.start, mayLoad: false)
+        case .returnCacheDataElseLoad: bearer.prepareForCache(start: attempt.start, mayLoad: true)
+        default: bearer.prepare(start: attempt.start, now: .now, leeway: leeway)
+        }
     }
 
     public func retry(_ request: HTTPRequest, after outcome: AttemptOutcome) async -> RetryDecision {
@@ -140,7 +154,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     }
 
     private func isOurs(_ request: HTTPRequest) -> Bool {
-        guard !Self.refreshing.contains(ObjectIdentifier(self)) else { return false }
+        guard !RefreshScope.current.isPart(of: self) else { return false }
         return Origin(request.url).map(origins.contains) ?? false
     }
 
@@ -220,15 +234,17 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     }
 
     private func performRefresh(from token: BearerToken?, _ generation: Int) async -> RefreshEnd {
-        let own = Self.refreshing.union([ObjectIdentifier(self)])
+        let run = RefreshScope.Run(of: self)
+        let scope = RefreshScope.current.adding(run)
         let result: Result<BearerToken, SessionError>
         do {
-            result = .success(try await Self.$refreshing.withValue(own) { try await refresh(token) })
+            result = .success(try await RefreshScope.$current.withValue(scope) { try await refresh(token) })
         } catch {
             result = .failure(
                 SessionError(
                     .authentication, message: "the bearer token could not be refreshed", underlying: error))
         }
+        run.end()
         return change { state in
             let isCurrent = state.bearer.finish(result, from: generation, at: .now)
             state.run = nil
@@ -246,7 +262,8 @@ extension SessionError {
         guard code == .authentication, response == nil else { return self }
         var error = self
         error.response = outcome.response
-        error.body = outcome.body
+        // That of a stream or a handshake wasn't collected.
+        error.body = outcome.body.isEmpty ? nil : outcome.body
         return error
     }
 }

@@ -89,6 +89,14 @@ struct BearerState: Sendable {
         return isNear && !hasJustFailed(start) ? .useAndRefresh(token) : .use(token)
     }
 
+    /// Before an attempt whose response may be a stored one, which was stored for the token, however old both are.
+    ///
+    /// - Parameter mayLoad: Whether the server is asked if none is stored. It refuses a token that has expired.
+    func prepareForCache(start: ContinuousClock.Instant, mayLoad: Bool) -> Step {
+        if let token { return .use(token) }
+        return mayLoad ? refresh(start) : .ignore
+    }
+
     /// After an attempt that began at `start` with a token that was refused.
     func decide(refused value: String, start: ContinuousClock.Instant) -> Step {
         guard let token else { return knows(value) ? refresh(start) : .ignore }

@@ -251,7 +251,7 @@ extension SerializedResult {
         _ outcome: CoreOutcome, _ serializer: some ResponseSerializer<Output>, _ settings: ResponseSettings
     ) {
         do throws(SessionError) {
-            let response = try outcome.dataResponse()
+            let response = try outcome.dataResponse(settings)
             self = serializer.result(for: response.head, body: response.body)
             guard let error else { return }
             var refusal = SessionError(serializing: error, of: response).decoded(by: settings.decoder)

@@ -218,6 +218,43 @@ struct BearerTests {
         #expect(refreshes.values.count == 1)
     }
 
+    @Test func aChallengeOfTheRefreshIsAnsweredOverTheSameManager() async throws {
+        server.route("/password", .text("passwd"))
+        server.route("POST /token") { request, connection in
+            let isRight = request["Authorization"] == "Basic dXNlcjpwYXNzd2Q="
+            try connection.run(
+                isRight ? .text("new") : .respond(401, headers: ["WWW-Authenticate": "Basic realm=\"token\""]))
+        }
+        manager.authenticationChallengeHandler = { [weak manager] _ in
+            let password = try await manager?.get("password", as: String.self) ?? ""
+            return .useCredential(Credential(user: "user", password: password))
+        }
+        manager.interceptors = [
+            BearerAuthenticator(for: server.urlString("/")) { [weak manager] _ in
+                BearerToken(try await manager?.post("token", as: String.self) ?? "")
+            }
+        ]
+        #expect(try await manager.response(.get, "x").status == 200)
+        #expect(server.requests.map(\.path) == ["/token", "/password", "/token", "/x"])
+    }
+
+    @Test func aTaskOfARefreshGetsTheTokenAfterIt() async throws {
+        let (ended, statuses) = (Recorder<Bool>(), Recorder<Int?>())
+        manager.interceptors = [
+            BearerAuthenticator(for: server.urlString("/")) { [weak manager] _ in
+                Task {
+                    await ended.wait()
+                    statuses.record(try? await manager?.response(.get, "x").status)
+                }
+                return BearerToken("new")
+            }
+        ]
+        #expect(try await manager.response(.get, "x").status == 200)
+        ended.record(true)
+        #expect(await statuses.wait() == [200])
+        #expect(server.requests.map { $0["Authorization"] } == ["Bearer new", "Bearer new"])
+    }
+
     @Test("The token goes to its origin alone, and a foreign 401 refreshes nothing")
     func tokenIsSentToItsOriginOnly() async throws {
         let other = try TestServer()
@@ -294,6 +331,63 @@ struct BearerTests {
         manager.interceptors = [authenticator(nil, fails: true)]
         let early = try await #require(throws: SessionError.self) { try await manager.response(.get, "x") }
         #expect(early.code == .authentication && early.status == nil && early.body == nil)
+    }
+
+    @Test func theErrorOfAFailedRefreshIsDecodedByTheManagersDecoder() async throws {
+        struct Reason: Decodable, Sendable {
+            var errorCode: Int
+        }
+        manager.decoder = JSONCoder(keys: .snakeCase)
+        manager.interceptors = [authenticator(fails: true)]
+        server.route("/x", .json(#"{"error_code": 7}"#, status: 401))
+        let error = try await sessionError { try await manager.get("x") }
+        #expect(try error.decodeBody(as: Reason.self).errorCode == 7)
+        let ends = Recorder<SessionError?>()
+        manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }.resume()
+        #expect(try await ends.value()?.decodeBody(as: Reason.self).errorCode == 7)
+        // Their bodies aren't collected.
+        #expect(try await sessionError { _ = try await manager.stream("x") }.body == nil)
+        #expect(try await sessionError { _ = try await manager.webSocket("x") }.body == nil)
+    }
+
+    // MARK: The cache
+
+    private func cachingManager(_ bearer: BearerAuthenticator) throws -> HTTPSessionManager {
+        var configuration = SessionConfiguration()
+        configuration.cache = try HTTPCache()
+        let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
+        manager.interceptors = [bearer]
+        server.route("/stored") { request, connection in
+            let isAccepted = request["Authorization"] == "Bearer new"
+            try connection.respond(isAccepted ? 200 : 401, headers: ["Cache-Control": "private, max-age=600"])
+        }
+        return manager
+    }
+
+    @Test(arguments: [HTTPRequest.CachePolicy.returnCacheDataElseLoad, .returnCacheDataDontLoad])
+    func storedResponsesNeedNoRefresh(policy: HTTPRequest.CachePolicy) async throws {
+        let bearer = authenticator(BearerToken("new"), fails: true)
+        let manager = try cachingManager(bearer)
+        #expect(try await manager.get("stored").cacheStatus == .server)
+        bearer.token?.expires = Date(timeIntervalSinceNow: -1)
+        let stored = try await manager.get("stored") { $0.cachePolicy = policy }
+        #expect(stored.cacheStatus.isFromCache && refreshes.values.isEmpty)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func whatIsNotStoredIsLoadedWithANewToken() async throws {
+        let expired = BearerToken("old", expires: Date(timeIntervalSinceNow: -1))
+        let manager = try cachingManager(authenticator(expired))
+        #expect(try await manager.get("stored") { $0.cachePolicy = .returnCacheDataElseLoad }.status == 200)
+        #expect(refreshes.values == [expired])
+        #expect(server.requests.map { $0["Authorization"] } == ["Bearer old", "Bearer new"])
+    }
+
+    @Test func onlyTheCacheIsAskedWithoutAToken() async throws {
+        let manager = try cachingManager(authenticator(nil))
+        let missing = try await manager.response(.get, "stored") { $0.cachePolicy = .returnCacheDataDontLoad }
+        #expect(missing.head.cacheStatus == .missing)
+        #expect(refreshes.values.isEmpty && server.requests.isEmpty)
     }
 
     /// A refresh for a request that has ended isn't followed by another one.
