@@ -29,10 +29,18 @@ public struct ResponseMetrics: Sendable {
     }
 
     /// The number of body bytes received over all hops.
-    public var bytesReceived: Int64 { hops.reduce(0) { $0 + $1.bytesReceived } }
+    public var bytesReceived: Int64 { sum(of: \.bytesReceived) }
 
     /// The number of body bytes sent over all hops.
-    public var bytesSent: Int64 { hops.reduce(0) { $0 + $1.bytesSent } }
+    public var bytesSent: Int64 { sum(of: \.bytesSent) }
+
+    // Hops that a program has made may have any numbers.
+    private func sum(of count: (HopMetrics) -> Int64) -> Int64 {
+        hops.reduce(0) { sum, hop in
+            let (exact, overflows) = sum.addingReportingOverflow(count(hop))
+            return overflows ? (sum < 0 ? .min : .max) : exact
+        }
+    }
 
     /// All hops but the last, in order: redirects, and challenges that were answered.
     public var redirects: ArraySlice<HopMetrics> { hops.dropLast() }
@@ -40,7 +48,7 @@ public struct ResponseMetrics: Sendable {
     /// The total time of all hops; nil if none was measured.
     public var total: Duration? {
         let times = hops.compactMap(\.total)
-        return times.isEmpty ? nil : times.reduce(.zero, +)
+        return times.isEmpty ? nil : times.reduce(.zero) { $0.addingClamped($1) }
     }
 }
 

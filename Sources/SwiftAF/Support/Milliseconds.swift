@@ -1,4 +1,10 @@
 extension Duration {
+    /// The sum; the longest duration of its sign instead of one that is too long.
+    func addingClamped(_ other: Duration) -> Duration {
+        let (sum, overflows) = attoseconds.addingReportingOverflow(other.attoseconds)
+        return overflows ? Duration(attoseconds: attoseconds < 0 ? .min : .max) : Duration(attoseconds: sum)
+    }
+
     /// The whole seconds and the rest of a duration, limited to what `Int64` can hold: `components` traps for a longer
     /// duration, of about 292 billion years.
     package var limitedComponents: (seconds: Int64, attoseconds: Int64) {

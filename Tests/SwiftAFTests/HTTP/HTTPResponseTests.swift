@@ -85,6 +85,17 @@ import Testing
         #expect(metrics.total == nil && metrics.bytesSent == 0 && metrics.redirects.isEmpty)
     }
 
+    @Test func sumsOfMetricsAreLimited() {
+        let longest = Duration.seconds(Int64.max) * 18
+        let most = HopMetrics(url: "", total: longest, bytesSent: .max, bytesReceived: .max)
+        let metrics = ResponseMetrics(hops: [most, most])
+        #expect(metrics.bytesSent == .max && metrics.bytesReceived == .max)
+        #expect(metrics.total == Duration(attoseconds: .max) && !metrics.description.isEmpty)
+        let least = HopMetrics(url: "", total: .zero - longest, bytesSent: .min)
+        #expect(ResponseMetrics(hops: [least, least]).bytesSent == .min)
+        #expect(ResponseMetrics(hops: [least, least]).total == Duration(attoseconds: .min))
+    }
+
     @Test func phrases() {
         #expect(HTTPStatus.phrase(for: 404) == "Not Found")
         #expect(HTTPStatus.phrase(for: 299) == nil)
