@@ -61,8 +61,13 @@ public final class HTTPSessionManager: Sendable {
     /// Settings that can be changed at any time; read when a task is made.
     struct Settings: Sendable {
         var headers: HTTPHeaders {
-            didSet { hasSecretHeaders = headers.contains(where: \.isSecret) }
+            didSet {
+                hasSecretHeaders = headers.contains(where: \.isSecret)
+                headersVersion &+= 1
+            }
         }
+        /// Counts the changes of the headers.
+        private(set) var headersVersion: UInt64 = 0
         /// Whether some headers are only for the base URL's origin.
         private(set) var hasSecretHeaders = false
         var timeouts: HTTPRequest.Timeouts
@@ -173,18 +178,21 @@ public final class HTTPSessionManager: Sendable {
     /// Changes ``headers`` in one step, so that changes by several threads don't overwrite each other, as they may when
     /// each sets the property.
     ///
-    /// - Parameter change: Called at once, and again each time another thread has changed a setting meanwhile.
+    /// - Parameter change: Called at once, and again each time another thread has changed the headers meanwhile. It may
+    ///   change other settings of the manager, but must not set its headers: it would be called again without end.
     public func updateHeaders(_ change: (inout HTTPHeaders) -> Void) {
         while true {
-            let former = snapshot
-            var settings = former.settings
-            change(&settings.headers)
-            let updated = Snapshot(former.session, former.securityPolicy, settings)
+            let former = settings
+            var headers = former.headers
+            change(&headers)
+            var isUpdated = false
             // The former snapshot is released outside of the lock.
-            let isUpdated = state.withLock { state in
-                guard state.snapshot === former else { return false }
-                state.snapshot = updated
-                return true
+            replaceSnapshot { state in
+                var settings = state.snapshot.settings
+                isUpdated = settings.headersVersion == former.headersVersion
+                guard isUpdated else { return state.snapshot }
+                settings.headers = headers
+                return Snapshot(state.snapshot.session, state.snapshot.securityPolicy, settings)
             }
             if isUpdated { return }
         }

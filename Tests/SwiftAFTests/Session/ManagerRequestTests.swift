@@ -143,6 +143,19 @@ struct ManagerRequestTests {
         for number in 0..<100 { #expect(manager.headers["X-\(number)"] == "1") }
     }
 
+    @Test func changingHeadersMayChangeOtherSettings() {
+        var calls = 0
+        manager.updateHeaders { headers in
+            calls += 1
+            // Lets the test end that shows no limit.
+            guard calls < 10 else { return }
+            headers["X"] = "1"
+            manager.timeouts.total = .seconds(5)
+        }
+        #expect(calls == 1)
+        #expect(manager.headers["X"] == "1" && manager.timeouts.total == .seconds(5))
+    }
+
     @Test("Defaults that the manager suppresses aren't sent")
     func suppressedDefaults() async throws {
         server.route("/x", .respond())
