@@ -71,7 +71,7 @@ extension HTTPHeaders: Codable {
 
 extension HTTPHeaders.Field: Codable {
     private enum CodingKeys: String, CodingKey {
-        case name, value, isSecret
+        case name, value, isSecret, isLatin1
     }
 
     public init(from decoder: any Decoder) throws {
@@ -79,7 +79,8 @@ extension HTTPHeaders.Field: Codable {
         self.init(
             name: try container.decode(String.self, forKey: .name),
             value: try container.decode(String.self, forKey: .value),
-            isSecret: try container.decodeIfPresent(Bool.self, forKey: .isSecret) ?? false)
+            isSecret: try container.decodeIfPresent(Bool.self, forKey: .isSecret) ?? false,
+            isLatin1: try container.decodeIfPresent(Bool.self, forKey: .isLatin1) ?? false)
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -88,6 +89,10 @@ extension HTTPHeaders.Field: Codable {
         try container.encode(value, forKey: .value)
         if isMarkedSecret {
             try container.encode(true, forKey: .isSecret)
+        }
+        // Else a value that was received in ISO-8859-1 would be sent in UTF-8.
+        if isLatin1 {
+            try container.encode(true, forKey: .isLatin1)
         }
     }
 }

@@ -276,6 +276,16 @@ extension HTTPHeaders {
             isLatin1 = false
         }
 
+        /// Makes a field that was stored.
+        ///
+        /// - Parameter isLatin1: Whether the bytes of the value are ISO-8859-1. Ignored if it has other characters.
+        init(name: String, value: String, isSecret: Bool, isLatin1: Bool) {
+            self.name = name
+            self.value = value
+            isMarkedSecret = isSecret
+            self.isLatin1 = isLatin1 && value.unicodeScalars.allSatisfy { $0.value <= 0xFF }
+        }
+
         /// Makes a field from received bytes, which are copied. A value that isn't valid UTF-8 is decoded as ISO-8859-1
         /// (RFC 9110 5.5), so that no byte is lost.
         package init(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {

@@ -167,6 +167,20 @@ import Testing
         #expect(decoded.suppressedDefaults == ["Accept"])
     }
 
+    @Test(arguments: [[0x63, 0xE9], [0x63, 0xC3, 0xA9], [0x80], [0x63]] as [[UInt8]])
+    func codableKeepsReceivedBytes(bytes: [UInt8]) throws {
+        let field = Array("X".utf8).withUnsafeBufferPointer { name in
+            bytes.withUnsafeBufferPointer { HTTPHeaders.Field(name: name, value: $0) }
+        }
+        let decoded = try JSONDecoder().decode(HTTPHeaders.Field.self, from: JSONEncoder().encode(field))
+        #expect(decoded == field && decoded.rawValue == bytes)
+    }
+
+    @Test func codableIgnoresACharsetThatCannotBe() throws {
+        let data = Data(#"{"name":"X","value":"€","isLatin1":true}"#.utf8)
+        #expect(try JSONDecoder().decode(HTTPHeaders.Field.self, from: data).rawValue == Array("€".utf8))
+    }
+
     @Test func authorization() {
         var headers = HTTPHeaders()
         headers.authorization = .basic(user: "Aladdin", password: "open sesame")
