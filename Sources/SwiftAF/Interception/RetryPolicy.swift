@@ -99,6 +99,9 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     /// Unlike ``SessionError/isTransient(_:statusCodes:)``, doesn't read the status of a failed transfer: it says
     /// nothing about the failure.
     private func isTransient(_ outcome: AttemptOutcome) -> Bool {
+        if let cause = outcome.error?.credentialFailure {
+            return cause.isTransient(errorCodes, statusCodes: statusCodes)
+        }
         if let error = outcome.error { return errorCodes.contains(error.code) && !error.hasNoTimeLeft }
         return outcome.status.map(statusCodes.contains) ?? false
     }

@@ -16,12 +16,17 @@ enum TransientFailures {
 }
 
 extension SessionError {
+    /// The failure of the request for a credential, such as the refresh of a ``BearerAuthenticator``; nil for other
+    /// errors. It decides whether another attempt may succeed.
+    var credentialFailure: SessionError? { code == .authentication ? underlying as? SessionError : nil }
+
     /// Whether the failure may be transient.
     ///
     /// - Parameters:
     ///   - codes: The codes of transient failures.
     ///   - statusCodes: Those of responses that weren't accepted.
     func isTransient(_ codes: Set<Code>, statusCodes: Set<Int>) -> Bool {
+        if let credentialFailure { return credentialFailure.isTransient(codes, statusCodes: statusCodes) }
         if code == .status, let status { return statusCodes.contains(status) }
         return codes.contains(code)
     }

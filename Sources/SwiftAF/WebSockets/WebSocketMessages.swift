@@ -18,9 +18,9 @@ extension HTTPSessionManager {
     ///   - parameters: Added to the query.
     ///   - headers: Replace the fields of ``headers`` with the same names.
     ///   - options: When to reconnect, and the options of each socket.
-    ///   - onOpen: Called with each new socket before its messages are read, such as to subscribe again. An error that
-    ///     isn't a ``SessionError`` ends the sequence as ``SessionError/underlying`` of
-    ///     ``SessionError/Code/interceptor``.
+    ///   - onOpen: Called with each new socket before its messages are read, such as to subscribe again. The socket may be
+    ///     kept to send messages; it is closed when the sequence leaves it or `onOpen` throws. An error that isn't a
+    ///     ``SessionError`` ends the sequence as ``SessionError/underlying`` of ``SessionError/Code/interceptor``.
     ///   - onConnectionChange: Called when a socket is open, after `onOpen`, and when it was lost or couldn't be opened and
     ///     another one follows. Reading waits for it to return. The end of the sequence isn't reported: the loop ends.
     public func messages(
@@ -42,7 +42,7 @@ extension HTTPSessionManager {
 /// ``Options/reconnectingCodes``, and when a handshake fails for a transient reason: ``SessionError/Code/dns``,
 /// ``SessionError/Code/connect``, ``SessionError/Code/connectionLost``, ``SessionError/Code/truncated``,
 /// ``SessionError/Code/timeout``, ``SessionError/Code/tls``, or one of ``Options/retriedStatusCodes``, whose `Retry-After`
-/// is obeyed. A random time is added to the delay, at most as long as the delay; the
+/// is obeyed; also when the token of a ``BearerAuthenticator`` couldn't be refreshed for such a reason. A random time is added to the delay, at most as long as the delay; the
 /// maximum doubles with each consecutive failure. Messages that the server sends meanwhile are lost.
 ///
 /// The sequence ends when the server closes with 1000 or without a code. It fails with
@@ -53,15 +53,15 @@ extension HTTPSessionManager {
 ///   ``SessionError/Code/untrusted``;
 /// - ``SessionError/Code/protocol`` or ``SessionError/Code/tooLarge`` if a message breaks a rule or a limit.
 ///
-/// Every error has a URL. Cancelling the iterating task closes the socket and throws ``SessionError/Code/cancelled``. Releasing the iterator
-/// closes the socket.
+/// Every error has a URL. Cancelling the iterating task closes the socket and throws ``SessionError/Code/cancelled``.
+/// Releasing the iterator closes the socket, also one that the program has kept.
 public struct WebSocketMessages: AsyncSequence, Sendable {
     public typealias Element = WebSocket.Message
     public typealias Failure = SessionError
 
     /// Options for reconnecting.
     public struct Options: Sendable {
-        /// The delay between connections. Default: 1 s.
+        /// The delay between connections, at least 100 ms. Default: 1 s.
         public var reconnectionTime: Duration = .seconds(1)
         /// The maximum delay, also if the server asks for more or many attempts failed. Default: 60 s.
         public var maximumDelay: Duration = .seconds(60)
@@ -113,7 +113,7 @@ extension WebSocketMessages {
         }
 
         /// The socket that is open, to send messages; nil while there is none.
-        public var socket: WebSocket? { loop.connection }
+        public var socket: WebSocket? { loop.connection?.socket }
 
         /// Returns the next message; nil after the last one.
         public mutating func next() async throws(SessionError) -> WebSocket.Message? {
@@ -124,6 +124,19 @@ extension WebSocketMessages {
         public mutating func next(isolation: isolated (any Actor)?) async throws(SessionError) -> WebSocket.Message? {
             try await loop.next(isolation: isolation)
         }
+    }
+}
+
+/// Closes a socket when it is released, that is, when the sequence has left it. The program may keep the socket itself.
+private final class ReadSocket: Sendable {
+    let socket: WebSocket
+
+    init(_ socket: WebSocket) {
+        self.socket = socket
+    }
+
+    deinit {
+        socket.core.abandon()
     }
 }
 
@@ -146,23 +159,25 @@ private struct WebSocketConnector: ReconnectionConnector {
 
     mutating func connect(
         isolation: isolated (any Actor)?
-    ) async throws(SessionError) -> ConnectionAttempt<WebSocket> {
+    ) async throws(SessionError) -> ConnectionAttempt<ReadSocket> {
         do throws(SessionError) {
             let socket = try await source.manager.webSocket(
                 source.url, protocols: source.protocols, parameters: source.parameters, headers: source.headers,
                 options: source.options.socket)
+            let connection = ReadSocket(socket)
             url = socket.response.url
             try await greet(socket)
             reconnection.opened()
-            return .connected(socket, socket.response)
+            return .connected(connection, socket.response)
         } catch {
             return .over(reconnection.failedToOpen(error, now: .now, random: pacing.random()), after: error)
         }
     }
 
     mutating func read(
-        _ socket: WebSocket, isolation: isolated (any Actor)?
+        _ connection: ReadSocket, isolation: isolated (any Actor)?
     ) async throws(SessionError) -> ConnectionReading<WebSocket.Message> {
+        let socket = connection.socket
         do throws(SessionError) {
             if let message = try await socket.core.next(isolation: isolation) { return .element(message) }
         } catch {

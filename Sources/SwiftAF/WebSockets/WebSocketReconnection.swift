@@ -2,6 +2,9 @@ import FoundationEssentials
 
 /// Decides what follows when a socket of ``WebSocketMessages`` ends or can't be opened. A value without side effects.
 struct WebSocketReconnection: Sendable {
+    /// Also if the options have none, as a server may close each socket at once.
+    private static let minimumDelay = Duration.milliseconds(100)
+
     let options: WebSocketMessages.Options
     /// Consecutive handshakes that failed.
     private var failures = 0
@@ -38,7 +41,7 @@ struct WebSocketReconnection: Sendable {
 
     private func delay(asked: Duration?, random: Double) -> Duration {
         // One more, so that the clients of a server that restarts don't return at the same time.
-        ReconnectionDelay(minimum: .zero, maximum: options.maximumDelay)
+        ReconnectionDelay(minimum: Self.minimumDelay, maximum: options.maximumDelay)
             .after(max(options.reconnectionTime, asked ?? .zero), failures: failures + 1, random: random)
     }
 

@@ -53,6 +53,18 @@ struct RetryPolicyTests {
         #expect((Self.delay(error: failed) != nil) == isRepeated)
     }
 
+    /// The failure of the request for a credential decides.
+    @Test func credentialsThatCouldNotBeHad() {
+        func delay(_ cause: SessionError) -> Duration? {
+            Self.delay(error: SessionError(.authentication, underlying: cause))
+        }
+        func refusal(_ status: Int) -> SessionError {
+            SessionError(.status, response: HTTPResponse(status: status, url: "http://host/"))
+        }
+        #expect(delay(SessionError(.connect)) != nil && delay(SessionError(.untrusted)) == nil)
+        #expect(delay(refusal(503)) != nil && delay(refusal(400)) == nil)
+    }
+
     @Test func leavesRequestsThatDontAllowRetries() async {
         let outcome = AttemptOutcome(
             attempt: RequestAttempt(), response: HTTPResponse(status: 503, url: "http://host/"))

@@ -100,6 +100,23 @@ struct WebSocketMessagesTests {
             ])
     }
 
+    @Test("A refresh of the token that fails is as transient as its cause", arguments: [(503, true), (400, false)])
+    func refreshFails(status: Int, isTransient: Bool) async throws {
+        let bearers = Recorder<BearerToken?>()
+        manager.interceptors = [
+            BearerAuthenticator(for: server.urlString("/")) { token in
+                bearers.record(token)
+                guard bearers.values.count == 1 else { return BearerToken("new") }
+                throw SessionError(.status, response: HTTPResponse(status: status, url: ""))
+            }
+        ]
+        server.route("/feed", [.upgrade(), text("one"), close(1000)])
+        let (received, error) = await texts(messages())
+        #expect(received == (isTransient ? ["one"] : []))
+        #expect(error?.code == (isTransient ? nil : .authentication))
+        #expect(bearers.values.count == (isTransient ? 2 : 1))
+    }
+
     @Test("Fails when the retries are exhausted")
     func exhausted() async throws {
         server.route("/feed", .status(502))
@@ -128,6 +145,30 @@ struct WebSocketMessagesTests {
         #expect(error?.code == .interceptor)
         #expect(error?.underlying is Refused)
         #expect(await server.wait(for: .closes(1)))
+    }
+
+    enum Leaving: CaseIterable {
+        case cancelling, breaking, refusingGreeting
+    }
+
+    @Test("A socket that the sequence has left is closed, although the program keeps it", arguments: Leaving.allCases)
+    func closesKeptSocket(leaving: Leaving) async throws {
+        server.route("/feed", [.upgrade(), text("one"), .waitForPeerClose])
+        let kept = Recorder<WebSocket>()
+        let sequence = messages(onOpen: { socket in
+            kept.record(socket)
+            if leaving == .refusingGreeting { throw CancellationError() }
+        })
+        let reader = Task {
+            for try await _ in sequence {
+                if leaving == .breaking { break }
+                withUnsafeCurrentTask { $0?.cancel() }
+            }
+        }
+        _ = await reader.result
+        #expect(await server.wait(for: .closes(1)))
+        let socket = try await kept.value()
+        await #expect(throws: SessionError.self) { try await socket.send("more") }
     }
 
     @Test("Cancelling the task ends the sequence while it waits for a message or to reconnect")
@@ -208,6 +249,13 @@ struct WebSocketMessagesTests {
             return
         }
         #expect(error.code == .closed)
+    }
+
+    @Test func aServerThatClosesEachSocketIsNotCalledWithoutAPause() async throws {
+        server.route("/feed", times: 2, [.upgrade(), close(1011)])
+        server.route("/feed", [.upgrade(), close(1000)])
+        _ = await texts(messages { $0.reconnectionTime = .zero })
+        #expect(waits.values == [.milliseconds(100), .milliseconds(100)])
     }
 
     @Test("The delay grows with failures, within its limits, and is random")
