@@ -30,6 +30,12 @@ public struct JSONObject: Sendable {
         self.init(entries: pairs.map { Entry(key: $0.0, value: $0.1) })
     }
 
+    /// Makes an object of the members of a dictionary, sorted by key, because a dictionary has another order each time the
+    /// program runs. A literal needs no initializer, and keeps its order.
+    public init(_ dictionary: [String: JSONValue]) {
+        self.init(entries: dictionary.sorted { $0.key < $1.key }.map { Entry(key: $0.key, value: $0.value) })
+    }
+
     /// Makes an object with the members in order, including repeated keys.
     public init(keepingRepeats pairs: some Sequence<(String, JSONValue)>) {
         self.init(entries: pairs.map { Entry(key: $0.0, value: $0.1) }, keepsRepeats: true)

@@ -86,6 +86,12 @@ extension Parameters {
         self = Self.make(of: array, at: nil)
     }
 
+    /// Makes an empty array of `[]`, which would otherwise be any of the others.
+    @_documentation(visibility: internal)
+    public init(_ empty: [Never]) {
+        self = .array([])
+    }
+
     /// Makes parameters of a value; see ``Parameters`` for the values that it can have. Nil makes a null.
     ///
     /// ```swift

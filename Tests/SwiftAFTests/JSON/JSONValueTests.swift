@@ -15,6 +15,12 @@ import Testing
         #expect(value.array == nil && value["tags"]?.object == nil)
     }
 
+    @Test func objectsOfDictionariesAreSorted() {
+        #expect(JSONObject([:]).isEmpty && JSONObject([]).isEmpty)
+        let members: [String: JSONValue] = ["b": 1, "a": 2]
+        #expect(JSONObject(members).keys == ["a", "b"])
+    }
+
     @Test func settingMembers() {
         var value: JSONValue = nil
         value["a"] = 1

@@ -57,6 +57,11 @@ import Testing
                 + "&twice=1&url=http%3A//h/")
     }
 
+    @Test func emptyLiteralsAreAnArrayAndADictionary() throws {
+        #expect(try json(Parameters([])) == "[]")
+        #expect(try json(Parameters([:])) == "{}")
+    }
+
     @Test func nestedLiteralsMayMixTypesAndNil() throws {
         let zip: Int? = nil
         let parameters: Parameters = ["b": ["y": 1, "x": nil, "z": [1, "two", nil, ["k": zip]]], "a": "first"]
