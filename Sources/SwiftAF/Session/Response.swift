@@ -16,7 +16,7 @@ public struct Response<Value: Sendable>: Sendable {
     public var head: HTTPResponse
     /// The body, after decoding of content encodings. Empty if it was saved to a file.
     public var body: Data {
-        didSet { if let same = body as? Value { value = same } }
+        didSet { if Value.self == Data.self, let same = body as? Value { value = same } }
     }
     /// The path of the file, if the body was saved to one (``ResponseDecision/download(to:options:)``).
     public var filePath: String?
