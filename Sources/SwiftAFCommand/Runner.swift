@@ -161,8 +161,11 @@ struct Runner: Sendable {
         }
         var request = try request(command, options)
         GivenCookies(of: request, beside: configuration.cookieStorage)?.add(to: &request)
+        // An option may read standard input, whose lines then aren't messages.
+        let reader = InputReader.name(in: command, options, input: console.input, environment)
         var outcome = await SocketConsole(
-            request: request, options: options, configuration: configuration, console: console
+            request: request, options: options, configuration: configuration, console: console,
+            input: reader == nil ? console.input : nil
         ).run()
         await save(configuration, files, &outcome)
         return outcome

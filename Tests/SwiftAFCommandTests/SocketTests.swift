@@ -47,6 +47,15 @@ import Testing
         #expect(request.target == "/v1?q=2")
     }
 
+    @Test func whatAnOptionReadsIsNoMessage() async throws {
+        let file = try TemporaryFile("s3cret\n")
+        let descriptor = open(file.path, O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        let run = await swiftaf("ws", url, "--bearer", "@/dev/fd/\(descriptor)", input: descriptor)
+        #expect(run.exit == 0 && run.text.isEmpty && run.error.isEmpty)
+        #expect(server.requests.first?["Authorization"] == "Bearer s3cret")
+    }
+
     @Test(arguments: [
         ["--connect-timeout", "0.1"], ["--timeout", "0.1"], ["--connect-timeout", "9", "-m", "0.1"],
         ["--connect-timeout", "0", "-m", "0.1"],

@@ -82,6 +82,62 @@ import Testing
         }
     }
 
+    // MARK: What an option reads
+
+    @Test(arguments: [
+        ["--user", "@PATH", "--auth", "basic"], ["--bearer", "@PATH"], ["-b", "@PATH"], ["X-Key:@PATH"], ["q==@PATH"],
+        ["--netrc=PATH"], ["-G", "--data-urlencode", "@PATH"],
+    ])
+    func whatAnOptionReadsIsNotTheBody(words: [String]) async throws {
+        try await withFile("a=b:c") { file in
+            let paths = ["/dev/fd/\(file)", "/proc/self/fd/\(file)", try name(of: file)]
+            for path in paths {
+                let words = words.map { $0.replacing("PATH", with: path) }
+                let run = await swiftaf([server.urlString("/moved")] + words, input: file)
+                #expect(run.exit == 0, "\(run.error)")
+                let first = words[0] == "-G" ? "get" : "post"
+                #expect(await swiftaf([first, server.urlString("/moved")] + words, input: file).exit == 0)
+            }
+            #expect(server.requests.count == 4 * paths.count)
+            #expect(server.requests.allSatisfy { $0.bodyText.isEmpty })
+            #expect(server.requests.prefix(2).allSatisfy { $0.method == "GET" })
+        }
+    }
+
+    private func name(of file: Int32) throws -> String {
+        try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(file)")
+    }
+
+    @Test func aPipeThatAnOptionReadsIsNotTheBody() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/pipe"
+        #expect(mkfifo(path, 0o600) == 0)
+        let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        defer { close(reader) }
+        for word in ["--bearer=@/dev/fd/\(reader)", "Authorization:@\(path)"] {
+            let writer = open(path, O_WRONLY | O_CLOEXEC)
+            #expect(write(writer, "token\n", 6) == 6)
+            close(writer)
+            #expect(await swiftaf(server.urlString(), word, input: reader).exit == 0)
+            let request = server.requests.last
+            #expect(request?.method == "GET" && request?["Authorization"]?.hasSuffix("token") == true)
+        }
+    }
+
+    @Test(arguments: [["-d", "@-"], ["-T", "-"], ["-F", "a=@-"], ["-F", "a=<-"], ["-d", "@PATH"]])
+    func aBodyThatAnOptionReadsIsRefused(words: [String]) async throws {
+        try await withFile("s3cret") { file in
+            let path = "/dev/fd/\(file)"
+            let words = words.map { $0.replacing("PATH", with: path) }
+            let run = await swiftaf([server.urlString(), "--bearer", "@\(path)"] + words, input: file)
+            #expect(run.exit == 1 && run.error.contains("standard input can't be the body: --bearer reads it"))
+            // Another file is another body.
+            let other = try TemporaryFile("other")
+            let allowed = await swiftaf(server.urlString(), "--bearer", "@\(other.path)", "-d", "@-", input: file)
+            #expect(allowed.exit == 0 && server.requests.last?.bodyText == "s3cret")
+        }
+    }
+
     // MARK: Sending it again
 
     @Test(arguments: ["/secret", "/moved"])

@@ -57,7 +57,7 @@ struct Options: Sendable, Equatable {
     var decompresses = true
 
     var proxies = ProxyConfiguration.environment
-    /// Where the URL of the proxy is read from; nil if it is in ``proxies``. See ``readSecrets(_:_:)``.
+    /// Where the URL of the proxy is read from; nil if the command line holds it. See ``readSecrets(_:_:)``.
     var proxySource: Secret?
 
     /// The path of the only trust anchors; nil for the system's.

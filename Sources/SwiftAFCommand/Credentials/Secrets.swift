@@ -26,7 +26,7 @@ extension Secret {
 }
 
 extension Options {
-    /// Reads the values of `--proxy` and `-b` that are in files or variables. Call it before the options are used.
+    /// Reads the values of `--proxy` and `-b` that are in files or variables. Call it once, before the options are used.
     mutating func readSecrets(
         _ environment: @autoclosure () -> [String: String], _ files: InputTexts
     ) throws(Failure) {
@@ -34,7 +34,6 @@ extension Options {
             let url = try source.value(of: "--proxy", environment: environment(), files: files)
             guard !url.isEmpty else { throw Failure(UsageError("--proxy: \(source.place) is empty")) }
             proxies = ProxyConfiguration(all: url, bypass: proxies.bypass)
-            proxySource = nil
         }
         for source in cookieSources {
             let value = try source.value(of: "-b", environment: environment(), files: files)
@@ -43,7 +42,6 @@ extension Options {
             }
             cookies.append(RawText(value))
         }
-        cookieSources = []
     }
 }
 

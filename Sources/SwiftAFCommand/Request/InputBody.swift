@@ -5,6 +5,8 @@ import SwiftAF
 struct InputBody {
     /// The descriptor.
     let input: Int32
+    /// The option or item that reads standard input for something else; nil if none does. See ``InputReader``.
+    var reader: String?
     /// Writes a note to standard error.
     let note: @Sendable (String) -> Void
     /// How long the first byte is waited for without a note.
@@ -18,9 +20,9 @@ struct InputBody {
     private static let withoutBody: [HTTPMethod] = [.get, .head, .delete, .options, .trace, .connect]
 
     /// Returns the body; nil if there is another one, the method takes none, or standard input is a terminal, a device,
-    /// a file that was read to its end, or a pipe at its end.
+    /// a file that was read to its end, a pipe at its end, or read by an option.
     func ofCommand(_ command: RequestCommand, _ options: Options) throws(Failure) -> HTTPBody? {
-        guard !options.ignoresInput, !options.sendsBody(of: command), command.purpose != .download,
+        guard !options.ignoresInput, reader == nil, !options.sendsBody(of: command), command.purpose != .download,
             command.purpose != .picture
         else { return nil }
         if let method = command.method, Self.withoutBody.contains(method) { return nil }

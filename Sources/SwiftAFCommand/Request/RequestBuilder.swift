@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import SwiftAF
 
 /// Builds the request of a command line.
@@ -17,6 +18,8 @@ struct RequestBuilder {
     var note: @Sendable (String) -> Void = { _ in }
     /// Asks for a secret; nil if that isn't possible.
     var askSecret: (String) throws(Failure) -> String? = Prompt.secret
+    /// What reads standard input for something else than the body.
+    private(set) var inputReader: String?
 
     /// Returns a complete and valid request. Reads files; sends nothing.
     func build() throws(Failure) -> HTTPRequest {
@@ -27,8 +30,26 @@ struct RequestBuilder {
         if case .file(let path)? = options.data {
             builder.options.data = .file(path: path.expandingHome(environment()))
         }
+        builder.inputReader = InputReader.name(in: command, options, input: input, environment())
+        try builder.refuseSecondReader()
         if case .texts(let texts)? = options.data { try builder.take(texts) }
         return try builder.buildExpanded()
+    }
+
+    /// Refuses a body of standard input that an option reads, too: a pipe would be empty then, and a file be sent twice.
+    private func refuseSecondReader() throws(Failure) {
+        guard let inputReader else { return }
+        var status = stat()
+        let isPart = command.items.contains { if case .filePart(_, let part) = $0 { part.readsInput } else { false } }
+        let isBody =
+            switch options.data {
+            case .standardInput: true
+            case .file(let path): fstat(input, &status) == 0 && InputReader.isSame(path, status)
+            case .text, .texts, nil: false
+            }
+        guard isBody || isPart else { return }
+        throw Failure(
+            UsageError("standard input can't be the body: \(inputReader.printable) reads it; -d @FILE sends a file"))
     }
 
     /// Reads the files of `--data-urlencode`, for the body or with `-G` for the query.
@@ -199,7 +220,7 @@ struct RequestBuilder {
 
     // MARK: The body
 
-    private var inputBody: InputBody { InputBody(input: input, note: note) }
+    private var inputBody: InputBody { InputBody(input: input, reader: inputReader, note: note) }
 
     private func addBody(to request: inout HTTPRequest, _ given: HTTPBody?) throws(Failure) {
         switch options.data {

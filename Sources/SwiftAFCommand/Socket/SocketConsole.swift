@@ -7,6 +7,8 @@ struct SocketConsole {
     let options: Options
     let configuration: SessionConfiguration
     let console: Console
+    /// Whose lines are messages; nil if there are none.
+    let input: Int32?
 
     func run() async -> Outcome {
         let manager = HTTPSessionManager(configuration: configuration)
@@ -24,7 +26,7 @@ struct SocketConsole {
             if let deadline = console.deadline { opening.timeouts.total = max(deadline - .now, .milliseconds(1)) }
             let socket = try await manager.webSocket(
                 opening, protocols: options.socket.protocols, options: socketOptions)
-            return await Conversation(socket, options, console).run(until: console.deadline)
+            return await Conversation(socket, options, console, input).run(until: console.deadline)
         } catch {
             var failure = Failure(namingLimit(error), in: options.adviceContext)
             if let response = error.response, response.status == 401,
@@ -72,16 +74,18 @@ private final class Conversation: Sendable {
     private let options: Options
     private let console: Console
     private let context: AdviceContext
+    private let input: Int32?
     /// Why it ends, unless the server closes the socket or the connection is lost.
     private let reason = Locked<Failure?>(nil)
 
-    init(_ socket: WebSocket, _ options: Options, _ console: Console) {
+    init(_ socket: WebSocket, _ options: Options, _ console: Console, _ input: Int32?) {
         self.socket = socket
         self.options = options
         self.console = console
         var context = options.adviceContext
         context.isSocket = true
         self.context = context
+        self.input = input
     }
 
     /// Runs to the end of the socket. Cancelling the Swift task closes it.
@@ -211,18 +215,7 @@ private final class Conversation: Sendable {
     /// Sends the lines of standard input, then closes the socket, unless it has to stay open.
     private func send(stopping receiving: Task<Failure?, Never>) async {
         do {
-            var line = Data()
-            for try await bytes in ByteStream(descriptor: console.input) {
-                var rest = bytes[...]
-                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                    try append(rest[..<end], to: &line)
-                    try await send(line)
-                    line = Data()
-                    rest = rest[rest.index(after: end)...]
-                }
-                try append(rest, to: &line)
-            }
-            if !line.isEmpty { try await send(line) }
+            if let input { try await sendLines(of: ByteStream(descriptor: input)) }
             if !options.socket.staysOpen { try await socket.close() }
         } catch let failure as Failure {
             stop(failure, receiving)
@@ -231,6 +224,21 @@ private final class Conversation: Sendable {
         } catch {
             // The receiver finds out what ended the socket, or the run is over.
         }
+    }
+
+    private func sendLines(of bytes: ByteStream) async throws {
+        var line = Data()
+        for try await piece in bytes {
+            var rest = piece[...]
+            while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                try append(rest[..<end], to: &line)
+                try await send(line)
+                line = Data()
+                rest = rest[rest.index(after: end)...]
+            }
+            try append(rest, to: &line)
+        }
+        if !line.isEmpty { try await send(line) }
     }
 
     private func append(_ bytes: Data, to line: inout Data) throws(Failure) {
