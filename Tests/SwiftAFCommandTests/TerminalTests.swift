@@ -90,6 +90,49 @@ struct TerminalTests {
         #expect(server.requests.isEmpty)
     }
 
+    // MARK: Jobs in the background
+
+    @Test func aPasswordIsAskedForInTheForeground() async throws {
+        let run = try TerminalRun(inBackground: ["-u", "joe", server.urlString()])
+        await run.read(until: ": ")
+        #expect(run.text.contains("the job has stopped"))
+        // The return key, as the terminal's settings take it.
+        run.type("s3cret\r")
+        #expect(await run.end() == 0)
+        #expect(run.screen.last == "in")
+        #expect(server.requests.last?["Authorization"] == "Basic am9lOnMzY3JldA==")
+    }
+
+    @Test func aBodyIsReadInTheForeground() async throws {
+        server.route("/echo") { request, connection in try connection.respond(body: Data(request.bodyText.utf8)) }
+        let run = try TerminalRun(inBackground: ["post", server.urlString("/echo"), "-d", "@-"])
+        await run.read(until: "the job has stopped")
+        run.type("typed\n\u{4}")
+        #expect(await run.end() == 0)
+        #expect(run.screen.filter { $0 == "typed" }.count == 2)
+    }
+
+    @Test func messagesAreReadInTheForeground() async throws {
+        server.route("/ws", [.upgrade(), .echoFrames])
+        let url = "ws" + server.urlString("/ws").drop { $0 != ":" }
+        let run = try TerminalRun(inBackground: ["ws", url])
+        await run.read(until: "the job has stopped")
+        run.type("typed\n")
+        await run.read(until: "typed\r\ntyped")
+        run.type("\u{4}")
+        #expect(await run.end() == 0)
+    }
+
+    @Test func theEndOfTheInputIsNoPassword() async throws {
+        let run = try TerminalRun("-u", "joe", server.urlString())
+        await run.read(until: ": ")
+        run.type("\u{4}")
+        #expect(await run.end() == 130)
+        #expect(run.echoes && run.screen.last == "swiftaf: cancelled" && server.requests.isEmpty)
+    }
+
+    // MARK: What is shown
+
     @Test func coloursFollowTheTerminal() async throws {
         server.route(
             "/json", .respond(200, headers: ["Content-Type": "application/json"], body: Data("{\"a\":1}".utf8)))

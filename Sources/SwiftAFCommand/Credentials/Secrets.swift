@@ -67,17 +67,23 @@ enum Prompt {
     /// How often a wait for input looks whether it was cancelled, in milliseconds.
     private static let patience: Int32 = 50
 
-    /// Prints a question and reads a line without echo; nil without a terminal.
+    /// Prints a question and reads a line without echo; nil without a terminal. A job in the background stops first.
     ///
-    /// - Throws: If the line isn't UTF-8, or the task is cancelled meanwhile. The terminal's echo is on again then.
+    /// - Throws: If the line isn't UTF-8, or the task is cancelled meanwhile, also by the end of the input (Ctrl-D). The
+    ///   terminal's echo is on again then.
     static func secret(_ question: String) throws(Failure) -> String? {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
         guard terminal >= 0 else { return nil }
         defer { close(terminal) }
+        // Before, the settings are those of the shell's own prompt.
+        guard JobControl.waitForForeground(terminal) == 0 else { return nil }
         var settings = termios()
         guard tcgetattr(terminal, &settings) == 0 else { return nil }
         var silent = settings
         silent.c_lflag &= ~tcflag_t(ECHO)
+        // Lines that the return key ends.
+        silent.c_lflag |= tcflag_t(ICANON)
+        silent.c_iflag |= tcflag_t(ICRNL)
         // Ctrl-\ and Ctrl-Z would leave a terminal without echo behind. Zero is _POSIX_VDISABLE.
         withUnsafeMutableBytes(of: &silent.c_cc) { keys in
             for key in [VQUIT, VSUSP] { keys[Int(key)] = 0 }
@@ -94,7 +100,7 @@ enum Prompt {
         var line: [UInt8] = []
         // What is off can't be a part of the secret either: other programs would have been stopped by it.
         let ignored = withUnsafeBytes(of: former.c_cc) { keys in [keys[Int(VQUIT)], keys[Int(VSUSP)]] }
-        while let byte = try nextByte(of: terminal), byte != UInt8(ascii: "\n") {
+        while case let byte = try nextByte(of: terminal, silent), byte != UInt8(ascii: "\n") {
             if !ignored.contains(byte) { line.append(byte) }
         }
         do throws(UsageError) {
@@ -104,8 +110,8 @@ enum Prompt {
         }
     }
 
-    /// Waits for a byte; nil at the end of the input.
-    private static func nextByte(of terminal: Int32) throws(Failure) -> UInt8? {
+    /// Waits for a byte. The end of the input cancels the run: it is no password.
+    private static func nextByte(of terminal: Int32, _ settings: termios) throws(Failure) -> UInt8 {
         while true {
             try Deadline.check()
             var wait = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
@@ -113,8 +119,15 @@ enum Prompt {
             var byte: UInt8 = 0
             switch read(terminal, &byte, 1) {
             case 1: return byte
-            case 0: return nil
-            default: if errno != EINTR, errno != EAGAIN { return nil }
+            case 0: throw Failure(SessionError(.cancelled))
+            default:
+                if errno == EINTR || errno == EAGAIN { continue }
+                guard errno == EIO, !JobControl.isInForeground(terminal),
+                    JobControl.waitForForeground(terminal) == 0
+                else { throw Failure(SessionError(.cancelled)) }
+                // The shell has set its own meanwhile.
+                var settings = settings
+                tcsetattr(terminal, TCSANOW, &settings)
             }
         }
     }

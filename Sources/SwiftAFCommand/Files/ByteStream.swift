@@ -81,7 +81,10 @@ struct ByteStream: AsyncSequence, Sendable {
 
     private static func readNow(_ descriptor: Int32, _ range: Range<off_t>?) -> Piece {
         var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&wait, 1, patience) > 0 else { return .nothing }
+        guard poll(&wait, 1, patience) > 0 else {
+            // A job in the background stops at once, before anything is typed.
+            return JobControl.isInForeground(descriptor) ? .nothing : stopped(descriptor)
+        }
         let size = range.map { Int(Swift.min(off_t(pieceSize), $0.upperBound - $0.lowerBound)) } ?? pieceSize
         guard size > 0 else { return .end }
         var bytes = Data(count: size)
@@ -89,7 +92,17 @@ struct ByteStream: AsyncSequence, Sendable {
             if let range { return pread(descriptor, buffer.baseAddress, buffer.count, range.lowerBound) }
             return Glibc.read(descriptor, buffer.baseAddress, buffer.count)
         }
-        guard count >= 0 else { return errno == EINTR || errno == EAGAIN ? .nothing : .failure(errno) }
-        return count == 0 ? .end : .bytes(bytes.prefix(count))
+        guard count < 0 else { return count == 0 ? .end : .bytes(bytes.prefix(count)) }
+        switch errno {
+        case EINTR, EAGAIN: return .nothing
+        case EIO where !JobControl.isInForeground(descriptor): return stopped(descriptor)
+        case let number: return .failure(number)
+        }
+    }
+
+    /// Stops a job in the background. It reads again when it continues in the foreground.
+    private static func stopped(_ terminal: Int32) -> Piece {
+        let number = JobControl.waitForForeground(terminal)
+        return number == 0 ? .nothing : .failure(number)
     }
 }

@@ -44,11 +44,7 @@ final class DescriptorSink: ByteSink {
 
     var isTerminal: Bool { isatty(number) == 1 }
 
-    /// A terminal that isn't the controlling one has no job control, and its group is unknown.
-    var isInForeground: Bool {
-        let group = tcgetpgrp(number)
-        return group < 0 || group == getpgrp()
-    }
+    var isInForeground: Bool { JobControl.isInForeground(number) }
 
     var columns: Int {
         var size = winsize()

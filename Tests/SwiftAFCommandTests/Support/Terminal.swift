@@ -15,8 +15,24 @@ final class TerminalRun: Sendable {
         try self.init(arguments, environment: environment, columns: columns)
     }
 
-    init(_ arguments: [String], environment: [String: String] = [:], columns: UInt16 = 80) throws {
+    convenience init(_ arguments: [String], environment: [String: String] = [:], columns: UInt16 = 80) throws {
         guard let program = ProgramRun.path else { throw CocoaError(.executableNotLoadable) }
+        try self.init(command: [program] + arguments, environment: environment, columns: columns)
+    }
+
+    /// Starts the program as a job of a shell in the background, which brings it to the foreground once it has stopped.
+    convenience init(inBackground arguments: [String]) throws {
+        guard let program = ProgramRun.path else { throw CocoaError(.executableNotLoadable) }
+        // In stat of proc(5), T is a process that was stopped.
+        let shell = """
+            set -m; "$@" & job=$!
+            while read -r line < /proc/$job/stat; do case $line in *") T "*) break;; esac; done
+            printf 'the job has stopped\\n'; fg
+            """
+        try self.init(command: ["/bin/sh", "-c", shell, "sh", program] + arguments, environment: [:], columns: 80)
+    }
+
+    private init(command: [String], environment: [String: String], columns: UInt16) throws {
         // What posix_openpt, unlockpt and ptsname do: Swift sees neither them nor TIOCSPTLCK and TIOCGPTN.
         let (lock, getNumber) = (UInt(0x4004_5431), UInt(0x8004_5430))
         terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
@@ -36,7 +52,7 @@ final class TerminalRun: Sendable {
         posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO)
         process = Child(
             try Launch.spawn(
-                ([program] + arguments).map { RawText($0) }, ["TERM": "xterm"].merging(environment) { $1 }, &actions,
+                command.map { RawText($0) }, ["TERM": "xterm"].merging(environment) { $1 }, &actions,
                 flags: 0x80))
         posix_spawn_file_actions_destroy(&actions)
     }
