@@ -21,6 +21,10 @@ import Testing
         await swiftaf([server.urlString()] + words, environment: ["XDG_CONFIG_HOME": folder.path])
     }
 
+    private func run(_ words: [String]) async -> Run {
+        await swiftaf([server.urlString()] + words, environment: ["XDG_CONFIG_HOME": folder.path])
+    }
+
     private var place: String { "swiftaf/sessions/http_127.0.0.1_\(server.port)" }
 
     @Test func laterRunsSendWhatWasKept() async {
@@ -46,6 +50,82 @@ import Testing
         #expect(server.requests.last?["X-Token"] == "1")
         let other = await swiftaf("http://h.test:81/", "--session", folder.path + "/s")
         #expect(other.exit == 1 && other.error.contains("the session belongs to http://127.0.0.1:\(server.port); "))
+    }
+
+    // MARK: Credentials
+
+    @Test(arguments: [["-u", "joe:pw"], ["--bearer", "token"], ["Authorization:own"]])
+    func credentialsOfTheCommandLineReplaceThoseThatWereKept(first: [String]) async {
+        let all: [[String]] = [["-u", "ann:pw", "--auth", "basic"], ["--bearer", "other"], ["Authorization:other"]]
+        for (index, later) in all.enumerated() {
+            let session = ["--session", "s\(index)"]
+            #expect(await run(session + first).exit == 0)
+            #expect(await run(session + later).exit == 0)
+            let expected = ["Basic YW5uOnB3", "Bearer other", "other"][index]
+            #expect(server.requests.last?["Authorization"] == expected)
+            #expect(await run(session).exit == 0)
+            #expect(server.requests.last?["Authorization"] == expected)
+        }
+    }
+
+    @Test(arguments: [["-u", "joe:pw", "--auth", "basic"], ["--bearer", "token"], ["Authorization:own"]])
+    func aUserInTheURLReplacesCredentialsForOneRequest(kept: [String]) async {
+        #expect(await run(["--session", "a"] + kept).exit == 0)
+        let former = server.requests.last?["Authorization"]
+        let url = server.urlString().replacing("://", with: "://ann:pw@")
+        let environment = ["XDG_CONFIG_HOME": folder.path]
+        let other = await swiftaf(url, "--session", "a", "--auth", "basic", environment: environment)
+        #expect(other.exit == 0 && server.requests.last?["Authorization"] == "Basic YW5uOnB3")
+        #expect(await run("--session", "a").exit == 0)
+        #expect(former != nil && server.requests.last?["Authorization"] == former)
+    }
+
+    @Test func aSchemeIsKeptWithItsUserOnly() async {
+        let url = server.urlString().replacing("://", with: "://joe:pw@")
+        let environment = ["XDG_CONFIG_HOME": folder.path]
+        #expect(await swiftaf(url, "--session", "a", "--auth", "basic", environment: environment).exit == 0)
+        #expect(await run("--session", "a").exit == 0)
+        #expect(server.requests.last?["Authorization"] == nil)
+        let content = "{\"origin\": \"http://127.0.0.1_\(server.port)\", \"auth\": \"basic\"}"
+        folder.write(content, to: RawText("\(place)/old.json"))
+        #expect(await run("--session", "old").exit == 0)
+    }
+
+    // MARK: The file
+
+    @Test(arguments: [
+        "\"user\": 1", "\"bearer\": [\"t\"]", "\"auth\": \"own\"", "\"headers\": [[\"X-A\", 1]]",
+        "\"headers\": [[\"X-A\"]]", "\"headers\": {\"X-A\": \"1\"}",
+    ])
+    func refusesASessionThatWouldNotBeKept(member: String) async {
+        let content = "{\"origin\": \"http://127.0.0.1_\(server.port)\", \(member)}"
+        folder.write(content, to: "mine.json")
+        let run = await run("--session", folder.path + "/mine", "--json")
+        #expect(run.exit == 1 && run.code == "invalidInput" && run.error.contains("mine.json isn't a session: '"))
+        #expect(server.requests.isEmpty && folder.content(of: "mine.json") == content)
+    }
+
+    @Test(arguments: ["{}", "text", "{\"user\": 1}"])
+    func aSessionThatWasChangedMeanwhileIsKept(content: String) async {
+        let folder = folder
+        server.route("/") { _, connection in
+            folder.write(content, to: "mine.json")
+            try connection.respond(body: Data("done".utf8))
+        }
+        let run = await run("--session", folder.path + "/mine", "--json", "X-A:1")
+        #expect(run.exit == 8 && run.code == "file" && run.json["status"] == 200)
+        #expect(folder.content(of: "mine.json") == content)
+    }
+
+    @Test func relativeFoldersAreIgnored() async {
+        let home = ["HOME": folder.path, "XDG_CONFIG_HOME": "relative"]
+        #expect(await swiftaf(server.urlString(), "--session", "a", "X-A:1", environment: home).exit == 0)
+        #expect(folder.content(of: RawText(".config/\(place)/a.json"))?.contains("X-A") == true)
+        #expect(access("relative", F_OK) != 0)
+        let none = ["HOME": "relative", "XDG_CONFIG_HOME": ""]
+        #expect(await swiftaf(server.urlString(), "--session", "a", environment: none).exit == 1)
+        #expect(await swiftaf(server.urlString(), "--netrc", environment: none).exit == 1)
+        #expect(await swiftaf(server.urlString(), "X:@~/x", environment: none).error.contains("~/x can't be read"))
     }
 
     @Test func anEmptyHomeIsUnset() async {
@@ -129,7 +209,7 @@ import Testing
         #expect(other.requests.isEmpty)
     }
 
-    @Test(arguments: ["", ".a", "a b"])
+    @Test(arguments: ["", ".a", "a b", "/tmp/", "./", "/tmp/.json"])
     func refusesNames(name: String) async {
         #expect(await run("--session", name).exit == 1)
         #expect(server.requests.isEmpty)

@@ -48,7 +48,7 @@ struct RawText: Sendable, Hashable, ExpressibleByStringLiteral {
     /// The path with the home folder in place of a `~/` at its beginning. Shells do that only at the beginning of a
     /// word, not behind `@`.
     func expandingHome(_ environment: @autoclosure () -> [String: String]) -> RawText {
-        guard hasPrefix("~/"), let home = environment()["HOME"], !home.isEmpty else { return self }
+        guard hasPrefix("~/"), let home = UserFolders.home(environment()) else { return self }
         return RawText(home.utf8 + bytes.dropFirst())
     }
 

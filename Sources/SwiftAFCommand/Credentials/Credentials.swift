@@ -80,8 +80,8 @@ extension RequestBuilder {
         case .path(let path):
             return try netrcEntry(of: host, login, in: path.expandingHome(environment()))
         case .ofHome:
-            guard let home = environment()["HOME"], !home.isEmpty else {
-                throw Failure(UsageError("--netrc needs a file: HOME isn't set"))
+            guard let home = UserFolders.home(environment()) else {
+                throw Failure(UsageError("--netrc needs a file: HOME isn't set to an absolute path"))
             }
             return try netrcEntry(of: host, login, in: RawText("\(home)/.netrc"))
         }

@@ -20,7 +20,7 @@ struct CacheOptions: Sendable, Equatable {
             path = try InputFile.name(folder, opening: .anything)
         } else {
             path = try Self.defaultFolder(environment)
-            UserCacheFolder.make(path)
+            UserFolders.make(path)
         }
         do {
             return try HTTPCache(directory: path)
@@ -42,7 +42,7 @@ struct CacheOptions: Sendable, Equatable {
     }
 
     private static func defaultFolder(_ environment: [String: String]) throws(Failure) -> String {
-        guard let path = UserCacheFolder.path(of: "swiftaf", "http", environment) else {
+        guard let path = UserFolders.cache(of: "swiftaf", "http", environment) else {
             throw Failure(UsageError("the environment names no folder for a cache: name a folder with --cache=DIR"))
         }
         return path

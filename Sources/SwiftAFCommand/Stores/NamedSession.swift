@@ -28,14 +28,17 @@ struct NamedSession {
             let ending = ".json"
             let hasEnding = name.bytes.reversed().starts(with: ending.utf8.reversed())
             path = hasEnding ? RawText(name.bytes.dropLast(ending.utf8.count)) : name
+            guard path.bytes.last != UInt8(ascii: "/") else {
+                throw Failure(
+                    UsageError.invalid(name.shown, of: "--session", expected: "a path that ends with a name"))
+            }
         } else {
             guard !name.bytes.isEmpty, !name.hasPrefix("."), !name.shown.contains(where: \.isWhitespace) else {
                 throw Failure(
                     UsageError.invalid(name.shown, of: "--session", expected: "a name, or a path with a slash"))
             }
-            let home = environment["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/.config" }
-            guard let folder = environment["XDG_CONFIG_HOME"].flatMap({ $0.isEmpty ? nil : $0 }) ?? home else {
-                throw Failure(UsageError("--session needs a path with a slash: HOME isn't set"))
+            guard let folder = UserFolders.configuration(environment) else {
+                throw Failure(UsageError("--session needs a path with a slash: HOME isn't set to an absolute path"))
             }
             let ofOrigin = "\(folder)/swiftaf/sessions/\(scheme)_\(authority)/"
             path = RawText(Array(ofOrigin.utf8) + name.bytes)
@@ -51,11 +54,30 @@ struct NamedSession {
         guard let stored = try? JSONValue(parsing: content), stored.object != nil else {
             throw Failure(.input, .invalidInput, "\(documentPath.shown.printable) isn't a session")
         }
+        if let fault = Self.fault(of: stored) {
+            throw Failure(.input, .invalidInput, "\(documentPath.shown.printable) isn't a session: \(fault)")
+        }
         guard stored["origin"]?.string == origin else {
             let owner = stored["origin"]?.string.map(Self.url) ?? "another program"
             throw Failure(UsageError("the session belongs to \(owner.printable); --session NAME has one for each host"))
         }
         document = stored
+    }
+
+    /// What a session can't have; nil if there is nothing. It would be left out, and lost when the session is written.
+    private static func fault(of document: JSONValue) -> String? {
+        for name in ["user", "bearer", "auth"] {
+            guard let value = document[name], value != .null, value.string == nil else { continue }
+            return "'\(name)' isn't a string"
+        }
+        if let scheme = document["auth"]?.string, Options.Authentication(rawValue: scheme) == nil {
+            return "'auth' isn't \(Options.Authentication.allCases.map(\.rawValue).joined(separator: ", "))"
+        }
+        guard let headers = document["headers"], headers != .null else { return nil }
+        let arePairs = headers.array?.allSatisfy { pair in
+            pair.array.map { $0.count == 2 && $0.allSatisfy { $0.string != nil } } ?? false
+        }
+        return arePairs == true ? nil : "'headers' aren't pairs of a name and a value, which are strings"
     }
 
     /// Returns the URL of an origin as it is stored, with an underscore before its port as in the names of folders.
@@ -68,24 +90,39 @@ struct NamedSession {
 
     /// Adds what is stored to a command line, which takes precedence.
     func add(to command: inout RequestCommand, _ options: inout Options) throws(Failure) {
+        // What isn't kept itself: a user in the URL, and a scheme for one in the URL or of netrc.
+        let hasUser = URLText(command.url).withoutUserInfo != command.url
+        let hasOtherScheme = options.authentication != nil && document["user"] == nil
+        try add(to: &command, &options, isIdentified: hasUser || hasOtherScheme)
+    }
+
+    /// - Parameter isIdentified: Whether the command line has credentials in places that aren't kept.
+    private func add(
+        to command: inout RequestCommand, _ options: inout Options, isIdentified: Bool
+    ) throws(Failure) {
         let given = Set(command.items.compactMap { $0.headerName?.lowercased() })
+        let field = HTTPHeaders.Name.authorization.text.lowercased()
+        let isIdentified =
+            isIdentified || options.user != nil || options.bearerToken != nil || given.contains(field)
+            || options.authentication == .negotiate
         for pair in document["headers"]?.array ?? [] {
             guard let name = pair.array?.first?.string, let value = pair.array?.last?.string,
-                !given.contains(name.lowercased())
+                !given.contains(name.lowercased()), !isIdentified || name.lowercased() != field
             else { continue }
             command.items.append(.header(name: name, value: RawText(value)))
         }
-        let isIdentified = options.user != nil || options.bearerToken != nil || given.contains("authorization")
-        guard !isIdentified, !command.items.contains(where: { $0.headerName?.lowercased() == "authorization" }) else {
-            return
-        }
+        guard !isIdentified, !command.items.contains(where: { $0.headerName?.lowercased() == field }) else { return }
         do throws(UsageError) {
             if let user = document["user"]?.string { options.user = try Secret(user) }
-            if let token = document["bearer"]?.string { options.bearerToken = try Secret(token) }
+            if let token = document["bearer"]?.string, options.user == nil {
+                options.bearerToken = try Secret(token)
+            }
         } catch {
             throw Failure(error)
         }
         let scheme = document["auth"]?.string.flatMap(Options.Authentication.init)
+        // A scheme alone would ask for a user. Only the identity of the process has none.
+        guard options.user != nil || scheme == .negotiate && options.bearerToken == nil else { return }
         options.authentication = options.authentication ?? scheme
     }
 
@@ -99,8 +136,13 @@ struct NamedSession {
         OutputFile.makeFolders(of: path, mode: 0o700)
         try await FileLock.hold(for: documentPath) { () throws(Failure) in
             var (session, command, options) = (self, command, options)
-            try session.read(stopsWithRun: false)
-            try session.add(to: &command, &options)
+            do throws(Failure) {
+                try session.read(stopsWithRun: false)
+            } catch {
+                // The request was sent: what another program did to the file meanwhile is no longer an invalid input.
+                throw Failure(.file, .file, error.message)
+            }
+            try session.add(to: &command, &options, isIdentified: false)
             try session.write(command, options)
         }
     }
@@ -117,7 +159,9 @@ struct NamedSession {
         var members: [(String, JSONValue)] = [("origin", .string(origin)), ("headers", .array(headers))]
         if let user = options.user { members.append(("user", .string(user.argument))) }
         if let token = options.bearerToken { members.append(("bearer", .string(token.argument))) }
-        if let scheme = options.authentication { members.append(("auth", .string(scheme.rawValue))) }
+        if let scheme = options.authentication, options.user != nil || scheme == .negotiate {
+            members.append(("auth", .string(scheme.rawValue)))
+        }
         do {
             let texts = try members.map { ($0.0, try JSONText.value($0.1)) }
             let text = JSONText.object(texts).pretty

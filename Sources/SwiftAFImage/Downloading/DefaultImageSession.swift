@@ -20,8 +20,8 @@ extension ImageDownloader {
 
     /// Nil only without memory.
     static func makeCache(environment: [String: String], program: String) -> HTTPCache? {
-        if let folder = UserCacheFolder.path(of: program, "images", environment) {
-            UserCacheFolder.make(folder)
+        if let folder = UserFolders.cache(of: program, "images", environment) {
+            UserFolders.make(folder)
             if let cache = try? HTTPCache(directory: folder) { return cache }
         }
         return try? HTTPCache()

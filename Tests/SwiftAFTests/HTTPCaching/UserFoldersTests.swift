@@ -1,9 +1,9 @@
 import SwiftAF
 import Testing
 
-@Suite struct UserCacheFolderTests {
+@Suite struct UserFoldersTests {
     private func path(_ environment: [String: String], _ program: String = "viewer") -> String? {
-        UserCacheFolder.path(of: program, "images", environment)
+        UserFolders.cache(of: program, "images", environment)
     }
 
     @Test func pathFollowsTheEnvironment() {

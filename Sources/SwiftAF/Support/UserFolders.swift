@@ -1,0 +1,33 @@
+import FoundationEssentials
+
+/// The folders of a user, as the environment names them (XDG Base Directory Specification). Relative paths are ignored,
+/// as the specification says: they would name another folder in each current one.
+package enum UserFolders {
+    /// `HOME`; nil if it is no absolute path.
+    package static func home(_ environment: [String: String]) -> String? { absolute("HOME", environment) }
+
+    /// `XDG_CONFIG_HOME`, or `~/.config`; nil without a home.
+    package static func configuration(_ environment: [String: String]) -> String? {
+        absolute("XDG_CONFIG_HOME", environment) ?? home(environment).map { $0 + "/.config" }
+    }
+
+    /// The path of a program's folder in `XDG_CACHE_HOME`, or in `~/.cache`; nil without a home. A program name that is
+    /// no file name becomes `swiftaf`.
+    package static func cache(of program: String, _ name: String, _ environment: [String: String]) -> String? {
+        guard let base = absolute("XDG_CACHE_HOME", environment) ?? home(environment).map({ $0 + "/.cache" }) else {
+            return nil
+        }
+        let isName = !program.isEmpty && program != "." && program != ".." && !program.contains("/")
+        return "\(base)/\(isName ? program : "swiftaf")/\(name)"
+    }
+
+    private static func absolute(_ variable: String, _ environment: [String: String]) -> String? {
+        environment[variable].flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+
+    /// Makes a folder and those above it with mode 0700. If that fails, opening it reports why.
+    package static func make(_ path: String) {
+        try? FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+}
