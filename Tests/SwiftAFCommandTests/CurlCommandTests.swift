@@ -80,6 +80,32 @@ import Testing
         #expect(!(await swiftaf("put", "example.org", "a=1", "--no-redirects", "--as-curl").text.contains("--post30")))
     }
 
+    @Test func partsThatCurlCannotSendAreRefused() async throws {
+        let binary = try TemporaryFile(Data([0xFF]))
+        for (words, name) in [(["a\\=b=c"], "a=b"), (["a=1", "x=@\(binary.path)", "-F", "p=@-"], "p")] {
+            let run = await swiftaf(["upload", "example.org"] + words + ["--as-curl"])
+            #expect(run.exit == 1 && run.text.isEmpty, "\(run.text)")
+            #expect(run.error.contains("'\(name)'") || run.error.contains("is not text in UTF-8"))
+        }
+        let text = RawText(Array("x=".utf8) + [0xFF])
+        let name = RawText([0xFF] + Array("=1".utf8))
+        for (word, shown) in [(text, "x"), (name, "\u{FFFD}")] {
+            let (output, error) = (MemorySink(), MemorySink())
+            let runner = Runner(console: Console(input: -1, output: output, error: error))
+            let status = await runner.run(["upload", "example.org", word, "--as-curl"])
+            #expect(status == .input && output.content.isEmpty)
+            let message = String(decoding: error.content, as: UTF8.self)
+            #expect(message.contains("curl can't send the part '\(shown)': expected text in UTF-8 or a file"))
+        }
+        #expect(await swiftaf("upload", "example.org", "a=1", "f@\(binary.path)", "--as-curl").exit == 0)
+    }
+
+    @Test(arguments: ["Transfer-Encoding:", "Content-Length:"])
+    func fieldsThatCannotBeRemovedAreRefused(item: String) async {
+        let run = await swiftaf("example.org", item, "--as-curl")
+        #expect(run.exit == 1 && run.text.isEmpty && run.error.contains("\(item.dropLast()) can't be set"))
+    }
+
     @Test func commandsThatPrintHeadsIncludeThem() async {
         #expect(await swiftaf("options", "example.org", "--as-curl").text.contains(" --include"))
         #expect(!(await swiftaf("head", "example.org", "--as-curl").text.contains(" --include")))

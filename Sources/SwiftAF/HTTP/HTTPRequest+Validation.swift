@@ -9,8 +9,9 @@ extension HTTPRequest {
         guard method.isValid else { throw invalid("the method is not a token") }
         try CoreURL.check(url)
         for field in headers.fields { try validate(field) }
-        for name in headers.suppressedDefaults where !CoreField.isToken(name) {
-            throw invalid("the name of a removed header is not a token")
+        for name in headers.suppressedDefaults {
+            guard CoreField.isToken(name) else { throw invalid("the name of a removed header is not a token") }
+            try validate(HTTPHeaders.Field(name: name, value: ""))
         }
         if let length = body.length, length < 0 { throw invalid("the body's length is negative") }
         if let path = body.filePath, path.isEmpty || path.containsNUL {

@@ -37,6 +37,20 @@ extension HTTPRequest {
     }
 }
 
+extension HTTPRequest {
+    /// The name of the first part of a form that curl has no options for, so that its command would send something else;
+    /// nil if there is none.
+    package var partUnknownToCurl: String? {
+        guard case .form(let form) = body.content else { return nil }
+        return form.parts.first { CurlCommand.part($0) == nil }.map { part in
+            switch part {
+            case .data(_, let heading), .file(_, let heading), .stream(_, let heading): heading.name
+            case .raw: ""
+            }
+        }
+    }
+}
+
 /// Writes a request as a curl command line.
 private struct CurlCommand {
     let request: HTTPRequest
@@ -193,7 +207,7 @@ private struct CurlCommand {
     }
 
     /// A form part as a curl argument; nil if curl doesn't support it.
-    private static func part(_ part: BodyForm.Part) -> [String]? {
+    fileprivate static func part(_ part: BodyForm.Part) -> [String]? {
         switch part {
         case .data(let data, let heading):
             guard let text = text(data), isPlain(heading) else { return nil }
@@ -214,7 +228,13 @@ private struct CurlCommand {
 
     private static func isPlain(_ heading: BodyForm.Heading) -> Bool {
         heading.headers.isEmpty && !heading.name.utf8.contains(UInt8(ascii: "="))
+            && isText(heading.rawName) && isText(heading.rawFileName)
             && !(heading.mediaType ?? "").utf8.contains(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: ",") })
+    }
+
+    /// Whether a name is what is written of it.
+    private static func isText(_ rawName: [UInt8]?) -> Bool {
+        rawName.map { String(validating: $0, as: UTF8.self) != nil } ?? true
     }
 
     private static func attributes(_ heading: BodyForm.Heading) -> String {

@@ -15,6 +15,14 @@ extension Options {
                     "--as-curl needs both --insecure and --no-host-check, or neither: curl's --insecure verifies neither chain nor name"
                 ))
         }
+        if let name = request.partUnknownToCurl {
+            throw Failure(
+                UsageError(
+                    """
+                    curl can't send the part '\(name.printable)': expected text in UTF-8 or a file, under a name in \
+                    UTF-8 without =
+                    """))
+        }
         return redirectOptions(request) + encodingOptions(command, request) + formOptions(request)
             + credentialOptions(request)
             + trustOptions + limitOptions + networkOptions + storeOptions + outputOptions(command, request)
