@@ -100,8 +100,9 @@ struct RequestRun {
         refusal(of: response) == nil && (response.isSuccessful || !isDownload && response.status != 304)
     }
 
-    /// Whether the file gets the head of the response and nothing else, as with `curl -I -o`.
-    var takesHead: Bool { options.savesHeadOnly || (request.method == .head && options.parts == nil) }
+    /// Whether the file gets the head of the response and nothing else, as with `curl -I -o`. A response to HEAD has
+    /// nothing else.
+    var takesHead: Bool { options.savesHeadOnly || request.method == .head }
 
     func run() async -> Outcome {
         var run = self

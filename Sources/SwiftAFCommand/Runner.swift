@@ -296,7 +296,8 @@ struct Runner: Sendable {
         var parts = options.parts ?? (command.showsHead ? [.responseHead, .responseBody] : .responseBody)
         if run.destination.file != nil {
             parts.remove(.responseBody)
-            if run.takesHead { parts.remove(.responseHead) }
+            // Unless it is asked for besides.
+            if run.takesHead, options.parts == nil || options.savesHeadOnly { parts.remove(.responseHead) }
             guard !parts.isEmpty else { return nil }
         }
         return ResponsePrinter(

@@ -278,6 +278,15 @@ import Testing
         let head = folder.content(of: "name")
         #expect(head?.hasPrefix("HTTP/1.1 200 OK\r\n") == true && head?.hasSuffix("\r\n\r\n") == true)
         #expect(head?.contains("X-A: b\r\n") == true)
+        // What is asked for besides goes to standard output, as ever.
+        for (option, isPrinted) in [(["-i"], true), (["-p", "h"], true), (["-p", "b"], false), (["--json"], false)] {
+            #expect(unlink(file) == 0)
+            let run = await swiftaf(words + [server.urlString("/name"), "-o", file] + option)
+            #expect(run.exit == 0 && run.text.hasPrefix("HTTP/1.1 200 OK\r\n") == isPrinted)
+            #expect(folder.content(of: "name") == head)
+        }
+        let checked = await swiftaf(words + [server.urlString("/name"), "-o", file, "--timestamps"])
+        #expect(checked.exit == 1 && checked.error.contains("HEAD or -I saves the head only"))
     }
 
     @Test(arguments: [["-I", "-X", "POST"], ["-X", "POST", "-I", "a=b"], ["-I", "-T", "/dev/null"]])

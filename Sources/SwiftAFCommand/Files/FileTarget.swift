@@ -52,8 +52,8 @@ struct FileTarget: Sendable {
         if options.comparesTimestamps, options.resumes {
             throw UsageError("--timestamps and --resume can't be combined")
         }
-        guard !options.savesHeadOnly else {
-            throw UsageError("--checksum and --timestamps are about a body, and -I saves the head only")
+        guard !options.savesHeadOnly, command.method != .head else {
+            throw UsageError("--checksum and --timestamps are about a body, and HEAD or -I saves the head only")
         }
         guard OutputFile.isReplaced(path) else { throw UsageError("--checksum and --timestamps need a regular file") }
     }
