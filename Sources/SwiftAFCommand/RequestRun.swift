@@ -87,7 +87,7 @@ struct RequestRun {
         pipeConsole.output = DescriptorSink(descriptor: descriptor, stop: console.stop)
         var printer = ResponsePrinter(
             console: pipeConsole, parts: takesHead ? .responseHead : .responseBody,
-            style: Style(isColoured: false), isRaw: true)
+            style: Style(isColoured: false), isRaw: true, holdsBack: options.retries > 0)
         let run = self
         printer.target = ResponsePrinter.Target(path: path, isDownload: isDownload) {
             run.saves($0, isDownload: isDownload)

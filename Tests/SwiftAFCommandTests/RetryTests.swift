@@ -1,5 +1,6 @@
 import AFTestServer
 import FoundationEssentials
+import Glibc
 import SwiftAF
 import Testing
 
@@ -186,6 +187,20 @@ import Testing
         let large = await swiftaf(["get", server.urlString("/large"), "--retry", "2"])
         #expect(large.exit == 3 && large.output.count == size)
         #expect(server.requests.count == 7)
+    }
+
+    @Test(arguments: ["get", "download"]) func aBodyForAPipeIsRepeatedUntilItWasWritten(command: String) async throws {
+        let folder = try TemporaryFolder()
+        let pipe = folder.path + "/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        defer { close(reader) }
+        server.route("/small", times: 2, .truncated(body: Data("do".utf8), promising: 4))
+        server.route("/small", .text("done"))
+        let run = await swiftaf([command, server.urlString("/small"), "--retry", "2", "-o", pipe])
+        #expect(run.exit == 0 && server.requests.count == 3, "\(run.error)")
+        var bytes = [UInt8](repeating: 0, count: 100)
+        #expect(read(reader, &bytes, bytes.count) == 4 && bytes.starts(with: "done".utf8))
     }
 
     @Test func bodiesWithoutALimitArePrinted() async {
