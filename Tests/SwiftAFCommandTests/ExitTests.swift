@@ -276,9 +276,12 @@ import Testing
     }
 
     @Test func jsonNestedTooDeeply() async {
-        server.route("/", .json(String(repeating: "[", count: 512) + String(repeating: "]", count: 512)))
+        server.route("/", .json(String(repeating: "[", count: 513) + String(repeating: "]", count: 513)))
         let run = await failure("get", server.urlString(), exit: 9, code: "serialization")
-        #expect(run.json["bodyBytes"] == 1024)
+        #expect(run.json["bodyBytes"] == 1026)
+        server.route("/", .json(String(repeating: "[", count: 512) + String(repeating: "]", count: 512)))
+        let deepest = await swiftaf("get", server.urlString(), "--json")
+        #expect(deepest.exit == 0 && deepest.text.contains("\"ok\": true"))
     }
 
     @Test func statusesGoFirst() async {

@@ -4,10 +4,6 @@ import SwiftAF
 /// JSON text that is kept unchanged: digits of numbers, escapes in strings, and the order and repetition of members.
 /// Only ``compact`` and ``pretty`` change the white space between tokens.
 struct JSONText: Sendable, Hashable {
-    /// The maximum nesting of a body in a report. The report adds a level, and the limit of readers is that of
-    /// ``JSONValue``.
-    private static let maximumDepth = JSONValue.maximumDepth - 1
-
     /// Valid JSON (RFC 8259) in UTF-8.
     let bytes: [UInt8]
 
@@ -61,9 +57,6 @@ struct JSONText: Sendable, Hashable {
     static func value(_ value: JSONValue) throws(JSONValue.WritingError) -> JSONText {
         JSONText(valid: Array(try value.text(options: .withoutEscapingSlashes).utf8))
     }
-
-    /// Whether the nesting exceeds what readers of a report accept.
-    var isTooDeep: Bool { depth > Self.maximumDepth }
 
     /// How deeply arrays and objects are nested; zero without any.
     var depth: Int {
