@@ -93,7 +93,6 @@ import Testing
         ([("a[][b]", "1"), ("a[][b]", "2")], #"{"a":[{"b":1},{"b":2}]}"#),
         ([("a[0][b]", "1"), ("a[0][c]", "2")], #"{"a":[{"b":1,"c":2}]}"#),
         ([(#"a\[b\]"#, "1")], #"{"a[b]":1}"#), ([(#"a\b"#, "1")], #"{"a\\b":1}"#),
-        ([("x", "1"), ("x[a]", "2")], #"{"x":1,"x":{"a":2}}"#),
         ([("[]", "1"), ("[]", "2")], "[1,2]"), ([("[1][a]", "7")], #"[null,{"a":7}]"#), ([("", "1")], #"{"":1}"#),
         ([("a", "1"), ("[b]", "2")], #"{"a":1,"b":2}"#),
     ]
@@ -101,9 +100,21 @@ import Testing
     private static let refused: [[(String, String)]] = [
         [("a[", "1")], [("a]", "1")], [("a[b", "1")], [("a[b]c", "1")], [("a[[b]]", "1")],
         [("a[b]", "1"), ("a[]", "2")], [("[]", "1"), ("a", "2")], [("a", "1"), ("[]", "2")],
+        [("a", "1"), ("a[b]", "2")], [("a[b]", "1"), ("a", "2")], [("a", "{}"), ("a[b]", "1")],
+        [("a", "1"), ("a[]", "2")], [("a[]", "1"), ("a", "2")], [("a[]", "1"), ("a[b]", "2")],
         [("a[b]", "1"), ("a[b]", "2")], [("a[b]", "1"), ("a[b][c]", "2")], [("a[10000]", "1")],
         [("a[99999999999999999999]", "1"), ("a[]", "1")],
     ]
+
+    @Test(arguments: [
+        ("a", "a[b]", "a value can't also be an object"), ("a[]", "a", "an array can't also be a value"),
+        ("a[b]", "a[0]", "an object can't also be an array"), ("a[b]", "a[b][]", "a value can't also be an array"),
+        ("[]", "[a]", "an array can't also be an object"),
+    ])
+    func saysHowFieldsContradictEachOther(first: String, second: String, reason: String) {
+        let error = #expect(throws: UsageError.self) { try json([(first, "1"), (second, "2")]) }
+        #expect(error?.message == "'\(second)' contradicts an earlier field: \(reason)")
+    }
 
     @Test(arguments: refused)
     func refuses(fields: [(String, String)]) {

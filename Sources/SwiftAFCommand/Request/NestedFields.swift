@@ -8,12 +8,35 @@ struct NestedFields {
         case value(JSONText)
         case object([(name: String, node: Node)])
         case array([Node?])
+
+        var kind: Kind {
+            switch self {
+            case .value: .value
+            case .object: .object
+            case .array: .array
+            }
+        }
+    }
+
+    /// What a name stands for, as messages say it.
+    private enum Kind: String {
+        case value = "a value"
+        case object = "an object"
+        case array = "an array"
     }
 
     private enum Step {
         case name(String)
         case append
         case index(Int)
+
+        /// What it is a step into.
+        var container: Kind {
+            switch self {
+            case .name: .object
+            case .append, .index: .array
+            }
+        }
     }
 
     private static let maximumElements = 10_000
@@ -39,10 +62,11 @@ struct NestedFields {
             return
         }
         guard root == nil else { throw UsageError("'\(key.printable)' contradicts an earlier field without a name") }
-        guard !steps.isEmpty else { return members.append((name, .value(value))) }
-        let place = members.lastIndex { member in
-            if case .value = member.node { return false }
-            return member.name == name
+        let place = members.lastIndex { $0.name == name }
+        guard !steps.isEmpty else {
+            // Values may be repeated.
+            if let place { try Self.refuse(.value, besides: members[place].node, key) }
+            return members.append((name, .value(value)))
         }
         let node = try Self.insert(value, at: steps[...], into: place.map { members[$0].node }, key)
         if let place { members[place].node = node } else { members.append((name, node)) }
@@ -63,7 +87,10 @@ struct NestedFields {
         _ value: JSONText, at steps: ArraySlice<Step>, into node: Node?, _ key: String
     ) throws(UsageError) -> Node {
         guard let step = steps.first else {
-            guard node == nil else { throw UsageError("'\(key.printable)' is given twice") }
+            if let node {
+                try refuse(.value, besides: node, key)
+                throw UsageError("'\(key.printable)' is given twice")
+            }
             return .value(value)
         }
         let rest = steps.dropFirst()
@@ -84,10 +111,18 @@ struct NestedFields {
             return try insert(value, at: steps, into: .array([]), key, index)
         case (.index(let index), .array?):
             return try insert(value, at: steps, into: node, key, index)
-        default:
-            throw UsageError(
-                "'\(key.printable)' contradicts an earlier field: it can't be an object, an array and a value")
+        default: throw contradiction(step.container, node?.kind ?? .value, key)
         }
+    }
+
+    /// Refuses a field for a place that is something else.
+    private static func refuse(_ kind: Kind, besides node: Node, _ key: String) throws(UsageError) {
+        if node.kind != kind { throw contradiction(kind, node.kind, key) }
+    }
+
+    private static func contradiction(_ kind: Kind, _ former: Kind, _ key: String) -> UsageError {
+        UsageError(
+            "'\(key.printable)' contradicts an earlier field: \(former.rawValue) can't also be \(kind.rawValue)")
     }
 
     private static func insert(
