@@ -71,6 +71,25 @@ import Testing
         #expect(folder.names == (exists ? [Array("file".utf8)] : []))
     }
 
+    /// Cookies and credentials are in it.
+    @Test(arguments: [true, false]) func nothingIsLeftOfAFileThatIsNotComplete(exists: Bool) throws {
+        if exists { folder.write("former", to: "file") }
+        let file = try NewFile(folder.path("file"))
+        #expect(write(file.descriptor, "new", 3) == 3)
+        // As if the process were killed now.
+        #expect(folder.names == (exists ? [Array("file".utf8)] : []))
+        try file.finish()
+        #expect(folder.content(of: "file") == "new" && folder.names == [Array("file".utf8)])
+    }
+
+    @Test func aFileThatExistsIsKept() throws {
+        folder.write("former", to: "file")
+        let file = try NewFile(folder.path("file"))
+        let error = #expect(throws: SessionError.self) { try file.finish(keepsExisting: true) }
+        #expect(error?.systemError == EEXIST)
+        #expect(folder.content(of: "file") == "former" && folder.names == [Array("file".utf8)])
+    }
+
     // MARK: Statuses other than 2xx
 
     @Test(arguments: [(404, ["--accept-status", "404"]), (302, ["--no-redirects"])])

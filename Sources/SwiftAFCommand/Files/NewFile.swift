@@ -4,11 +4,20 @@ import SwiftAF
 /// A file that is written beside a path, and gets its name when it is complete. It has the permissions of the file that
 /// it replaces, and its owner if the process may set that. Pipes, devices and descriptors of the process are written to.
 struct NewFile: Sendable {
+    /// Where the content is until it is complete.
+    private enum Place {
+        /// In what the path names, which is written to.
+        case existing
+        /// In a file without a name, of which nothing is left if the process is killed.
+        case unnamed
+        /// In a file with this name, where the file system has none without.
+        case named(RawText)
+    }
+
     let descriptor: Int32
     private let path: RawText
     private let target: RawText
-    /// The name until then; nil for what is written to.
-    private let temporary: RawText?
+    private let place: Place
     /// Closes the descriptor. Tests let it fail.
     var closeFile: @Sendable (Int32) -> Int32 = { close($0) }
 
@@ -17,7 +26,7 @@ struct NewFile: Sendable {
     init(_ path: RawText, mode: mode_t = 0o600) throws(SessionError) {
         self.path = path
         guard OutputFile.isReplaced(path) else {
-            (target, temporary) = (path, nil)
+            (target, place) = (path, .existing)
             descriptor = try OutputFile.open(path)
             return
         }
@@ -27,7 +36,12 @@ struct NewFile: Sendable {
         // Such as links in a circle, of which one would be replaced.
         guard hasFile || errno == ENOENT else { throw OutputFile.failure(path, errno) }
         let folder = OutputFile.directory(of: target)
-        (descriptor, temporary) = try Self.create(in: folder, mode, for: path)
+        if let unnamed = Self.createUnnamed(in: folder, mode) {
+            (descriptor, place) = (unnamed, .unnamed)
+        } else {
+            let (created, name) = try Self.create(in: folder, mode, for: path)
+            (descriptor, place) = (created, .named(name))
+        }
         if hasFile {
             // As far as the process may; a group of its own is allowed without privileges.
             if fchown(descriptor, status.st_uid, status.st_gid) != 0 {
@@ -37,18 +51,41 @@ struct NewFile: Sendable {
         }
     }
 
-    /// Creates a file under a name that no other has. The name is short, whatever that of the target is: the system
-    /// limits names to 255 bytes.
+    /// Creates a file without a name, as the core does (base/temporary_file.c); nil if that isn't possible in the folder.
+    private static func createUnnamed(in folder: ArraySlice<UInt8>, _ mode: mode_t) -> Int32? {
+        let place = folder.isEmpty ? "." : RawText(folder)
+        let descriptor = place.withCString { open($0, O_RDWR | unnamed | O_CLOEXEC, mode) }
+        guard descriptor >= 0 else { return nil }
+        // Without /proc it could never get a name.
+        guard access(link(to: descriptor), F_OK) == 0 else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
+    }
+
+    /// O_TMPFILE, which Swift doesn't see.
+    private static let unnamed = O_DIRECTORY | 0o20_000_000
+
+    /// The name of an open file in /proc, by which it is linked, see open(2).
+    private static func link(to descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
+
+    /// Creates a file under a name that no other has.
     private static func create(
         in folder: ArraySlice<UInt8>, _ mode: mode_t, for path: RawText
     ) throws(SessionError) -> (Int32, RawText) {
         for _ in 0..<maximumAttempts {
-            let name = RawText(folder + ".swiftaf-\(String(UInt64.random(in: .min ... .max), radix: 36))".utf8)
+            let name = temporaryName(in: folder)
             let descriptor = name.withCString { open($0, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
             if descriptor >= 0 { return (descriptor, name) }
             guard errno == EEXIST else { break }
         }
         throw OutputFile.failure(path, errno)
+    }
+
+    /// A name that is short, whatever that of the target is: the system limits names to 255 bytes.
+    private static func temporaryName(in folder: ArraySlice<UInt8>) -> RawText {
+        RawText(folder + ".swiftaf-\(String(UInt64.random(in: .min ... .max), radix: 36))".utf8)
     }
 
     private static let maximumAttempts = 100
@@ -64,23 +101,60 @@ struct NewFile: Sendable {
     ///
     /// - Parameter keepsExisting: Whether it fails if another file has that name.
     func finish(keepsExisting: Bool = false) throws(SessionError) {
+        if case .existing = place {
+            guard closeFile(descriptor) == 0 else { throw OutputFile.failure(path, errno) }
+            return
+        }
         // Its permissions may not let it be opened again.
-        let content = temporary == nil ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        defer { if content >= 0 { close(content) } }
+        let content = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard content >= 0 else {
+            let number = errno
+            abandon()
+            throw OutputFile.failure(path, number)
+        }
+        defer { close(content) }
         guard closeFile(descriptor) == 0 else {
             let number = errno
             remove()
             throw OutputFile.failure(path, number)
         }
-        guard let temporary else { return }
-        let status = temporary.withCString { temporary in
-            target.withCString { keepsExisting ? link(temporary, $0) : rename(temporary, $0) }
-        }
-        let number = status == 0 ? 0 : errno
-        // A file that is a mount point, as containers get single files, can't be replaced.
-        if number == EBUSY, !keepsExisting, content >= 0 { return try write(content, from: temporary) }
-        if status != 0 || keepsExisting { remove() }
+        if keepsExisting { try addName(to: content) } else { try replace(with: content) }
+    }
+
+    /// Gives the file its name, which no other has.
+    private func addName(to content: Int32) throws(SessionError) {
+        defer { remove() }
+        let number = Self.link(content, as: target)
         guard number == 0 else { throw OutputFile.failure(path, number) }
+    }
+
+    /// Gives the file its name, which another one may have.
+    private func replace(with content: Int32) throws(SessionError) {
+        let temporary = try nameForRenaming(content)
+        guard temporary.withCString({ from in target.withCString { rename(from, $0) } }) != 0 else { return }
+        let number = errno
+        // A file that is a mount point, as containers get single files, can't be replaced.
+        if number == EBUSY { return try write(content, from: temporary) }
+        Self.remove(temporary)
+        throw OutputFile.failure(path, number)
+    }
+
+    /// Returns the name of the file, which it gets now if it had none: a link doesn't replace another file.
+    private func nameForRenaming(_ content: Int32) throws(SessionError) -> RawText {
+        if case .named(let name) = place { return name }
+        let folder = OutputFile.directory(of: target)
+        var number = EEXIST
+        for _ in 0..<Self.maximumAttempts where number == EEXIST {
+            let name = Self.temporaryName(in: folder)
+            number = Self.link(content, as: name)
+            if number == 0 { return name }
+        }
+        throw OutputFile.failure(path, number)
+    }
+
+    /// Links an open file. Returns 0 or an errno.
+    private static func link(_ descriptor: Int32, as name: RawText) -> Int32 {
+        name.withCString { linkat(AT_FDCWD, link(to: descriptor), AT_FDCWD, $0, AT_SYMLINK_FOLLOW) } == 0 ? 0 : errno
     }
 
     // MARK: Mount points
@@ -93,7 +167,7 @@ struct NewFile: Sendable {
         let refusal = copy < 0 ? errno : Self.refusal(of: copy, besides: content, size)
         guard refusal == 0 else {
             if copy >= 0 { close(copy) }
-            remove()
+            Self.remove(temporary)
             throw OutputFile.failure(path, refusal)
         }
         var number = Self.copy(content, to: copy)
@@ -107,7 +181,7 @@ struct NewFile: Sendable {
                 """
             throw error
         }
-        remove()
+        Self.remove(temporary)
     }
 
     /// Whether a file isn't to be written in place: an errno, or 0.
@@ -166,6 +240,10 @@ struct NewFile: Sendable {
     }
 
     private func remove() {
-        _ = temporary?.withCString { unlink($0) }
+        if case .named(let name) = place { Self.remove(name) }
+    }
+
+    private static func remove(_ name: RawText) {
+        _ = name.withCString { unlink($0) }
     }
 }
