@@ -59,6 +59,16 @@ import Testing
         #expect(await swiftaf([server.urlString(), "--as-curl"] + words).exit == 0)
     }
 
+    @Test(arguments: ["--cookies", "--hsts"]) func noOutputIsTheLockOfAnother(option: String) async {
+        let words = [server.urlString(), option, path("f"), "-o", path(".f.swiftaf-lock")]
+        let run = await swiftaf(words)
+        #expect(run.exit == 1 && run.error.contains("-o and the lock of \(option) would be the same file, "))
+        #expect(server.requests.isEmpty && folder.names.isEmpty)
+        // A jar that is only written isn't locked.
+        let written = await swiftaf(server.urlString(), "-c", path("f"), "-o", path(".f.swiftaf-lock"))
+        #expect(written.exit == 0 && folder.names.count == 2)
+    }
+
     @Test(arguments: ["-c", "--har", "--hsts"])
     func outputsOfADownloadAreNoneOfItsFiles(option: String) async {
         for name in ["big", "big.part", "big.part.resume"] {

@@ -178,7 +178,7 @@ struct FileTarget: Sendable {
     /// The partial file that `--resume` finds, or nil.
     var partialFile: RawText? {
         guard options.contains(.resumes), case .path(let path) = name else { return nil }
-        let part = RawText(OutputFile.target(path).bytes + ".part".utf8)
+        let part = PartialFile(of: path).path
         return InputFile.exists(part) ? part : nil
     }
 
@@ -186,8 +186,7 @@ struct FileTarget: Sendable {
     /// `--no-clobber` keeps them.
     var foreignPartialFiles: [RawText] {
         guard isDownload, case .path(let path) = name, OutputFile.isReplaced(path) else { return [] }
-        let part = RawText(OutputFile.target(path).bytes + ".part".utf8)
-        let token = RawText(part.bytes + ".resume".utf8)
+        let (part, token) = (PartialFile(of: path).path, PartialFile(of: path).token)
         guard InputFile.exists(token) else { return Self.hasContent(part) ? [part] : [] }
         guard Self.hasContent(token), !Self.isToken(token) else { return [] }
         return Self.hasContent(part) ? [part, token] : [token]
@@ -212,7 +211,7 @@ struct FileTarget: Sendable {
 
     /// Returns how to resume an interrupted download.
     func advice(_ token: ResumeToken) -> String {
-        let part = "\(token.filePath).part".printable
+        let part = PartialFile(beside: RawText(token.filePath)).path.shown.printable
         let received = Format.bytes(token.bytesReceived)
         let amount = token.totalBytes.map { "\(received) of \(Format.bytes($0))" } ?? received
         let options =

@@ -19,10 +19,12 @@ struct WrittenPaths {
         for one in command.each {
             if let file = try FileTarget.of(one, options) { try add(file, options) }
         }
-        if let session { try add(session.documentPath, as: "--session") }
-        if let jar = options.cookieJar { try add(jar, as: session == nil ? "--cookies" : "--session") }
-        for jar in options.writtenJars where jar != options.cookieJar && jar != "-" { try add(jar, as: "-c") }
-        if let hosts = options.hstsPath { try add(hosts, as: "--hsts") }
+        if let session { try addLocked(session.documentPath, as: "--session") }
+        if let jar = options.cookieJar { try addLocked(jar, as: session == nil ? "--cookies" : "--session") }
+        for jar in options.writtenJars where jar != options.cookieJar && jar != "-" {
+            if options.readsJar(jar) { try addLocked(jar, as: "-c") } else { try add(jar, as: "-c") }
+        }
+        if let hosts = options.hstsPath { try addLocked(hosts, as: "--hsts") }
         if let archive = options.archivePath { try add(archive, as: "--har") }
     }
 
@@ -43,16 +45,21 @@ struct WrittenPaths {
 
     private mutating func addPartialFile(of path: RawText) throws(UsageError) {
         guard OutputFile.isReplaced(path) else { return }
-        let target = OutputFile.target(path)
-        // While it is written, and of what is kept of it.
-        for ending in [".part", ".part.resume", ".part.resume.new"] {
-            try claim(RawText(target.bytes + ending.utf8), "the partial file of \(path.shown.printable)")
+        for file in PartialFile(of: path).all {
+            try claim(file, "the partial file of \(path.shown.printable)")
         }
     }
 
     /// Pipes, devices and descriptors of the process aren't replaced: they get one output after the other.
     private mutating func add(_ path: RawText, as writer: String) throws(UsageError) {
         if OutputFile.isReplaced(path) { try claim(OutputFile.target(path), writer) }
+    }
+
+    /// A file that other runs may change meanwhile, and its lock.
+    private mutating func addLocked(_ path: RawText, as writer: String) throws(UsageError) {
+        guard OutputFile.isReplaced(path) else { return }
+        try claim(OutputFile.target(path), writer)
+        try claim(FileLock.lockPath(for: path), "the lock of \(writer)")
     }
 
     private mutating func claim(_ path: RawText, _ writer: String) throws(UsageError) {

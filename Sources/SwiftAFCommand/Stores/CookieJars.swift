@@ -84,7 +84,7 @@ extension Options {
     }
 
     /// Whether a jar that is written is read, too. Its cookies are then kept, unless the run changes them.
-    fileprivate func readsJar(_ path: RawText) -> Bool {
+    func readsJar(_ path: RawText) -> Bool {
         path == cookieJar || cookieInputs.contains(path)
     }
 }
