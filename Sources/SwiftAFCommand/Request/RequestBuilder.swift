@@ -209,13 +209,13 @@ struct RequestBuilder {
         }
     }
 
-    /// Adds the cookies of `-b`, to the first Cookie field if there is one.
+    /// Adds the cookies of `-b`. A request has one Cookie field (RFC 6265, section 5.4), so those of items are in it, too.
     private func addCookies(to headers: inout HTTPHeaders) {
         guard !options.cookies.isEmpty else { return }
         let name = HTTPHeaders.Name.cookie.text
-        let first = headers.fields.first { $0.isNamed(name) }.map { RawText($0.rawValue) }
-        let all = [first].compactMap(\.self) + options.cookies
-        headers.setFirst(HTTPHeaders.Field(name: name, value: GivenCookies.join(all)))
+        let all = headers.fields.filter { $0.isNamed(name) }.map { RawText($0.rawValue) } + options.cookies
+        headers.remove(named: name)
+        headers.add(HTTPHeaders.Field(name: name, value: GivenCookies.join(all)))
     }
 
     // MARK: The body
