@@ -281,7 +281,7 @@ import Testing
         #expect(run.json["bodyBytes"] == 1026)
         server.route("/", .json(String(repeating: "[", count: 512) + String(repeating: "]", count: 512)))
         let deepest = await swiftaf("get", server.urlString(), "--json")
-        #expect(deepest.exit == 0 && deepest.text.contains("\"ok\": true"))
+        #expect(deepest.exit == 0 && deepest.text.contains("\"ok\":true"))
     }
 
     @Test func statusesGoFirst() async {
