@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/checksum.h"
 #include "base/little_endian.h"
-#include "http_cache/entry_file.h"
+#include "http_cache/disk/entry_file.h"
 #include "input.h"
 #include "message/fields.h"
 

@@ -1,14 +1,14 @@
 /* What the HTTP cache reads: the fields of a response, and of a request behind an empty line. Whatever comes, ages and
    lifetimes are within their limits, a response fits the request that it was stored for, and its stored fields are among
    those received. */
-#include "http_cache/cache_status.h"
-#include "http_cache/freshness.h"
-#include "http_cache/ranges.h"
-#include "http_cache/reuse.h"
-#include "http_cache/storability.h"
-#include "http_cache/stored_fields.h"
-#include "http_cache/validators.h"
-#include "http_cache/vary.h"
+#include "http_cache/rules/cache_status.h"
+#include "http_cache/rules/freshness.h"
+#include "http_cache/rules/ranges.h"
+#include "http_cache/rules/reuse.h"
+#include "http_cache/rules/storability.h"
+#include "http_cache/rules/stored_fields.h"
+#include "http_cache/rules/validators.h"
+#include "http_cache/rules/vary.h"
 #include "message/fields.h"
 
 #include <stdlib.h>

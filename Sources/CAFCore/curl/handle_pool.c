@@ -2,7 +2,7 @@
 
 #include "curl/exchange.h"
 #include "curl/exchange_state.h"
-#include "curl/network.h"
+#include "curl/request/network.h"
 
 /*
  * The maximum number of idle handles that are kept, some 8 KiB each. Others are freed after a

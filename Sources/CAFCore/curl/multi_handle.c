@@ -1,10 +1,10 @@
 #include "curl/multi_handle.h"
 
 #include "base/failure.h"
-#include "curl/direct_io.h"
+#include "curl/body/direct_io.h"
+#include "curl/connection/sockets.h"
 #include "curl/exchange_state.h"
-#include "curl/resolve.h"
-#include "curl/sockets.h"
+#include "curl/request/resolve.h"
 
 static bool set_options(const afc__driver *driver) {
     CURLM *multi = driver->multi.handle;

@@ -3,11 +3,11 @@
 
 #include "base/clock.h"
 #include "base/failure.h"
-#include "curl/direct_io.h"
+#include "curl/body/direct_io.h"
 #include "curl/error_texts.h"
 #include "curl/exchange_state.h"
-#include "curl/network.h"
-#include "curl/proxy.h"
+#include "curl/request/network.h"
+#include "curl/request/proxy.h"
 
 #include <errno.h>
 #include <netdb.h>

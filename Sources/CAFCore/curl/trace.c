@@ -9,7 +9,7 @@
 
 #include "curl/exchange_state.h"
 #include "curl/handle.h"
-#include "curl/network.h"
+#include "curl/request/network.h"
 #include "transfer/trace.h"
 
 #include <arpa/inet.h>

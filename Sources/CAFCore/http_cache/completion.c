@@ -1,7 +1,7 @@
 #include "http_cache/completion.h"
 
-#include "http_cache/ranges.h"
-#include "http_cache/validators.h"
+#include "http_cache/rules/ranges.h"
+#include "http_cache/rules/validators.h"
 #include "message/resume.h"
 
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* Walks through all stored responses: to list them, and to verify their files. */
 #include "base/alloc.h"
 #include "base/failure.h"
-#include "http_cache/disk.h"
-#include "http_cache/entry_file.h"
-#include "http_cache/freshness.h"
-#include "http_cache/key.h"
+#include "http_cache/disk/disk.h"
+#include "http_cache/disk/entry_file.h"
+#include "http_cache/memory/key.h"
+#include "http_cache/rules/freshness.h"
 
 #include <string.h>
 #include <time.h>

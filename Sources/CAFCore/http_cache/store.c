@@ -1,8 +1,8 @@
 #include "base/alloc.h"
-#include "http_cache/disk.h"
-#include "http_cache/disk_removal.h"
-#include "http_cache/key.h"
-#include "http_cache/store_internal.h"
+#include "http_cache/disk/disk.h"
+#include "http_cache/disk/disk_removal.h"
+#include "http_cache/memory/key.h"
+#include "http_cache/memory/store_internal.h"
 
 #include <time.h>
 

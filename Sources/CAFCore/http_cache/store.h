@@ -7,7 +7,7 @@
 #ifndef AFC_HTTP_CACHE_STORE_H
 #define AFC_HTTP_CACHE_STORE_H
 
-#include "http_cache/freshness.h"
+#include "http_cache/rules/freshness.h"
 
 #include <afcore/http_cache.h>
 #include <afcore/message.h>

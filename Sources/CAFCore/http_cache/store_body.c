@@ -2,8 +2,8 @@
 #include "http_cache/store_body.h"
 
 #include "base/alloc.h"
-#include "http_cache/disk_body.h"
-#include "http_cache/entry_file.h"
+#include "http_cache/disk/disk_body.h"
+#include "http_cache/disk/entry_file.h"
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 

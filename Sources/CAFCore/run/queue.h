@@ -33,7 +33,7 @@ typedef enum afc__sharing {
 /** The kind of connection that a hop needs. Each kind has its own lane, so that neither blocks the other. */
 typedef enum afc__lane {
     AFC__LANE_SHARED,  /**< Can be shared, if the host supports HTTP/2. */
-    AFC__LANE_ISOLATED /**< One request at a time, certainly; see curl/isolation.c. */
+    AFC__LANE_ISOLATED /**< One request at a time, certainly; see curl/connection/isolation.c. */
 } afc__lane;
 
 enum { AFC__LANES = 2 };

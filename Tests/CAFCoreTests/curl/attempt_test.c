@@ -1,6 +1,6 @@
 /* Which state of a hop's request, and of its early response, may follow which: every pair. */
 #include "curl/attempt.h"
-#include "curl/early_response.h"
+#include "curl/body/early_response.h"
 #include "support/check.h"
 
 /* One row for each state that is left, one column for each that is entered, both in the order of afc__attempt. */

@@ -4,7 +4,7 @@
  */
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "curl/resolve.h"
+#include "curl/request/resolve.h"
 #include "run/resolver.h"
 #include "support/call.h"
 #include "support/child.h"

@@ -1,6 +1,6 @@
 /* What a program does with a cache: it looks up, stores, lists and verifies responses. */
-#include "http_cache/disk_state.h"
-#include "http_cache/entry_file.h"
+#include "http_cache/disk/disk_state.h"
+#include "http_cache/disk/entry_file.h"
 #include "support/check.h"
 #include "support/files.h"
 #include "support/responses.h"

@@ -1,5 +1,5 @@
 /* Cache-Control in every form: RFC 9111 5.2, and 4.2.1 for what is repeated or invalid. */
-#include "http_cache/cache_control.h"
+#include "http_cache/rules/cache_control.h"
 #include "support/head.h"
 
 enum { NONE = AFC__CONTROL_ABSENT };

@@ -1,5 +1,5 @@
 /* The capacity of a cache on disk, which any thread may change while the cache's own thread evicts. */
-#include "http_cache/disk_state.h"
+#include "http_cache/disk/disk_state.h"
 #include "support/files.h"
 #include "support/responses.h"
 

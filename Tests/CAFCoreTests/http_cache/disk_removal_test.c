@@ -3,7 +3,7 @@
  * between sees.
  */
 #include "base/alloc.h"
-#include "http_cache/disk_state.h"
+#include "http_cache/disk/disk_state.h"
 #include "support/files.h"
 #include "support/responses.h"
 

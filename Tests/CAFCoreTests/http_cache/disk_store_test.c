@@ -3,7 +3,7 @@
  * are damaged, foreign or gone. Whatever happens to them, a response is served whole and right, or not at all.
  */
 #include "base/checksum.h"
-#include "http_cache/entry_file.h"
+#include "http_cache/disk/entry_file.h"
 #include "support/files.h"
 #include "support/responses.h"
 #include "support/threads.h"

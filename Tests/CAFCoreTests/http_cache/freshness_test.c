@@ -1,5 +1,5 @@
 /* Age and lifetime: RFC 9111 4.2. The response was received at NOW, which is the date in the rows. */
-#include "http_cache/freshness.h"
+#include "http_cache/rules/freshness.h"
 #include "support/head.h"
 
 #include <stdio.h>

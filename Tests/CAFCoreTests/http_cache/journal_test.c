@@ -1,6 +1,6 @@
 /* The journal of a cache folder: when it is complete, when the folder must be scanned, and what is written to it. */
 #include "base/alloc.h"
-#include "http_cache/journal.h"
+#include "http_cache/disk/journal.h"
 #include "support/files.h"
 #include "support/responses.h"
 #include "support/torture.h"

@@ -1,5 +1,5 @@
 /* Range and Content-Range: RFC 9110 14. */
-#include "http_cache/ranges.h"
+#include "http_cache/rules/ranges.h"
 #include "support/head.h"
 
 static void range_is_read_for_a_size(void **state) {

@@ -1,5 +1,5 @@
 /* Which responses a private cache may store: RFC 9111 3. */
-#include "http_cache/storability.h"
+#include "http_cache/rules/storability.h"
 #include "support/head.h"
 
 static afc__storable judge(const char *method, int status, const char *request, const char *fields,

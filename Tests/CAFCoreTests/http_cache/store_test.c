@@ -1,7 +1,7 @@
 /* The store of the HTTP cache in memory: variants, replacement, removal, limits, and no memory. */
-#include "http_cache/entry_file.h"
-#include "http_cache/key.h"
-#include "http_cache/stored.h"
+#include "http_cache/disk/entry_file.h"
+#include "http_cache/memory/key.h"
+#include "http_cache/memory/stored.h"
 #include "support/files.h"
 #include "support/responses.h"
 #include "support/torture.h"

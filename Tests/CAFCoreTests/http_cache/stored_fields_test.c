@@ -1,7 +1,7 @@
 /* What is stored of a head, how a later one updates it, and how it is passed on: RFC 9111 3.1, 3.2, 5.1, RFC 9211. */
-#include "http_cache/cache_status.h"
-#include "http_cache/invalidation.h"
-#include "http_cache/stored_fields.h"
+#include "http_cache/rules/cache_status.h"
+#include "http_cache/rules/invalidation.h"
+#include "http_cache/rules/stored_fields.h"
 #include "support/head.h"
 #include "support/torture.h"
 

@@ -1,5 +1,5 @@
 /* Conditional requests, made and answered: RFC 9110 8.8 and 13, RFC 9111 4.3. */
-#include "http_cache/validators.h"
+#include "http_cache/rules/validators.h"
 #include "support/head.h"
 
 /* Sun, 06 Nov 1994 08:49:37 GMT */

@@ -1,5 +1,5 @@
 /* Which requests a stored response answers: Vary, RFC 9111 4.1. */
-#include "http_cache/vary.h"
+#include "http_cache/rules/vary.h"
 #include "support/head.h"
 #include "support/torture.h"
 

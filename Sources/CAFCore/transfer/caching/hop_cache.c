@@ -3,7 +3,7 @@
 
 #include "base/freelist.h"
 #include "base/text.h"
-#include "http_cache/key.h"
+#include "http_cache/memory/key.h"
 #include "transfer/caching/fills.h"
 
 #include <assert.h>

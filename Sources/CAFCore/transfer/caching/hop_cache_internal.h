@@ -2,13 +2,13 @@
 #ifndef AFC_TRANSFER_CACHING_HOP_CACHE_INTERNAL_H
 #define AFC_TRANSFER_CACHING_HOP_CACHE_INTERNAL_H
 
-#include "http_cache/cache_status.h"
 #include "http_cache/completion.h"
-#include "http_cache/fingerprint.h"
-#include "http_cache/reuse.h"
+#include "http_cache/rules/cache_status.h"
+#include "http_cache/rules/fingerprint.h"
+#include "http_cache/rules/reuse.h"
+#include "http_cache/rules/validators.h"
+#include "http_cache/rules/vary.h"
 #include "http_cache/store_body.h"
-#include "http_cache/validators.h"
-#include "http_cache/vary.h"
 #include "transfer/caching/hop_cache.h"
 #include "transfer/caching/state.h"
 

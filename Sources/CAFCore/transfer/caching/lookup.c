@@ -1,8 +1,8 @@
 /* Before a hop: is there a stored response, and may it be used? */
 #include "base/alloc.h"
-#include "http_cache/identity.h"
-#include "http_cache/key.h"
-#include "http_cache/storability.h"
+#include "http_cache/memory/key.h"
+#include "http_cache/rules/identity.h"
+#include "http_cache/rules/storability.h"
 #include "transfer/auth.h"
 #include "transfer/caching/hop_cache_internal.h"
 #include "transfer/cookies_hsts.h"

@@ -1,9 +1,9 @@
 /* At the head of a hop: store the response, update what is stored, or remove it. */
 #include "http_cache/completion.h"
-#include "http_cache/invalidation.h"
-#include "http_cache/key.h"
-#include "http_cache/storability.h"
-#include "http_cache/stored_fields.h"
+#include "http_cache/memory/key.h"
+#include "http_cache/rules/invalidation.h"
+#include "http_cache/rules/storability.h"
+#include "http_cache/rules/stored_fields.h"
 #include "message/resume.h"
 #include "transfer/auth.h"
 #include "transfer/caching/hop_cache_internal.h"

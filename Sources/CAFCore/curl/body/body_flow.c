@@ -1,0 +1,380 @@
+/*
+ * Passes bodies between libcurl and the transfer, and handles back-pressure.
+ *
+ * A paused response body stays in libcurl: CURL_WRITEFUNC_PAUSE stops reading, and libcurl keeps
+ * the rest of the last read. If libcurl decodes the body, it decodes that whole read, whatever its
+ * decoded size, and collects the result without calling back (pausewrite() in sendf.c; cw-out.c
+ * since 8.7), so our limits don't apply there. So as soon as libcurl has returned, flush() makes it
+ * pass on what it collected, and the transfer checks and keeps it. A body that isn't decoded is
+ * never longer than the read, and stays in libcurl.
+ */
+#include "curl/body/body_flow.h"
+
+#include "base/clock.h"
+#include "body/sink_write.h"
+#include "curl/body/direct_io.h"
+#include "curl/body/early_response.h"
+#include "curl/body/read_pause.h"
+#include "curl/connection/socket.h"
+#include "curl/exchange_state.h"
+#include "curl/outcome.h"
+#include "transfer/response_body.h"
+
+/* The most that libcurl passes on at once (CURL_MAX_WRITE_SIZE). */
+enum { MAX_CHUNK = 16 * 1024 };
+
+void afc__body_lists_init(afc__body_lists *lists) {
+    afc__list_init(&lists->to_flush);
+    afc__list_init(&lists->silent);
+    afc__list_init(&lists->broken);
+}
+
+/* ---- Codings ------------------------------------------------------------------------------- */
+
+/** Detects a transfer coding that wasn't requested and that libcurl doesn't decode. */
+bool afc__exchange_cannot_decode(const afc__exchange *exchange) {
+    afc__transfer *transfer = exchange->hop.transfer;
+    if (!afc__hop_has_coded_body(transfer)) return false;
+    if (!exchange->driver->quirks.passes_on_coded_bodies) return false;
+    afc__transfer_fail_text(transfer, AFC_EPROTOCOL,
+                            "the body has a transfer coding that the request didn't accept");
+    return true;
+}
+
+/* ---- Turns --------------------------------------------------------------------------------- */
+
+/**
+ * Returns whether others come first. Most responses are one piece. Streams of a shared connection are
+ * read together, so one of them can't yield for the others.
+ */
+static bool must_yield(afc__exchange *exchange) {
+    if (exchange->run.is_multiplexed) return false;
+    return afc__turn_budget_is_spent(&exchange->run.budget, afc__loop_turn(exchange->driver->loop),
+                                     1);
+}
+
+bool afc__exchange_has_yielded(const afc__exchange *exchange) {
+    return exchange->run.has_yielded;
+}
+
+/* ---- Callbacks ----------------------------------------------------------------------------- */
+
+static void wait_for_transfer(afc__exchange *exchange) {
+    exchange->run.has_paused = true;
+    exchange->hop.owner.waiting(exchange->hop.owner.context);
+}
+
+static void report_filled(afc__exchange *exchange) {
+    if (!afc__sink_has_block(&exchange->hop.transfer->sink)) return;
+    exchange->hop.owner.filled(exchange->hop.owner.context);
+}
+
+static void flush_later(afc__exchange *exchange) {
+    if (exchange->flush != AFC__FLUSH_NONE) return;
+    exchange->flush = AFC__FLUSH_DUE;
+    afc__list_append(&exchange->driver->bodies.to_flush, &exchange->flush_node);
+}
+
+/**
+ * Keeps a chunk that libcurl had collected. The last chunk is shorter and stays in libcurl: as long
+ * as libcurl holds bytes, it neither reads nor ends the exchange.
+ */
+static afc__flow keep_collected(afc__exchange *exchange, afc_slice chunk, int64_t received) {
+    bool is_last = chunk.size < MAX_CHUNK;
+    exchange->flush = is_last ? AFC__FLUSH_STOPPED : AFC__FLUSHING;
+    return afc__transfer_keep(exchange->hop.transfer, chunk, received, !is_last);
+}
+
+/**
+ * Returns the bytes received on the wire, including this chunk. Since 8.5.0 libcurl counts a read
+ * only after it was consumed, so this chunk is added; decoded chunks can't be, as their size on the
+ * wire isn't known.
+ */
+static int64_t count_received(const afc__exchange *exchange, size_t size) {
+    curl_off_t received = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+    if (afc__hop_is_decoded(exchange->hop.transfer)) return received;
+    int64_t passed = exchange->run.passed + (int64_t)size;
+    return passed > received ? passed : received;
+}
+
+size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *context) {
+    (void)one;
+    afc__exchange *exchange = context;
+    if (size == 0) return 0;
+    int64_t received = count_received(exchange, size);
+    afc_slice chunk = {bytes, size};
+    bool is_flushing = exchange->flush == AFC__FLUSHING;
+    if (!is_flushing) {
+        afc__exchange_note_activity(exchange);
+        exchange->run.has_yielded = must_yield(exchange);
+    }
+    afc__flow flow = is_flushing ? keep_collected(exchange, chunk, received)
+                     : exchange->run.has_yielded
+                         ? AFC__PAUSED
+                         : afc__transfer_on_body(exchange->hop.transfer, chunk, received);
+    if (flow != AFC__STOP && afc__exchange_cannot_decode(exchange)) return 0;
+    switch (flow) {
+    case AFC__CONSUMED:
+        exchange->run.passed += (int64_t)size;
+        if (is_flushing) return size;
+        report_filled(exchange);
+        exchange->early.is_complete = afc__exchange_has_whole_response(exchange);
+        return exchange->early.is_complete ? 0 : size;
+    case AFC__PAUSED:
+        wait_for_transfer(exchange);
+        afc__direct_hold_input(exchange);
+        if (!is_flushing && afc__hop_is_decoded(exchange->hop.transfer)) flush_later(exchange);
+        afc__reading_stops(exchange);
+        return CURL_WRITEFUNC_PAUSE;
+    case AFC__STOP:
+        break;
+    }
+    return 0;
+}
+
+size_t afc__exchange_read_body(char *buffer, size_t one, size_t size, void *context) {
+    afc__exchange *exchange = context;
+    afc__exchange_note_activity(exchange);
+    ptrdiff_t count = (ptrdiff_t)afc__direct_take_unsent(exchange, buffer, one * size);
+    if (count == 0) count = afc__transfer_read_body(exchange->hop.transfer, buffer, one * size);
+    if (count >= 0) {
+        afc__direct_gave(exchange, (size_t)count);
+        return (size_t)count;
+    }
+    if (count != AFC_READ_AGAIN) return CURL_READFUNC_ABORT;
+    afc__direct_waits(exchange);
+    exchange->early.is_complete = afc__exchange_has_whole_response(exchange);
+    if (exchange->early.is_complete) return CURL_READFUNC_ABORT;
+    wait_for_transfer(exchange);
+    return CURL_READFUNC_PAUSE;
+}
+
+void afc__exchange_report_end(afc__exchange *exchange) {
+    if (exchange->broken_node.next != NULL) return;
+    afc__list_append(&exchange->driver->bodies.broken, &exchange->broken_node);
+}
+
+/* ---- Received without libcurl --------------------------------------------------------------- */
+
+/**
+ * Keeps what the transfer didn't take, and pauses libcurl as if it had passed these bytes on. `holds_input` says the same to
+ * direct_io.c: libcurl 8.5.0 watches the socket of a paused exchange; see read_pause.c.
+ */
+static afc__flow hold_input(afc__exchange *exchange, afc_slice chunk, int64_t received) {
+    if (afc__transfer_keep(exchange->hop.transfer, chunk, received, true) == AFC__STOP)
+        return AFC__STOP;
+    wait_for_transfer(exchange);
+    afc__direct_hold_input(exchange);
+    afc__reading_stops(exchange);
+    CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_ALL);
+    return code == CURLE_OK ? AFC__PAUSED : AFC__STOP;
+}
+
+void afc__exchange_take_received(afc__exchange *exchange, afc_slice chunk) {
+    int64_t received = exchange->run.passed + (int64_t)chunk.size;
+    afc__flow flow = afc__transfer_on_body(exchange->hop.transfer, chunk, received);
+    if (flow == AFC__PAUSED) flow = hold_input(exchange, chunk, received);
+    if (flow != AFC__STOP) {
+        exchange->run.passed += (int64_t)chunk.size;
+        return;
+    }
+    afc__exchange_end_with(exchange, CURLE_WRITE_ERROR);
+    afc__exchange_report_end(exchange);
+}
+
+/* ---- Resuming ------------------------------------------------------------------------------ */
+
+/** Returns whether the request was sent, as far as its head says how long it is. */
+static bool has_sent_all(const afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->hop.transfer;
+    if (!transfer->request.sends_body) return true;
+    curl_off_t sent = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+    return transfer->source.length != AFC_LENGTH_UNKNOWN && sent == transfer->source.length;
+}
+
+/**
+ * Returns what to pause besides receiving, as long as the exchange may be paused again: curl_easy_pause() first passes on
+ * what libcurl holds, and the receiver may pause again meanwhile. If libcurl then reads all the same, an exchange that has
+ * nothing to send, or is upgraded, is resumed with its sending paused first.
+ */
+static int sending_to_pause(const afc__exchange *exchange) {
+    if (!exchange->driver->quirks.reads_after_pausing_again) return 0;
+    bool may_pause = has_sent_all(exchange) || afc__hop_is_upgraded(exchange->hop.transfer);
+    return may_pause ? CURLPAUSE_SEND : 0;
+}
+
+/** `receiving` is CURLPAUSE_RECV or CURLPAUSE_RECV_CONT. */
+static CURLcode resume(afc__exchange *exchange, int receiving) {
+    int sending = sending_to_pause(exchange);
+    CURLcode code = curl_easy_pause(exchange->easy, receiving | sending);
+    if (code != CURLE_OK || sending == 0) return code;
+    if (!exchange->run.has_paused) return curl_easy_pause(exchange->easy, receiving);
+    /* While it is paused again, libcurl can't finish it, so the sending of a request may stay paused. */
+    bool sends = afc__hop_is_upgraded(exchange->hop.transfer) && afc__direct_has_output(exchange);
+    return sends ? curl_easy_pause(exchange->easy, CURLPAUSE_RECV) : code;
+}
+
+/* ---- Flushing ------------------------------------------------------------------------------ */
+
+/**
+ * Resumes the exchange with callbacks that keep the chunks; the last one pauses again. libcurl
+ * doesn't read in curl_easy_pause(), nor afterwards as long as it holds bytes: only in that case,
+ * before 8.6, it sets conn->cselect_bits. If the last chunk is as long as the others, libcurl holds
+ * nothing and reads at most once more.
+ */
+static void flush(afc__exchange *exchange) {
+    int sending = sending_to_pause(exchange);
+    exchange->flush = AFC__FLUSHING;
+    CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT | sending);
+    if (code == CURLE_OK && exchange->flush == AFC__FLUSHING) {
+        code = curl_easy_pause(exchange->easy, CURLPAUSE_RECV | sending);
+    }
+    exchange->flush = AFC__FLUSH_NONE;
+    /* Without a connection the exchange has ended, and libcurl's message follows. */
+    if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
+        afc__exchange_end_with(exchange, code);
+}
+
+void afc__driver_flush(afc__driver *driver) {
+    afc__node *node;
+    while ((node = afc__list_first(&driver->bodies.to_flush)) != NULL) {
+        afc__exchange *exchange = AFC__OWNER(node, afc__exchange, flush_node);
+        afc__list_remove(node);
+        flush(exchange);
+        if (exchange->run.has_ended) afc__exchange_report_end(exchange);
+    }
+}
+
+/** As afc__driver_flush(), for what libcurl has collected in a call outside of drive(). */
+static void flush_if_due(afc__exchange *exchange) {
+    if (exchange->flush != AFC__FLUSH_DUE) return;
+    afc__list_remove(&exchange->flush_node);
+    exchange->flush = AFC__FLUSH_NONE;
+    if (!exchange->run.has_ended) flush(exchange);
+}
+
+void afc__exchange_leave_lists(afc__exchange *exchange) {
+    afc__list_remove(&exchange->flush_node);
+    afc__list_remove(&exchange->broken_node);
+    afc__list_remove(&exchange->silent_node);
+    exchange->flush = AFC__FLUSH_NONE;
+}
+
+afc__exchange *afc__driver_next_broken(afc__driver *driver) {
+    afc__node *node = afc__list_first(&driver->bodies.broken);
+    if (node == NULL) return NULL;
+    afc__exchange *exchange = AFC__OWNER(node, afc__exchange, broken_node);
+    afc__list_remove(&exchange->broken_node);
+    afc__list_remove(&exchange->silent_node);
+    return exchange;
+}
+
+/* ---- Bodies that wait for 100 (Continue) ---------------------------------------------------- */
+
+enum {
+    /* libcurl's own timer comes first, as a rule. */
+    AFTER_TIMER_MS = 20,
+    /* Once more, if something arrived at the same moment. */
+    NEXT_TRY_MS = 100
+};
+
+static void wait_for_continue(afc__exchange *exchange, int64_t wait_ms) {
+    exchange->run.continue_due_us = afc__now_us() + wait_ms * 1000;
+}
+
+void afc__exchange_begin_waiting(afc__exchange *exchange) {
+    exchange->run.continue_due_us = 0;
+    if (!exchange->driver->quirks.forgets_waiting_body) return;
+    if (!afc__transfer_expects(exchange->hop.transfer)) return;
+    wait_for_continue(exchange, exchange->state.expect_ms + AFTER_TIMER_MS);
+}
+
+int64_t afc__exchange_continue_due(const afc__exchange *exchange) {
+    bool waits = exchange->run.continue_due_us != 0 && !exchange->run.has_ended &&
+                 afc__transfer_awaits_continue(exchange->hop.transfer);
+    return waits ? exchange->run.continue_due_us : INT64_MAX;
+}
+
+/**
+ * libcurl checks whether the wait is over when it runs the exchange. A change of its pauses makes it run; receiving stays
+ * paused if it was.
+ */
+bool afc__exchange_send_waiting_body(afc__exchange *exchange) {
+    int receiving = exchange->run.has_paused ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
+    if (afc__multi_is_broken(&exchange->driver->multi)) return true;
+    curl_easy_setopt(exchange->easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 0L);
+    exchange->state.expect_ms = 0;
+    wait_for_continue(exchange, NEXT_TRY_MS);
+    if (exchange->run.has_paused) afc__reading_stops(exchange);
+    CURLcode code = curl_easy_pause(exchange->easy, receiving | CURLPAUSE_SEND);
+    if (code == CURLE_OK) code = curl_easy_pause(exchange->easy, receiving);
+    /* Without a connection the exchange has ended, and libcurl's message follows. */
+    if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
+        afc__exchange_end_with(exchange, code);
+    flush_if_due(exchange);
+    return !exchange->run.has_ended;
+}
+
+/* ---- Resuming ------------------------------------------------------------------------------ */
+
+/** Passes on as many of the kept bytes as the transfer accepts. */
+static afc__flow deliver(afc__exchange *exchange) {
+    while (afc__transfer_has_kept(exchange->hop.transfer)) {
+        afc__flow flow = afc__transfer_deliver(exchange->hop.transfer);
+        if (flow != AFC__CONSUMED) return flow;
+        report_filled(exchange);
+    }
+    return AFC__CONSUMED;
+}
+
+bool afc__exchange_resume(afc__exchange *exchange) {
+    exchange->run.has_yielded = false;
+    exchange->run.budget = (afc__turn_budget){0};
+    /* curl_easy_pause() would use the broken handle. The exchange ends once that is replaced. */
+    if (afc__multi_is_broken(&exchange->driver->multi)) return true;
+    if (afc__direct_send(exchange)) return true;
+    afc__flow flow = deliver(exchange);
+    if (flow == AFC__STOP) {
+        afc__exchange_end_with(exchange, CURLE_WRITE_ERROR);
+        return false;
+    }
+    if (flow == AFC__PAUSED) {
+        /* Then libcurl has nothing to do either, unless the request body may have bytes again. */
+        if (exchange->run.has_ended || !exchange->hop.transfer->request.sends_body) return true;
+    } else {
+        exchange->run.has_paused = false;
+        if (exchange->run.has_ended) return false;
+    }
+    /* What was received without libcurl comes before what libcurl would read. */
+    bool is_held = flow == AFC__PAUSED && afc__hop_is_upgraded(exchange->hop.transfer);
+    int receiving = is_held ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
+    if (is_held)
+        afc__direct_hold_input(exchange);
+    else
+        afc__direct_release_input(exchange);
+    /*
+     * libcurl delivers the bytes that it holds inside this call; the exchange may be paused again
+     * at once.
+     */
+    if (!is_held) afc__reading_may_begin(exchange);
+    afc__direct_ends(exchange);
+    CURLcode code = resume(exchange, receiving);
+    if (!afc__reading_begins(exchange) && code == CURLE_OK) code = CURLE_ABORTED_BY_CALLBACK;
+    /* Here libcurl returns a callback's error instead of ending the transfer with it. */
+    if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
+        afc__exchange_end_with(exchange, code);
+    flush_if_due(exchange);
+    return !exchange->run.has_ended;
+}
+
+bool afc__exchange_must_deliver(afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->hop.transfer;
+    bool is_orderly = exchange->run.code == CURLE_OK ||
+                      afc__exchange_is_upgrade_over(exchange, exchange->run.code);
+    if (!is_orderly || afc__transfer_has_failed(transfer)) return false;
+    if (!afc__transfer_has_kept(transfer)) return false;
+    wait_for_transfer(exchange);
+    return true;
+}

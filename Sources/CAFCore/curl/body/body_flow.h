@@ -1,0 +1,57 @@
+/** Passes bodies between libcurl and the transfer, and handles back-pressure. */
+#ifndef AFC_CURL_BODY_BODY_FLOW_H
+#define AFC_CURL_BODY_BODY_FLOW_H
+
+#include "base/list.h"
+#include "curl/driver.h"
+
+#include <curl/curl.h>
+
+/** The exchanges of a driver that need more than libcurl's callbacks. */
+typedef struct afc__body_lists {
+    afc__list to_flush; /**< Flushed once libcurl has returned. */
+    afc__list silent;   /**< Those whose peer may have ended; see afc__driver_next_silent(). */
+    /** Exchanges whose end libcurl doesn't report; see afc__driver_next_broken(). */
+    afc__list broken;
+} afc__body_lists;
+
+void afc__body_lists_init(afc__body_lists *lists);
+
+/** CURLOPT_WRITEFUNCTION and CURLOPT_READFUNCTION; the context is an exchange. */
+size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *exchange);
+size_t afc__exchange_read_body(char *buffer, size_t one, size_t size, void *exchange);
+
+/** Passes on bytes of an upgraded connection that were received without libcurl. May end the exchange. */
+void afc__exchange_take_received(afc__exchange *exchange, afc_slice bytes);
+
+/** Returns whether libcurl would pass on the body still encoded. If so, the transfer has failed. */
+bool afc__exchange_cannot_decode(const afc__exchange *exchange);
+
+/**
+ * Makes transfers keep what libcurl has decoded of paused bodies. Call it after libcurl has
+ * returned.
+ */
+void afc__driver_flush(afc__driver *driver);
+
+/** Reports the end of an exchange that libcurl doesn't report, by afc__driver_next_broken(). */
+void afc__exchange_report_end(afc__exchange *exchange);
+
+/** Returns the next exchange whose end was reported by afc__exchange_report_end(), or NULL. */
+afc__exchange *afc__driver_next_broken(afc__driver *driver);
+
+/** Removes the exchange from the driver's lists of this file, before it is recycled. */
+void afc__exchange_leave_lists(afc__exchange *exchange);
+
+/** Called when the exchange has its connection, before its request is sent. */
+void afc__exchange_begin_waiting(afc__exchange *exchange);
+
+/** Implements afc__exchange_continue() for a paused exchange. */
+bool afc__exchange_resume(afc__exchange *exchange);
+
+/**
+ * Returns whether the transfer still keeps bytes after libcurl is done. afc__exchange_continue()
+ * then ends it later.
+ */
+bool afc__exchange_must_deliver(afc__exchange *exchange);
+
+#endif

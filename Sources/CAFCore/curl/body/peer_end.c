@@ -1,0 +1,119 @@
+/*
+ * Ends exchanges whose peer has ended its direction while ours is paused.
+ *
+ * libcurl ends a transfer only when both directions are over. With an upgrade ours is paused as a rule, until there is a message to
+ * send, and the body of a request is paused while its source has nothing. libcurl would then not report that the peer's
+ * direction has ended, with the response or without one, but it waits for nothing.
+ */
+#include "curl/body/peer_end.h"
+
+#include "curl/body/direct_io.h"
+#include "curl/connection/socket.h"
+#include "curl/exchange_state.h"
+
+static bool asks_for_upgrade(const afc__exchange *exchange) {
+    return exchange->hop.transfer->purpose == AFC__PURPOSE_UPGRADE;
+}
+
+bool afc__exchange_waits_for_body(const afc__exchange *exchange) {
+    return exchange->hop.transfer != NULL && afc__exchange_sending_waits(exchange) &&
+           exchange->carrier == 0 && !exchange->state.connection_auth;
+}
+
+static void look_later(afc__exchange *exchange) {
+    if (exchange->silent_node.next != NULL) return;
+    afc__list_append(&exchange->driver->bodies.silent, &exchange->silent_node);
+}
+
+/* libcurl stops sending at a refusal, but forgets that a paused body isn't awaited any more. */
+void afc__exchange_got_head(afc__exchange *exchange) {
+    bool is_refusal = exchange->hop.transfer->hop.reader->head.status >= 300;
+    if (!is_refusal || asks_for_upgrade(exchange) || !afc__exchange_waits_for_body(exchange))
+        return;
+    exchange->run.nudge = AFC__NUDGE_DUE;
+    look_later(exchange);
+}
+
+void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t descriptor) {
+    if (exchange->hop.transfer == NULL) return;
+    if (!asks_for_upgrade(exchange) && !afc__exchange_waits_for_body(exchange)) return;
+    exchange->silent_socket = descriptor;
+    look_later(exchange);
+}
+
+/** Returns whether libcurl could read and doesn't, or would. What is paused here is resumed in both directions. */
+static bool may_read(const afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->hop.transfer;
+    if (transfer->hop.is_held || afc__transfer_is_suspended(transfer)) return false;
+    if (exchange->run.has_yielded) return false;
+    if (exchange->run.has_ended || !exchange->run.has_paused) return false;
+    if (asks_for_upgrade(exchange)) return true;
+    return !exchange->direct.holds_input && exchange->flush == AFC__FLUSH_NONE &&
+           afc__exchange_waits_for_body(exchange);
+}
+
+/** Returns whether only the peer can be the reason that libcurl waits for nothing, or would wait for nothing. */
+static bool has_peer_ended(const afc__exchange *exchange) {
+    if (exchange->run.has_met_end) return true;
+    if (afc__driver_waits_on(exchange->driver, exchange->silent_socket)) return false;
+    return asks_for_upgrade(exchange) || afc__list_is_empty(&exchange->watched);
+}
+
+/** If libcurl has given up sending, it ends the exchange once that isn't paused any more. Otherwise it asks for the body again. */
+static void nudge(afc__exchange *exchange) {
+    exchange->run.has_paused = false;
+    afc__direct_ends(exchange);
+    CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
+    if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
+        afc__exchange_end_with(exchange, code);
+}
+
+/** Ends the exchange if its response has ended with the connection; libcurl still wants to send the rest of the body. */
+static void end_with_connection(afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->hop.transfer;
+    curl_off_t received = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+    if (!afc__hop_has_plain_body(transfer)) return;
+    switch (transfer->hop.framing.kind) {
+    case AFC__FRAMING_CLOSE:
+        afc__exchange_end_with(exchange, CURLE_OK);
+        break;
+    case AFC__FRAMING_LENGTH:
+        if (afc__hop_bytes_missing(transfer, received) > 0)
+            afc__exchange_end_with(exchange, CURLE_PARTIAL_FILE);
+        break;
+    case AFC__FRAMING_NONE:
+    case AFC__FRAMING_CHUNKED:
+        break;
+    }
+}
+
+static void end_silently(afc__exchange *exchange) {
+    if (afc__hop_in_head(exchange->hop.transfer)) {
+        afc__exchange_end_with(exchange, CURLE_GOT_NOTHING);
+    } else if (asks_for_upgrade(exchange)) {
+        afc__exchange_end_with(exchange, CURLE_OK);
+    } else if (exchange->run.nudge != AFC__NUDGED) {
+        exchange->run.nudge = AFC__NUDGED;
+        nudge(exchange);
+    } else {
+        end_with_connection(exchange);
+    }
+}
+
+afc__exchange *afc__driver_next_silent(afc__driver *driver) {
+    afc__node *node;
+    while ((node = afc__list_first(&driver->bodies.silent)) != NULL) {
+        afc__exchange *exchange = AFC__OWNER(node, afc__exchange, silent_node);
+        afc__list_remove(node);
+        bool must_nudge = exchange->run.nudge == AFC__NUDGE_DUE;
+        if (must_nudge) exchange->run.nudge = AFC__NUDGE_NONE;
+        if (!may_read(exchange)) continue;
+        if (must_nudge)
+            nudge(exchange);
+        else if (has_peer_ended(exchange))
+            end_silently(exchange);
+        if (exchange->run.has_ended) return exchange;
+    }
+    return NULL;
+}

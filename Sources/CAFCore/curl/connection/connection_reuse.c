@@ -1,0 +1,344 @@
+/*
+ * Decides, when a hop has its connection and its request is about to be sent, whether the request
+ * may be sent there, or at all.
+ *
+ * Bytes that arrive while no request waits for a response aren't a response (RFC 9112 6.3), but
+ * libcurl 7 gives them to the next request, and so does libcurl from 8.22.0 on, which looks at a
+ * connection once a second. So a pooled HTTP/1 connection with pending input is abandoned here,
+ * before a byte is sent, and the hop starts again on a new one. A connection that receives input
+ * while idle is shut down as soon as the loop notices.
+ *
+ * libcurl retries a request by itself if a pooled connection ends before the first byte of the
+ * response. The server may have processed the request by then, so requests that aren't idempotent
+ * end here (RFC 9110 9.2.2).
+ */
+#include "curl/connection/connection_reuse.h"
+
+#include "base/clock.h"
+#include "curl/body/body_flow.h"
+#include "curl/body/early_response.h"
+#include "curl/body/read_pause.h"
+#include "curl/connection/isolation.h"
+#include "curl/connection/socket.h"
+#include "curl/connection/tls_setup.h"
+#include "curl/exchange_state.h"
+#include "curl/handle.h"
+#include "curl/trace.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* How many bytes are drained after shutdown(), so that libcurl sees the end of the connection. */
+enum { MAX_DRAIN = 16 };
+
+/* ---- Input --------------------------------------------------------------------------------- */
+
+/** Returns whether bytes, an end or an error are pending, without consuming them. */
+static bool has_input(int descriptor) {
+    char byte;
+    ssize_t count;
+    do {
+        count = recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    } while (count < 0 && errno == EINTR);
+    return count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
+static const void *ssl_of(const afc__exchange *exchange) {
+    const struct curl_tlssessioninfo *tls = NULL;
+    if (!exchange->hop.transfer->request.url.is_https) return NULL;
+    curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
+    return tls != NULL ? tls->internals : NULL;
+}
+
+/**
+ * TLS records without HTTP bytes, such as a late ticket, count as input as well: they can't be
+ * distinguished here, and the cost is one new connection at most.
+ */
+static bool is_unclean(const afc__socket *socket, const void *ssl) {
+    if (socket->kind == AFC__CONNECTION_ENDED) return true;
+    if (ssl != NULL && afc__tls_has_input(ssl)) return true;
+    if (afc__tls_peer_has_input(socket->proxy)) return true;
+    return has_input(socket->watch.descriptor);
+}
+
+/* ---- Which socket it is -------------------------------------------------------------------- */
+
+typedef struct reuse_route {
+    const char *remote, *local;
+    int local_port;
+} reuse_route;
+
+static afc__socket **bucket_of(afc__driver *driver, int local_port) {
+    return &driver->pooled.by_port[(unsigned)local_port % AFC__PORT_PLACES];
+}
+
+static bool is_opened_for(const afc__socket *socket, const afc__exchange *exchange,
+                          const reuse_route *route) {
+    struct sockaddr_storage name;
+    socklen_t size = sizeof name;
+    int type = 0;
+    socklen_t type_size = sizeof type;
+    if (!socket->is_own || socket->number == 0) return false;
+    if (socket->opener_serial != exchange->serial) return false;
+    int descriptor = socket->watch.descriptor;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 ||
+        type != SOCK_STREAM) {
+        return false;
+    }
+    if (getsockname(descriptor, (struct sockaddr *)&name, &size) != 0) return false;
+    if (name.ss_family == AF_INET) {
+        return ntohs(((struct sockaddr_in *)&name)->sin_port) == route->local_port;
+    }
+    if (name.ss_family == AF_INET6) {
+        return ntohs(((struct sockaddr_in6 *)&name)->sin6_port) == route->local_port;
+    }
+    return name.ss_family == AF_UNIX;
+}
+
+static void copy_text(char *out, size_t size, const char *text) {
+    size_t length = strnlen(text, size - 1);
+    memcpy(out, text, length);
+    out[length] = '\0';
+}
+
+/** Finds the connection that was just made: of several sockets, the one that connected. */
+static afc__socket *register_new(afc__exchange *exchange, const reuse_route *route) {
+    afc__driver *driver = exchange->driver;
+    for (afc__node *node = exchange->opened.head.next; node != &exchange->opened.head;
+         node = node->next) {
+        afc__socket *socket = AFC__OWNER(node, afc__socket, opener_node);
+        if (!is_opened_for(socket, exchange, route)) continue;
+        afc__socket_set_opener(socket, NULL);
+        socket->kind = exchange->run.is_multiplexed ? AFC__CONNECTION_HTTP_2
+                                                    : AFC__CONNECTION_HTTP_1;
+        socket->local_port = route->local_port;
+        copy_text(socket->local, sizeof socket->local, route->local);
+        copy_text(socket->remote, sizeof socket->remote, route->remote);
+        socket->proxy = afc__tls_peer_retain(exchange->proxy_peer);
+        afc__socket **place = bucket_of(driver, route->local_port);
+        socket->next_alike = *place;
+        *place = socket;
+        return socket;
+    }
+    return NULL;
+}
+
+static bool is_on_route(const afc__socket *socket, const reuse_route *route) {
+    return socket->local_port == route->local_port &&
+           strncmp(socket->local, route->local, sizeof socket->local - 1) == 0 &&
+           strncmp(socket->remote, route->remote, sizeof socket->remote - 1) == 0;
+}
+
+/**
+ * Returns whether an HTTP/1 connection carries a running exchange. After a response with an HTTP/2
+ * status line, libcurl sends further requests to that host over connections in use, whatever their
+ * protocol. The events that libcurl waits for, or the pause, then belong to the other exchange.
+ * Between two exchanges libcurl releases the connection.
+ */
+static bool serves_another(const afc__socket *socket, const afc__exchange *exchange) {
+    if (socket->kind == AFC__CONNECTION_HTTP_2 || socket->last == exchange) return false;
+    return socket->wanted != 0 || (afc__socket_is_in_use(socket) && socket->last->run.has_paused);
+}
+
+/**
+ * Finds a pooled connection. Addresses may be ambiguous, for example for Unix-domain sockets: then
+ * the result is NULL, and `*is_clean` covers all candidates.
+ */
+static afc__socket *find_pooled(const afc__exchange *exchange, const reuse_route *route,
+                                bool *is_clean) {
+    const void *ssl = ssl_of(exchange);
+    afc__socket *found = NULL;
+    size_t count = 0;
+    bool is_taken = false;
+    *is_clean = true;
+    for (afc__socket *at = *bucket_of(exchange->driver, route->local_port); at != NULL;
+         at = at->next_alike) {
+        if (!is_on_route(at, route)) continue;
+        if (serves_another(at, exchange)) {
+            is_taken = true;
+            continue;
+        }
+        if (at->kind != AFC__CONNECTION_HTTP_2 && is_unclean(at, ssl)) *is_clean = false;
+        found = at;
+        count++;
+    }
+    if (count == 0 && is_taken) *is_clean = false;
+    return count == 1 ? found : NULL;
+}
+
+void afc__reuse_opened(afc__socket *socket, afc__exchange *exchange) {
+    socket->kind = AFC__CONNECTION_UNKNOWN;
+    afc__socket_set_opener(socket, exchange);
+    socket->opener_serial = exchange->serial;
+    socket->number = ++exchange->driver->pooled.opened;
+    socket->requests = socket->streams = socket->stopped = 0;
+    socket->must_recheck = false;
+}
+
+void afc__reuse_closing(afc__socket *socket) {
+    afc__driver *driver = socket->driver;
+    if (socket->kind != AFC__CONNECTION_UNKNOWN) {
+        afc__socket **at = bucket_of(driver, socket->local_port);
+        while (*at != NULL && *at != socket) at = &(*at)->next_alike;
+        if (*at == socket) *at = socket->next_alike;
+        /*
+         * Nothing is recorded about an address that couldn't be connected to, which had the same
+         * descriptor.
+         */
+        socket->was_open = socket->kind == AFC__CONNECTION_HTTP_2 &&
+                           !has_input(socket->watch.descriptor);
+        socket->closed_number = socket->number;
+    }
+    socket->number = 0;
+    socket->kind = AFC__CONNECTION_UNKNOWN;
+    afc__socket_set_opener(socket, NULL);
+    afc__tls_peer_release(socket->proxy);
+    socket->proxy = NULL;
+}
+
+void afc__reuse_end(afc__socket *socket) {
+    char bytes[16 * 1024];
+    int descriptor = socket->watch.descriptor;
+    shutdown(descriptor, SHUT_RDWR);
+    for (int i = 0; i < MAX_DRAIN; i++) {
+        ssize_t count = recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (count == 0 || (count < 0 && errno != EINTR)) break;
+    }
+    socket->kind = AFC__CONNECTION_ENDED;
+}
+
+void afc__reuse_heard(afc__socket *socket) {
+    /* A paused exchange isn't read either. */
+    if (socket->kind == AFC__CONNECTION_HTTP_1 && !afc__socket_is_in_use(socket))
+        afc__reuse_end(socket);
+}
+
+void afc__reuse_broke(const afc__exchange *exchange) {
+    if (exchange->carrier == 0) return;
+    afc__socket *socket = exchange->driver->sockets[exchange->carrier_socket];
+    if (socket->number != exchange->carrier) return;
+    /* So that libcurl drops it, too, when it looks at it. */
+    shutdown(socket->watch.descriptor, SHUT_RDWR);
+    socket->kind = AFC__CONNECTION_ENDED;
+}
+
+/* ---- Sending again ------------------------------------------------------------------------- */
+
+/**
+ * Returns whether the connection ended. In cleartext it isn't known what libcurl has read, so a
+ * connection with pending input, including an end, counts as ended.
+ */
+static bool is_clear_connection_open(const afc__exchange *exchange) {
+    const afc__socket *socket = exchange->driver->sockets[exchange->carrier_socket];
+    if (socket->number == exchange->carrier) return !has_input(exchange->carrier_socket);
+    return socket->closed_number == exchange->carrier && socket->was_open;
+}
+
+/**
+ * Returns whether the server refused the stream, or requires HTTP/1.1. Both mean that the request
+ * wasn't processed (RFC 9113 8.7). libcurl also retries HTTP/2 requests after CURLE_RECV_ERROR and
+ * CURLE_SEND_ERROR on a pooled connection (Curl_retry_request() in lib/transfer.c). Those are
+ * caused by an end of the connection, and otherwise by broken frames or a stream reset with
+ * NO_ERROR, which leave an error text; a refusal doesn't. Before 8.1.0 broken frames leave none,
+ * but then nghttp2's GOAWAY is the last frame that libcurl sends.
+ */
+static bool was_refused(const afc__exchange *exchange) {
+    const afc__tls_peer *peer = exchange->carrier_peer;
+    if (exchange->carrier == 0 || exchange->error_text[0] != '\0') return false;
+    if (peer == NULL) return is_clear_connection_open(exchange);
+    if (!exchange->driver->quirks.multiplexes && afc__tls_peer_spoke_last(peer)) return false;
+    return !afc__tls_peer_has_ended(peer);
+}
+
+static bool may_send(afc__exchange *exchange) {
+    if (exchange->run.attempt != AFC__ATTEMPT_SENT) return true;
+    exchange->hop.was_repeated = true;
+    if (afc__request_head_is_idempotent(&exchange->hop.transfer->request) ||
+        was_refused(exchange)) {
+        return true;
+    }
+    exchange->hop.was_repeated = false;
+    return afc__transfer_fail_text(
+        exchange->hop.transfer, AFC_ELOST,
+        "the connection was lost; the server may have processed the request");
+}
+
+/** Counts a request on its connection, which is closed after the last one that it may carry. */
+static void count_request(afc__exchange *exchange, afc__socket *socket) {
+    uint32_t most = exchange->driver->pooled.max_requests;
+    if (exchange->hop.transfer->purpose == AFC__PURPOSE_CONNECTION || most == 0) return;
+    if (socket->requests < UINT32_MAX) socket->requests++;
+    if (socket->requests >= most) afc__exchange_close_after(exchange, true);
+}
+
+/** Returns false if the hop ends here or starts again. */
+static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
+    long connections = 0;
+    bool is_clean = true;
+    if (!may_send(exchange)) return false;
+    curl_easy_getinfo(exchange->easy, CURLINFO_NUM_CONNECTS, &connections);
+    bool is_new = connections != exchange->run.connections;
+    exchange->run.connections = connections;
+    afc__socket *socket = is_new ? register_new(exchange, route)
+                                 : find_pooled(exchange, route, &is_clean);
+    if (!is_clean && exchange->run.attempt == AFC__ATTEMPT_HEARD) {
+        return afc__transfer_fail_text(exchange->hop.transfer, AFC_EPROTOCOL,
+                                       "the server sent data after its response");
+    }
+    if (!is_clean) {
+        afc__exchange_enter(exchange, AFC__ATTEMPT_UNCLEAN);
+        return false;
+    }
+    afc__exchange_enter(exchange, AFC__ATTEMPT_SENT);
+    afc__tls_peer_release(exchange->carrier_peer);
+    exchange->carrier_peer = afc__tls_peer_retain(exchange->peer);
+    if (socket != NULL && exchange->proxy_peer == NULL) {
+        exchange->proxy_peer = afc__tls_peer_retain(socket->proxy);
+    }
+    if (!afc__exchange_set_carrier(exchange, socket)) {
+        return afc__transfer_fail_text(exchange->hop.transfer, AFC_ENOMEM,
+                                       "cannot watch the connection");
+    }
+    if (socket != NULL) count_request(exchange, socket);
+    if (socket != NULL && socket->kind != AFC__CONNECTION_HTTP_2) {
+        afc__socket_set_last(socket, exchange);
+        socket->last_serial = exchange->serial;
+    }
+    return true;
+}
+
+int afc__exchange_on_prerequest(void *context, char *remote, char *local, int remote_port,
+                                int local_port) {
+    (void)remote_port;
+    afc__exchange *exchange = context;
+    reuse_route route = {remote != NULL ? remote : "", local != NULL ? local : "", local_port};
+    exchange->hop.is_looking_up = false;
+    afc__exchange_names_are_loaded(exchange);
+    curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &exchange->hop.connect_error);
+    afc__exchange_attach_peer(exchange);
+    if (afc__exchange_uses_own_listener(exchange))
+        afc__exchange_enter(exchange, AFC__ATTEMPT_SENT);
+    else if (!take_connection(exchange, &route))
+        return CURL_PREREQFUNC_ABORT;
+    bool is_ready = afc__exchange_uses_own_listener(exchange)
+                        ? afc__exchange_feed_reinjection(exchange)
+                        : afc__transfer_begin_body(exchange->hop.transfer);
+    if (!is_ready) return CURL_PREREQFUNC_ABORT;
+    afc__result_set_verification(exchange->hop.transfer->result,
+                                 afc__tls_peer_copy_verification(exchange->peer));
+    exchange->hop.transfer->hop.shares_connection = afc__exchange_shares_connection(exchange);
+    afc__exchange_trace_ready(exchange);
+    afc__exchange_note_activity(exchange);
+    afc__exchange_begin_waiting(exchange);
+    exchange->hop.owner.connected(exchange->hop.owner.context);
+    return CURL_PREREQFUNC_OK;
+}
+
+bool afc__exchange_claims_http_2(const afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->hop.transfer;
+    bool is_claimed = transfer->hop.reader->head.version == AFC_HTTP_2 &&
+                      afc__exchange_is_connected(exchange);
+    return is_claimed && !exchange->run.is_multiplexed && transfer->version != AFC_HTTP_PREFER_3;
+}

@@ -1,0 +1,50 @@
+#include "curl/connection/socket.h"
+
+#include "curl/exchange_state.h"
+
+/** Moves the socket from the list of one exchange to that of another; either may be NULL. */
+static void move(afc__exchange **from, afc__node *node, afc__exchange *to, afc__list *list) {
+    if (*from == to) return;
+    afc__list_remove(node);
+    if (to != NULL) afc__list_append(list, node);
+    *from = to;
+}
+
+void afc__socket_set_exchange(afc__socket *socket, afc__exchange *exchange) {
+    move(&socket->exchange, &socket->exchange_node, exchange,
+         exchange != NULL ? &exchange->watched : NULL);
+}
+
+void afc__socket_set_last(afc__socket *socket, afc__exchange *exchange) {
+    move(&socket->last, &socket->last_node, exchange, exchange != NULL ? &exchange->used : NULL);
+}
+
+void afc__socket_set_opener(afc__socket *socket, afc__exchange *exchange) {
+    move(&socket->opener, &socket->opener_node, exchange,
+         exchange != NULL ? &exchange->opened : NULL);
+}
+
+bool afc__socket_watch(afc__socket *socket) {
+    if (socket->wanted == 0) return true;
+    return afc__loop_watch(socket->driver->loop, &socket->watch, socket->wanted) == AFC_OK;
+}
+
+bool afc__socket_is_in_use(const afc__socket *socket) {
+    if (socket->kind == AFC__CONNECTION_HTTP_2) return socket->streams > 0;
+    const afc__exchange *last = socket->last;
+    return last != NULL && last->serial == socket->last_serial && last->hop.transfer != NULL;
+}
+
+bool afc__driver_waits_on(const afc__driver *driver, int descriptor) {
+    return driver->sockets[descriptor]->wanted != 0;
+}
+
+void afc__exchange_forget_sockets(afc__exchange *exchange) {
+    afc__node *node;
+    while ((node = afc__list_first(&exchange->watched)) != NULL)
+        afc__socket_set_exchange(AFC__OWNER(node, afc__socket, exchange_node), NULL);
+    while ((node = afc__list_first(&exchange->used)) != NULL)
+        afc__socket_set_last(AFC__OWNER(node, afc__socket, last_node), NULL);
+    while ((node = afc__list_first(&exchange->opened)) != NULL)
+        afc__socket_set_opener(AFC__OWNER(node, afc__socket, opener_node), NULL);
+}

@@ -1,0 +1,56 @@
+#include "http_cache/disk/disk_records.h"
+
+#include "http_cache/disk/disk_scan.h"
+
+/* A journal of more records, and more than twice the entries, is written anew. */
+enum { SHORT_JOURNAL = 4096 };
+
+void afc__disk_records_init(afc__disk_records *records, afc__disk *disk) {
+    records->disk = disk;
+    records->is_locked = false;
+    records->count = 0;
+}
+
+bool afc__disk_records_begin(afc__disk_records *records, afc__disk *disk) {
+    afc__disk_records_init(records, disk);
+    records->is_locked = afc__journal_lock(&disk->journal);
+    return records->is_locked;
+}
+
+bool afc__disk_records_write(afc__disk_records *records) {
+    bool is_written = records->is_locked && afc__journal_append(&records->disk->journal,
+                                                                records->records, records->count);
+    records->count = 0;
+    return is_written;
+}
+
+void afc__disk_records_add(afc__disk_records *records, const afc__journal_record *record) {
+    if (records->count == AFC__DISK_RECORDS) (void)afc__disk_records_write(records);
+    records->records[records->count++] = *record;
+}
+
+void afc__disk_records_add_removal(afc__disk_records *records, afc__cache_store_name name) {
+    afc__journal_record record = {
+        .kind = AFC__JOURNAL_REMOVE, .primary = name.primary, .variant = name.variant};
+    afc__disk_records_add(records, &record);
+}
+
+static void limit_journal(afc__disk *disk) {
+    /* The table no longer has what they remove, but the folder has: a process that is killed now must find its names. */
+    if (!afc__list_is_empty(&disk->removals)) return;
+    uint64_t records = afc__journal_count(&disk->journal);
+    afc__disk_lock(disk);
+    uint64_t entries = disk->cache->table.count;
+    afc__disk_unlock(disk);
+    if (records > SHORT_JOURNAL && records > 2 * entries) afc__disk_rewrite_journal(disk);
+}
+
+void afc__disk_records_end(afc__disk_records *records) {
+    afc__disk *disk = records->disk;
+    (void)afc__disk_records_write(records);
+    if (!records->is_locked) return;
+    limit_journal(disk);
+    afc__journal_unlock(&disk->journal);
+    records->is_locked = false;
+    if (disk->journal.needs_scan) afc__disk_begin_scan(disk);
+}

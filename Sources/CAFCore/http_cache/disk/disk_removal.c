@@ -1,0 +1,269 @@
+#include "http_cache/disk/disk_removal.h"
+
+#include "base/alloc.h"
+#include "http_cache/disk/disk_capacity.h"
+#include "http_cache/disk/disk_scan.h"
+
+#include <stdlib.h>
+
+typedef struct removed_entry {
+    afc__cache_store_name name;
+    bool is_done; /* Perhaps before its turn: afc__disk_settle(). */
+} removed_entry;
+
+struct afc__disk_removal {
+    afc__disk_job job;
+    afc__node node;   /* In the disk's list, from its first slice to its last. */
+    uint64_t content; /* Not 0: only an entry whose body has this number. */
+    uint64_t clock;   /* When it was ordered: what is put later stays in the table. */
+    /* Another process kept the journal locked. No slice waits for it again: the files say what is there. */
+    bool is_unrecorded;
+    size_t count, next;
+    removed_entry entries[];
+};
+
+/* ---- One entry ------------------------------------------------------------------------------ */
+
+static void begin_records(afc__disk_removal *removal, afc__disk_records *records) {
+    if (removal->is_unrecorded) {
+        afc__disk_records_init(records, removal->job.disk);
+    } else {
+        removal->is_unrecorded = !afc__disk_records_begin(records, removal->job.disk);
+    }
+}
+
+static void leave_table(afc__disk *disk, afc__cache_store_name name, uint64_t clock) {
+    afc__disk_lock(disk);
+    const afc__entry_record *record = afc__entry_table_find(&disk->cache->table, name.primary,
+                                                            name.variant);
+    /* One that was put later is announced there before its file is written. */
+    if (record != NULL && (record->used <= clock || !afc__disk_awaits_put(disk, name.primary))) {
+        afc__cache_store_leave_disk(disk->cache, name.primary, name.variant);
+    }
+    afc__disk_unlock(disk);
+}
+
+static void remove_entry(afc__disk_removal *removal, removed_entry *entry,
+                         afc__disk_records *records) {
+    afc__disk *disk = removal->job.disk;
+    afc__cache_store_name name = entry->name;
+    if (entry->is_done) return;
+    entry->is_done = true;
+    if (removal->content != 0 && !afc__disk_has_content(disk, name, removal->content)) return;
+    afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
+    afc__disk_records_add_removal(records, name);
+    leave_table(disk, name, removal->clock);
+}
+
+void afc__disk_remove_now(afc__disk *disk, afc__cache_store_name name) {
+    afc__disk_records records;
+    (void)afc__disk_records_begin(&records, disk);
+    afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
+    afc__disk_add_gone(&records, name);
+    afc__disk_records_end(&records);
+}
+
+/* ---- Slices --------------------------------------------------------------------------------- */
+
+static int compare_key(const void *a, const void *b) {
+    uint64_t first = ((const removed_entry *)a)->name.primary;
+    uint64_t second = ((const removed_entry *)b)->name.primary;
+    return first < second ? -1 : first > second;
+}
+
+/** Makes the entries known to other jobs, which may come between the slices. */
+static void begin_slices(afc__disk_removal *removal) {
+    qsort(removal->entries, removal->count, sizeof *removal->entries, compare_key);
+    afc__list_append(&removal->job.disk->removals, &removal->node);
+}
+
+static bool work_removal(afc__disk_job *work) {
+    afc__disk_removal *removal = AFC__OWNER(work, afc__disk_removal, job);
+    afc__disk *disk = work->disk;
+    afc__disk_records records;
+    size_t left = removal->count - removal->next;
+    bool has_more = left > AFC__DISK_SLICE;
+    size_t first = removal->next, end = first + (has_more ? AFC__DISK_SLICE : left);
+    if (has_more && removal->node.next == NULL) begin_slices(removal);
+    begin_records(removal, &records);
+    for (size_t i = first; i < end; i++) remove_entry(removal, &removal->entries[i], &records);
+    if (!has_more) afc__list_remove(&removal->node);
+    afc__disk_records_end(&records);
+    afc__disk_lock(disk);
+    for (size_t i = first; i < end; i++) {
+        afc__disk_end_removal(disk, removal->entries[i].name.primary);
+    }
+    afc__disk_unlock(disk);
+    removal->next = end;
+    if (!has_more) afc_free(removal);
+    return has_more;
+}
+
+/** Returns the first entry with this key, or where it would be. */
+static size_t find_key(const afc__disk_removal *removal, uint64_t primary) {
+    size_t low = 0, high = removal->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (removal->entries[middle].name.primary < primary) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void settle_with(afc__disk_removal *removal, uint64_t primary) {
+    afc__disk_records records;
+    bool has_begun = false;
+    for (size_t i = find_key(removal, primary); i < removal->count; i++) {
+        removed_entry *entry = &removal->entries[i];
+        if (entry->name.primary != primary) break;
+        if (entry->is_done) continue;
+        if (!has_begun) begin_records(removal, &records);
+        has_begun = true;
+        remove_entry(removal, entry, &records);
+    }
+    if (has_begun) afc__disk_records_end(&records);
+}
+
+void afc__disk_settle(afc__disk *disk, uint64_t primary) {
+    const afc__list *removals = &disk->removals;
+    for (afc__node *node = removals->head.next; node != &removals->head; node = node->next) {
+        settle_with(AFC__OWNER(node, afc__disk_removal, node), primary);
+    }
+}
+
+/* ---- Ordering ------------------------------------------------------------------------------- */
+
+afc__disk_removal *afc__disk_removal_new(afc__disk *disk, size_t most) {
+    afc__disk_removal *removal = afc__alloc(sizeof *removal + most * sizeof *removal->entries);
+    if (removal != NULL) *removal = (afc__disk_removal){.job = {.disk = disk}};
+    return removal;
+}
+
+void afc__disk_removal_add(afc__disk_removal *removal, afc__cache_store_name name) {
+    removal->entries[removal->count++] = (removed_entry){.name = name};
+    afc__disk_begin_removal(removal->job.disk, name.primary);
+}
+
+/** Without memory or thread: the file goes at once, on this thread; the journal names it until it is missed. */
+static void remove_unordered(afc__disk *disk, afc__cache_store_name name, uint64_t content) {
+    if (content == 0) afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
+}
+
+static void order(afc__disk_removal *removal, uint64_t clock) {
+    afc__disk *disk = removal->job.disk;
+    removal->clock = clock;
+    if (removal->count != 0 && afc__disk_order(disk, &removal->job, work_removal)) return;
+    for (size_t i = 0; i < removal->count; i++) {
+        afc__disk_end_removal(disk, removal->entries[i].name.primary);
+        remove_unordered(disk, removal->entries[i].name, removal->content);
+    }
+    afc__list_remove(&removal->node);
+    afc_free(removal);
+}
+
+void afc__disk_removal_order(afc__disk_removal *removal) {
+    order(removal, removal->job.disk->cache->clock);
+}
+
+void afc__disk_remove(afc__disk *disk, const afc__cache_store_name *names, size_t count,
+                      uint64_t content) {
+    afc__disk_removal *removal = count != 0 ? afc__disk_removal_new(disk, count) : NULL;
+    if (removal == NULL) {
+        for (size_t i = 0; i < count; i++) remove_unordered(disk, names[i], content);
+        return;
+    }
+    removal->content = content;
+    for (size_t i = 0; i < count; i++) afc__disk_removal_add(removal, names[i]);
+    afc__disk_removal_order(removal);
+}
+
+/* ---- What others have stored ---------------------------------------------------------------- */
+
+typedef struct unknown_job {
+    afc__disk_job job;
+    afc__cache_store_filter filter;
+    uint64_t clock; /* When it was ordered. */
+} unknown_job;
+
+static bool is_selected(const afc__entry_record *record, const afc__cache_store_filter *filter) {
+    return (record->places & AFC__ENTRY_ON_DISK) != 0 && afc__cache_store_matches(record, filter);
+}
+
+/** Collects what matches, of the table as it is now. Under the lock. NULL: nothing, or out of memory. */
+static afc__disk_removal *collect_unknown(afc__disk *disk, const afc__cache_store_filter *filter) {
+    const afc__entry_table *table = &disk->cache->table;
+    size_t count = 0;
+    for (size_t i = 0; i < table->capacity; i++) {
+        count += is_selected(&table->slots[i], filter);
+    }
+    afc__disk_removal *removal = count != 0 ? afc__disk_removal_new(disk, count) : NULL;
+    for (size_t i = 0; removal != NULL && i < table->capacity; i++) {
+        const afc__entry_record *record = &table->slots[i];
+        if (!is_selected(record, filter)) continue;
+        afc__disk_removal_add(removal, (afc__cache_store_name){record->primary, record->variant});
+    }
+    return removal;
+}
+
+/**
+ * Removes what matches after the journal was read. What the table knew before is removed by the caller; what was put since
+ * waits behind this, and its file is written when the older one is gone.
+ */
+static bool work_remove_unknown(afc__disk_job *work) {
+    unknown_job *job = AFC__OWNER(work, unknown_job, job);
+    afc__disk *disk = work->disk;
+    afc__disk_records records;
+    if (afc__disk_records_begin(&records, disk)) {
+        afc__disk_records_end(&records);
+        afc__disk_lock(disk);
+        afc__disk_removal *removal = collect_unknown(disk, &job->filter);
+        afc__disk_unlock(disk);
+        if (removal != NULL) {
+            /* Jobs that wait already come before its first slice, but after this removal. */
+            begin_slices(removal);
+            afc__disk_lock(disk);
+            order(removal, job->clock);
+            afc__disk_unlock(disk);
+        }
+    }
+    afc_free(job);
+    return false;
+}
+
+void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *filter) {
+    afc__disk_scan_without(disk, filter->has_primary ? &filter->primary : NULL);
+    if (!afc__journal_has_changed(&disk->journal)) return;
+    unknown_job *job = afc__zalloc(sizeof *job);
+    if (job == NULL) return;
+    job->filter = *filter;
+    job->clock = disk->cache->clock;
+    if (!afc__disk_order(disk, &job->job, work_remove_unknown)) afc_free(job);
+}
+
+typedef struct change_record {
+    afc__disk_job job;
+    uint64_t primary;
+} change_record;
+
+static bool work_record_change(afc__disk_job *work) {
+    change_record *own = AFC__OWNER(work, change_record, job);
+    afc__disk_records records;
+    afc__disk_settle(work->disk, own->primary);
+    afc__journal_record record = {.kind = AFC__JOURNAL_CHANGE, .primary = own->primary};
+    if (afc__disk_records_begin(&records, work->disk)) {
+        afc__disk_records_add(&records, &record);
+        afc__disk_records_end(&records);
+    }
+    afc_free(own);
+    return false;
+}
+
+void afc__disk_record_change(afc__disk *disk, uint64_t primary) {
+    change_record *own = afc__zalloc(sizeof *own);
+    if (own == NULL) return;
+    own->primary = primary;
+    if (!afc__disk_order(disk, &own->job, work_record_change)) afc_free(own);
+}

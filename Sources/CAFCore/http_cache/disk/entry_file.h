@@ -1,0 +1,74 @@
+/**
+ * The file of one stored response.
+ *
+ *     head    64 bytes: sizes, offset of the meta, the number of the body, and checksums
+ *     body    blocks of 64 KiB, the last one shorter, each followed by its checksum
+ *     meta    status, fields, times and the key, encoded as in memory
+ *
+ * All numbers are little-endian. Checksums depend on the body's number, which is random: a block that another response
+ * left in the file, after a power loss, doesn't pass for one of this. A changed meta is written behind the body beside
+ * the valid one, and then the head, so that a reader sees the old or the new one.
+ */
+#ifndef AFC_HTTP_CACHE_DISK_ENTRY_FILE_H
+#define AFC_HTTP_CACHE_DISK_ENTRY_FILE_H
+
+#include "http_cache/memory/stored.h"
+
+enum {
+    AFC__ENTRY_HEAD_SIZE = 64,
+    AFC__ENTRY_BLOCK = 64 * 1024,
+    AFC__ENTRY_CHECKSUM = 8,
+    /** Larger bodies stay in the file and are read block by block. */
+    AFC__ENTRY_LOADED = 256 * 1024
+};
+
+typedef struct afc__entry_head {
+    uint64_t content; /**< The body's number. */
+    uint64_t body_size;
+    uint64_t meta_offset; /**< Behind the body, perhaps behind a previous meta. */
+    uint32_t meta_size;
+    uint64_t meta_checksum;
+} afc__entry_head;
+
+/** Largest body: the size of its file, in units of 512 bytes, fits the 32 bits that the journal has for it. */
+#define AFC__ENTRY_BODY_MAX (UINT64_C(1) << 40)
+
+/** Returns the size of a new file. */
+uint64_t afc__entry_size(uint64_t body_size, size_t meta_size);
+
+/** Writes the head of a file. Declared for tests. */
+void afc__entry_head_write(char out[AFC__ENTRY_HEAD_SIZE], const afc__entry_head *head);
+
+/* ---- Files ---------------------------------------------------------------------------------- */
+
+/** Writes blocks of a body with their checksums; all but the last of a body are whole. Returns 0 or an errno. */
+int afc__entry_write_blocks(int descriptor, uint64_t content, uint64_t first_block,
+                            afc_slice bytes);
+
+/** Writes meta and head of a file whose body is written. Returns 0 or an errno. */
+int afc__entry_finish(int descriptor, const afc__http_cache_stored *stored);
+
+/** Reads and verifies one block into `out`; returns its size, or -1. */
+int64_t afc__entry_read_block(int descriptor, uint64_t content, uint64_t body_size, uint64_t block,
+                              char out[AFC__ENTRY_BLOCK]);
+
+/** Reads and verifies the head. */
+bool afc__entry_read_head(int descriptor, afc__entry_head *out);
+
+/** Reads a response without its body. NULL: damaged, or out of memory. */
+afc__http_cache_stored *afc__entry_read_meta(int descriptor);
+
+/**
+ * Reads a response: its meta, and its body if it isn't larger than AFC__ENTRY_LOADED. A larger one is not verified,
+ * and the caller gives the response the descriptor. Ids other than `content` are the caller's as well. NULL: damaged,
+ * or out of memory.
+ */
+afc__http_cache_stored *afc__entry_read(int descriptor);
+
+/**
+ * Writes a new meta for the body with this number; `*size` is then the size of the file. false: another body, a damaged
+ * file, an error, or too much space lost by many changes.
+ */
+bool afc__entry_change(int descriptor, uint64_t content, afc_slice meta, uint64_t *size);
+
+#endif

@@ -1,0 +1,38 @@
+/**
+ * The variants of one key in memory: an immutable set with a reference count. A change makes another set.
+ */
+#ifndef AFC_HTTP_CACHE_MEMORY_RESPONSE_SET_H
+#define AFC_HTTP_CACHE_MEMORY_RESPONSE_SET_H
+
+#include "http_cache/memory/stored.h"
+
+typedef struct afc__response_set {
+    atomic_uint references;
+    afc__http_cache_found found; /**< By date, newest first; never empty. */
+    uint64_t cost;               /**< Bytes of memory. */
+} afc__response_set;
+
+/** Makes a set with references of its own. NULL: out of memory. */
+afc__response_set *afc__response_set_new(const afc__http_cache_found *found);
+void afc__response_set_retain(afc__response_set *set);
+/** NULL is allowed. */
+void afc__response_set_release(afc__response_set *set);
+
+/** Returns the response with this variant; NULL if there is none. */
+afc__http_cache_stored *afc__http_cache_found_variant(const afc__http_cache_found *found,
+                                                      uint64_t variant);
+
+/** Removes a variant; doesn't release it. Returns whether it was there. */
+bool afc__http_cache_found_remove(afc__http_cache_found *found, uint64_t variant);
+
+/** Inserts a response at its place in the order; there must be capacity. Doesn't retain it. */
+void afc__http_cache_found_insert(afc__http_cache_found *found, afc__http_cache_stored *stored);
+
+/** Releases all and empties. */
+void afc__http_cache_found_clear(afc__http_cache_found *found);
+
+/** Copies those with this key, with references of their own. */
+void afc__http_cache_found_copy(afc__http_cache_found *out, const afc__http_cache_found *found,
+                                afc_slice key);
+
+#endif

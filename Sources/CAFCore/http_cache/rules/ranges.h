@@ -1,0 +1,18 @@
+/** Ranges of bytes: what a request asks for, and which part of a stored body answers it (RFC 9110 14, RFC 9111 3.3). Pure functions. */
+#ifndef AFC_HTTP_CACHE_RULES_RANGES_H
+#define AFC_HTTP_CACHE_RULES_RANGES_H
+
+#include "message/content_range.h"
+
+typedef enum afc__part_kind {
+    AFC__PART_ABSENT,        /**< The request asks for the whole. */
+    AFC__PART_SATISFIABLE,   /**< `first` to `last`. */
+    AFC__PART_UNSATISFIABLE, /**< It begins behind the end: 416. */
+    AFC__PART_OTHER /**< Several ranges, another unit, an invalid one: only the server answers. */
+} afc__part_kind;
+
+/** Reads Range for a representation of `total` bytes. */
+afc__part_kind afc__part_read(const afc_header *headers, size_t count, int64_t total,
+                              afc__byte_range *out);
+
+#endif

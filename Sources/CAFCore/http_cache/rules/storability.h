@@ -1,0 +1,48 @@
+/** Whether a response may be stored by a private cache (RFC 9111 3). Pure functions. */
+#ifndef AFC_HTTP_CACHE_RULES_STORABILITY_H
+#define AFC_HTTP_CACHE_RULES_STORABILITY_H
+
+#include "http_cache/rules/cache_control.h"
+
+/** Why a response isn't stored. */
+typedef enum afc__storable {
+    AFC__STORABLE,
+    AFC__STORABLE_NOT_METHOD, /**< Only responses to GET are stored, and few to POST. */
+    AFC__STORABLE_NOT_STATUS, /**< A status that is never stored: 206 of another kind, 304, 401, … */
+    AFC__STORABLE_NOT_UNDERSTOOD, /**< must-understand, with an unknown status. */
+    AFC__STORABLE_NOT_ALLOWED,    /**< no-store, in the request or the response. */
+    AFC__STORABLE_NOT_SELECTABLE, /**< Vary: *. */
+    AFC__STORABLE_NOT_USABLE,   /**< Neither fresh nor with a validator: it could never be used. */
+    AFC__STORABLE_NOT_READABLE, /**< Cache-Control is broken. */
+    AFC__STORABLE_NOT_COUNTABLE /**< Connection and no-cache="…" name too many fields. */
+} afc__storable;
+
+typedef struct afc__storable_question {
+    const char *method;
+    const afc_head *head;
+    const afc__http_cache_control *request;  /**< The request's directives. */
+    const afc__http_cache_control *response; /**< The response's. */
+    bool has_query;                          /**< The URL has a query. */
+    /** POST: Content-Location is the URL of the request (RFC 9110 9.3.3). */
+    bool is_content_of_url;
+} afc__storable_question;
+
+afc__storable afc__storable_of(const afc__storable_question *question);
+
+/**
+ * Returns whether a final response to GET replaces what was stored for such a request, also if it isn't stored itself
+ * (RFC 9111 4.3.3): any status that says what the server has under the URL. The others are those of errors of the server,
+ * of parts, and of requests that were made wrongly, too early, too often or without credentials.
+ */
+bool afc__status_supersedes(int status);
+
+/** The reason as a text; NULL: it is stored. */
+const char *afc__storable_text(afc__storable storable);
+
+/**
+ * Does the request ask for something that the URL doesn't name? Then it neither uses nor makes an entry: a Host of its
+ * own, another method in a field.
+ */
+bool afc__request_is_unkeyed(const afc_header *headers, size_t count);
+
+#endif
