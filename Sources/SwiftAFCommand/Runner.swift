@@ -64,11 +64,11 @@ struct Runner: Sendable {
             case .success(.version): return Outcome(.text(Versions.text))
             case .success(.demo): return await demo(invocation.options)
             case .success(.trust(let authority)):
-                return try await TrustInquiry(
+                return try await TrustRun(
                     authority: authority, options: invocation.options, environment: environment
                 ).run()
             case .success(.cache(let command)):
-                return try await CacheInquiry(
+                return try await CacheRun(
                     command: command, options: invocation.options, environment: environment
                 ).run()
             case .success(.socket(let command)): return try await converse(command, invocation.options)

@@ -108,7 +108,7 @@ import Testing
 
     @Test(arguments: [(3, 1, 2), (1, 1, 0), (1, 2, 0)])
     func noFewerThanNoneAreRemoved(before: Int, after: Int, removed: Int) {
-        #expect(CacheInquiry.removed(before, after) == removed)
+        #expect(CacheRun.removed(before, after) == removed)
     }
 
     /// Looking for stored responses makes no folder.

@@ -137,8 +137,8 @@ import Testing
 
     @Test func optionsAreTopics() throws {
         let help = try #require(script.firstRange(of: "help) ;;")).lowerBound
-        let tour = try #require(script.firstRange(of: "kind=\(CommandKinds.tour.rawValue)")).lowerBound
-        #expect(help < tour)
+        let local = try #require(script.firstRange(of: "kind=\(CommandKinds.local.rawValue)")).lowerBound
+        #expect(help < local)
     }
 
     @Test(.enabled(if: access("/usr/bin/zsh", X_OK) == 0, "zsh is missing"))

@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-typedef struct afc__spare {
-    struct afc__spare *next;
-} afc__spare;
+typedef struct afc__free_block {
+    struct afc__free_block *next;
+} afc__free_block;
 
 /** Begins to use the list, if no other thread does. One exchange for each block is all that the list costs. */
 static bool enter(afc__freelist *freelist) {
@@ -19,7 +19,7 @@ static void leave(afc__freelist *freelist) {
 
 void *afc__freelist_take(afc__freelist *freelist) {
     if (!AFC__KEEPS_FREELISTS || !enter(freelist)) return afc__alloc(freelist->size);
-    afc__spare *spare = freelist->newest;
+    afc__free_block *spare = freelist->newest;
     bool is_taken = spare != NULL && afc__alloc_succeeds();
     if (is_taken) {
         freelist->newest = spare->next;
@@ -31,7 +31,7 @@ void *afc__freelist_take(afc__freelist *freelist) {
 }
 
 void afc__freelist_give(afc__freelist *freelist, void *block) {
-    afc__spare *spare = block;
+    afc__free_block *spare = block;
     if (AFC__KEEPS_FREELISTS && spare != NULL && enter(freelist)) {
         bool is_welcome = freelist->count < freelist->limit;
         if (is_welcome) {
@@ -47,12 +47,12 @@ void afc__freelist_give(afc__freelist *freelist, void *block) {
 
 void afc__freelist_empty(afc__freelist *freelist) {
     if (!enter(freelist)) return;
-    afc__spare *chain = freelist->newest;
+    afc__free_block *chain = freelist->newest;
     freelist->newest = NULL;
     freelist->count = 0;
     leave(freelist);
     while (chain != NULL) {
-        afc__spare *next = chain->next;
+        afc__free_block *next = chain->next;
         afc_free(chain);
         chain = next;
     }

@@ -29,7 +29,7 @@ typedef struct afc__freelist {
     /* Of the thread that uses the list. */
     unsigned count;
     /** Most recently returned block, probably still in the processor's cache. */
-    struct afc__spare *newest;
+    struct afc__free_block *newest;
 } afc__freelist;
 
 #define AFC__FREELIST_INIT(block_size, most)                                                       \

@@ -224,7 +224,7 @@ afc__exchange *afc__driver_next_ended(afc__driver *driver) {
         afc__exchange_end_with(exchange, code);
         if (driver->quirks.keeps_broken_connections && afc__exchange_met_bad_frame(exchange))
             afc__reuse_broke(exchange);
-        if (exchange->run.attempt == AFC__ATTEMPT_UNCLEAN && afc__exchange_restart(exchange))
+        if (exchange->run.progress == AFC__PROGRESS_NOT_SENT && afc__exchange_restart(exchange))
             continue;
         if (afc__exchange_restart_with_response(exchange)) continue;
         afc__exchange_finish_body(exchange);

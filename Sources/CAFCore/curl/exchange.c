@@ -101,7 +101,7 @@ static bool keep_encoding(afc__exchange *exchange) {
 static bool accept_line(afc__exchange *exchange, afc_slice line) {
     afc__exchange_note_activity(exchange);
     bool is_connected = afc__exchange_is_connected(exchange);
-    if (is_connected) afc__exchange_enter(exchange, AFC__ATTEMPT_HEARD);
+    if (is_connected) afc__exchange_enter(exchange, AFC__PROGRESS_RESPONDING);
     afc__exchange_trace_line(exchange, line);
     if (!is_connected) return accept_connect_line(exchange, line);
     if (!afc__transfer_on_line(exchange->hop.transfer, line)) return false;

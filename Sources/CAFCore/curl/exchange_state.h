@@ -4,7 +4,6 @@
 
 #include "base/list.h"
 #include "base/turn_budget.h"
-#include "curl/attempt.h"
 #include "curl/body/direct_io.h"
 #include "curl/body/early_response.h"
 #include "curl/body/gzip_end.h"
@@ -12,6 +11,7 @@
 #include "curl/driver_internal.h"
 #include "curl/easy_options.h"
 #include "curl/request/resolve.h"
+#include "curl/request_progress.h"
 #include "curl/trace.h"
 #include "tls/tls.h"
 
@@ -32,7 +32,7 @@ typedef struct afc__exchange_hop {
 
 /** What is true until the hop ends, or begins again with another connection. Plain values, too. */
 typedef struct afc__exchange_run {
-    afc__attempt attempt;
+    afc__request_progress progress;
     afc__connection_use use; /**< Decided by afc__isolation_begin(). */
     bool avoids_reuse;       /**< A pooled connection had unexpected input. */
     bool is_multiplexed;     /**< Activity on the connection may belong to other exchanges. */
@@ -107,14 +107,14 @@ struct afc__exchange {
 };
 
 /** Records what has become of the request. */
-static inline void afc__exchange_enter(afc__exchange *exchange, afc__attempt attempt) {
-    assert(afc__attempt_may_become(exchange->run.attempt, attempt));
-    exchange->run.attempt = attempt;
+static inline void afc__exchange_enter(afc__exchange *exchange, afc__request_progress progress) {
+    assert(afc__request_progress_may_become(exchange->run.progress, progress));
+    exchange->run.progress = progress;
 }
 
-/** Returns whether the hop has its connection; see afc__attempt_is_connected(). */
+/** Returns whether the hop has its connection; see afc__request_progress_is_connected(). */
 static inline bool afc__exchange_is_connected(const afc__exchange *exchange) {
-    return afc__attempt_is_connected(exchange->run.attempt);
+    return afc__request_progress_is_connected(exchange->run.progress);
 }
 
 /**

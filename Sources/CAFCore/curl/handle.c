@@ -73,6 +73,6 @@ void afc__exchange_watch_excess(afc__exchange *exchange) {
 }
 
 void afc__exchange_close_after_excess(afc__exchange *exchange, afc_slice text) {
-    if (exchange->run.attempt != AFC__ATTEMPT_HEARD) return;
+    if (exchange->run.progress != AFC__PROGRESS_RESPONDING) return;
     if (afc__text_means(text, AFC__TEXT_EXCESS)) afc__exchange_close_after(exchange, true);
 }

@@ -28,7 +28,7 @@ typedef struct queue_lane {
 
 struct afc__queue_host {
     afc__queue_host *next; /**< Next in its bucket. */
-    afc__node turn;        /**< In `streaming`, `connecting`, `unused` or none. */
+    afc__node link;        /**< In `streaming`, `connecting`, `unused` or none. */
     queue_lane lanes[AFC__LANES];
     size_t entries;       /**< Waiting or running. */
     uint32_t unconnected; /**< Running in the shared lane without a connection. */
@@ -153,7 +153,7 @@ static void free_host(afc__queue *queue, afc__queue_host *host) {
     afc__queue_host **link = bucket_of(queue, host->hash);
     while (*link != host) link = &(*link)->next;
     *link = host->next;
-    afc__list_remove(&host->turn);
+    afc__list_remove(&host->link);
     afc_free(host);
     queue->host_count--;
     bool is_sparse = queue->bucket_count > FIRST_BUCKETS &&
@@ -163,10 +163,10 @@ static void free_host(afc__queue *queue, afc__queue_host *host) {
 
 /** Keeps a host without entries: whether it multiplexes is useful for the next task. */
 static void put_aside(afc__queue *queue, afc__queue_host *host) {
-    afc__list_append(&queue->unused, &host->turn);
+    afc__list_append(&queue->unused, &host->link);
     if (++queue->unused_count <= MAX_UNUSED) return;
     queue->unused_count--;
-    free_host(queue, AFC__OWNER(afc__list_first(&queue->unused), afc__queue_host, turn));
+    free_host(queue, AFC__OWNER(afc__list_first(&queue->unused), afc__queue_host, link));
 }
 
 /* ---- Limits -------------------------------------------------------------------------------- */
@@ -229,24 +229,24 @@ static afc__entry *next_connection(const afc__queue *queue, const afc__queue_hos
 }
 
 /** Moves a host to the end of the list that it now belongs to. */
-static void take_turn(afc__queue *queue, afc__queue_host *host) {
-    afc__list_remove(&host->turn);
+static void rotate(afc__queue *queue, afc__queue_host *host) {
+    afc__list_remove(&host->link);
     if (host->entries == 0) {
         put_aside(queue, host);
     } else if (next_stream(queue, host) != NULL) {
-        afc__list_append(&queue->streaming, &host->turn);
+        afc__list_append(&queue->streaming, &host->link);
     } else if (next_connection(queue, host) != NULL) {
-        afc__list_append(&queue->connecting, &host->turn);
+        afc__list_append(&queue->connecting, &host->link);
     }
 }
 
-/** Updates the list of a host after a change; it keeps its turn if it stays in the same list. */
+/** Updates the list of a host after a change; it keeps its position if it stays in the same list. */
 static void update(afc__queue *queue, afc__queue_host *host, bool was_streaming) {
     bool is_streaming = next_stream(queue, host) != NULL;
     bool may_run = is_streaming || next_connection(queue, host) != NULL;
-    bool had_turn = host->turn.next != NULL;
-    bool is_same = host->entries > 0 && had_turn == may_run && was_streaming == is_streaming;
-    if (!is_same) take_turn(queue, host);
+    bool was_listed = host->link.next != NULL;
+    bool is_same = host->entries > 0 && was_listed == may_run && was_streaming == is_streaming;
+    if (!is_same) rotate(queue, host);
 }
 
 /* ---- Entries ------------------------------------------------------------------------------- */
@@ -267,7 +267,7 @@ void afc__queue_clear(afc__queue *queue) {
     afc__node *node;
     if (queue->buckets == NULL) return;
     while ((node = afc__list_first(&queue->unused)) != NULL) {
-        free_host(queue, AFC__OWNER(node, afc__queue_host, turn));
+        free_host(queue, AFC__OWNER(node, afc__queue_host, link));
     }
     afc_free(queue->buckets);
     queue->buckets = NULL;
@@ -278,8 +278,8 @@ afc_status afc__queue_add(afc__queue *queue, afc__entry *entry, const afc__queue
     afc__queue_host *host = find_host(queue, key);
     if (host == NULL) return AFC_ENOMEM;
     if (host->entries == 0) {
-        if (host->turn.next != NULL) queue->unused_count--;
-        afc__list_remove(&host->turn);
+        if (host->link.next != NULL) queue->unused_count--;
+        afc__list_remove(&host->link);
     }
     bool was_streaming = next_stream(queue, host) != NULL;
     *entry = (afc__entry){.host = host,
@@ -294,8 +294,8 @@ afc_status afc__queue_add(afc__queue *queue, afc__entry *entry, const afc__queue
     return AFC_OK;
 }
 
-unsigned afc__queue_take_place(afc__entry *entry) {
-    for (unsigned place = 1; place <= AFC__PLACES_MAX && entry->place == 0; place++) {
+unsigned afc__queue_take_slot(afc__entry *entry) {
+    for (unsigned place = 1; place <= AFC__SLOTS_MAX && entry->place == 0; place++) {
         if ((entry->host->places & 1u << place) != 0) continue;
         entry->host->places |= (uint8_t)(1u << place);
         entry->place = (uint8_t)place;
@@ -349,7 +349,7 @@ static afc__entry *run(afc__queue *queue, afc__entry *entry) {
     queue->waiting--;
     entry->state = AFC__ENTRY_RUNNING;
     count_running(queue, entry, true);
-    take_turn(queue, entry->host);
+    rotate(queue, entry->host);
     return entry;
 }
 
@@ -364,7 +364,7 @@ static bool must_yield(const afc__queue *queue, const afc__queue_host *host, boo
 static afc__entry *choose_streaming(const afc__queue *queue, bool is_full) {
     const afc__node *head = &queue->streaming.head;
     for (const afc__node *node = head->next; node != head; node = node->next) {
-        const afc__queue_host *host = AFC__OWNER(node, afc__queue_host, turn);
+        const afc__queue_host *host = AFC__OWNER(node, afc__queue_host, link);
         if (must_yield(queue, host, is_full)) continue;
         afc__entry *stream = next_stream(queue, host);
         afc__entry *other = is_full ? NULL : next_connection(queue, host);
@@ -375,7 +375,7 @@ static afc__entry *choose_streaming(const afc__queue *queue, bool is_full) {
 
 static afc__entry *choose_connecting(const afc__queue *queue, bool is_full) {
     afc__node *node = is_full ? NULL : afc__list_first(&queue->connecting);
-    return node != NULL ? next_connection(queue, AFC__OWNER(node, afc__queue_host, turn)) : NULL;
+    return node != NULL ? next_connection(queue, AFC__OWNER(node, afc__queue_host, link)) : NULL;
 }
 
 afc__entry *afc__queue_next(afc__queue *queue) {
@@ -392,7 +392,7 @@ afc__entry *afc__queue_next(afc__queue *queue) {
     return entry != NULL ? run(queue, entry) : NULL;
 }
 
-bool afc__queue_keeps_place(const afc__entry *entry, const afc__queue_key *key, afc__lane lane) {
+bool afc__queue_keeps_slot(const afc__entry *entry, const afc__queue_key *key, afc__lane lane) {
     return entry->state == AFC__ENTRY_RUNNING && entry->lane == (uint8_t)lane &&
            is_host(entry->host, key);
 }

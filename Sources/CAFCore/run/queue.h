@@ -4,7 +4,7 @@
  *
  * A host is what libcurl counts for CURLMOPT_MAX_HOST_CONNECTIONS: the target of connections, which is a server or
  * a forwarding proxy. Within a host, higher priorities run first, then longer waits; further hops of a task run
- * before new tasks. Hosts take turns. Adding, removing and choosing take constant time. This file knows neither
+ * before new tasks. Hosts are served round robin. Adding, removing and choosing take constant time. This file knows neither
  * sockets nor libcurl. Loop thread only.
  */
 #ifndef AFC_RUN_QUEUE_H
@@ -19,7 +19,7 @@
 
 typedef enum afc__entry_state {
     AFC__ENTRY_OUT,     /**< In no queue; the zero value. */
-    AFC__ENTRY_WAITING, /**< Waiting for its turn. */
+    AFC__ENTRY_WAITING, /**< Waiting until it may run. */
     AFC__ENTRY_RUNNING  /**< Running, until afc__queue_remove(). */
 } afc__entry_state;
 
@@ -39,7 +39,7 @@ typedef enum afc__lane {
 enum { AFC__LANES = 2 };
 
 /** Maximum number of a host's entries that have a place. */
-enum { AFC__PLACES_MAX = 6 };
+enum { AFC__SLOTS_MAX = 6 };
 
 /** Rank of a waiting entry: the priority of a new task, or this for a further hop. */
 enum { AFC__RANK_BEGUN = 256 };
@@ -55,7 +55,7 @@ typedef struct afc__entry {
     uint16_t rank;
     uint8_t state;     /**< afc__entry_state */
     uint8_t lane;      /**< afc__lane */
-    uint8_t place;     /**< RUNNING: see afc__queue_take_place(). */
+    uint8_t place;     /**< RUNNING: see afc__queue_take_slot(). */
     bool is_connected; /**< RUNNING: it has its connection or stream. */
 } afc__entry;
 
@@ -75,10 +75,10 @@ typedef struct afc__queue {
     afc__queue_limits limits;
     afc__queue_host **buckets;
     size_t bucket_count, host_count;
-    /* Both in the order of turns. */
+    /* Both in the order in which they are served. */
     afc__list streaming;     /**< Hosts that may start an entry on an open connection. */
     afc__list connecting;    /**< Hosts that may start an entry with one more connection. */
-    bool prefers_connecting; /**< Which of the two has the next turn. */
+    bool prefers_connecting; /**< Which of the two is served next. */
     afc__list unused;        /**< Hosts without entries, cached for their protocol; oldest first. */
     size_t unused_count;
     size_t waiting, running; /**< Number of entries. */
@@ -100,17 +100,17 @@ afc_status afc__queue_add(afc__queue *queue, afc__entry *entry, const afc__queue
 /** Removes an entry in any state and frees its connection or stream for others. */
 void afc__queue_remove(afc__queue *queue, afc__entry *entry);
 
-/** Returns the entry that has the next turn, and marks it as running; NULL if none may run. */
+/** Returns the entry that runs next, and marks it as running; NULL if none may run. */
 afc__entry *afc__queue_next(afc__queue *queue);
 
 /** Returns whether a running entry can use its connection for another hop. */
-bool afc__queue_keeps_place(const afc__entry *entry, const afc__queue_key *key, afc__lane lane);
+bool afc__queue_keeps_slot(const afc__entry *entry, const afc__queue_key *key, afc__lane lane);
 
 /**
  * Gives a running entry a place among those of its host, unless it has one: the lowest number from 1 that no other has.
- * It keeps the place until it leaves the queue. 0: all places up to AFC__PLACES_MAX are taken.
+ * It keeps the place until it leaves the queue. 0: all places up to AFC__SLOTS_MAX are taken.
  */
-unsigned afc__queue_take_place(afc__entry *entry);
+unsigned afc__queue_take_slot(afc__entry *entry);
 
 /** A running entry needs a new connection. */
 void afc__queue_connecting(afc__queue *queue, afc__entry *entry);

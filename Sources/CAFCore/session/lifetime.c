@@ -7,7 +7,7 @@
 #include "transfer/caching/hop_cache.h"
 
 /** A busy program makes one for each request. */
-static afc__freelist freelist = AFC__FREELIST_INIT(sizeof(afc_task), AFC__RESULT_SPARES);
+static afc__freelist freelist = AFC__FREELIST_INIT(sizeof(afc_task), AFC__RESULTS_KEPT);
 
 /* ---- Sessions ------------------------------------------------------------------------------ */
 
@@ -77,11 +77,11 @@ void afc__task_post(afc_task *task, unsigned what) {
     afc__loop_post(&session->loop, &task->post);
 }
 
-afc_task *afc__task_take_spare(void) {
+afc_task *afc__task_alloc(void) {
     return afc__freelist_take(&freelist);
 }
 
-void afc__task_give_spare(afc_task *task) {
+void afc__task_recycle(afc_task *task) {
     afc__freelist_give(&freelist, task);
 }
 

@@ -20,10 +20,10 @@ void afc__session_post(afc_session *session, unsigned what);
 void afc__session_work(afc_session *session, afc__job *job);
 
 /** Returns memory for a task, not cleared; NULL when out of memory. Any thread. */
-afc_task *afc__task_take_spare(void);
+afc_task *afc__task_alloc(void);
 
 /** Takes that memory back from a task that couldn't be made. */
-void afc__task_give_spare(afc_task *task);
+void afc__task_recycle(afc_task *task);
 
 /** Posts an operation, AFC__TASK_…. Any thread that has a reference. */
 void afc__task_post(afc_task *task, unsigned what);

@@ -81,7 +81,7 @@ static afc_status make_task(afc_task **out, afc_session *session, const afc_requ
     if (status == AFC_OK && uses_executor && deliver_elsewhere(&given, session) != AFC_OK) {
         status = afc__fail_memory(failure);
     }
-    afc_task *task = status == AFC_OK ? afc__task_take_spare() : NULL;
+    afc_task *task = status == AFC_OK ? afc__task_alloc() : NULL;
     if (task == NULL) {
         if (status == AFC_OK) status = afc__fail_memory(failure);
         give_back(&given);
@@ -96,7 +96,7 @@ static afc_status make_task(afc_task **out, afc_session *session, const afc_requ
         if (status != AFC_OK) afc__transfer_clear(&task->transfer);
     }
     if (status != AFC_OK) {
-        afc__task_give_spare(task);
+        afc__task_recycle(task);
         if (given.events->release != NULL) given.events->release(given.events->context);
         return status;
     }

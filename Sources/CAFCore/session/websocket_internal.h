@@ -20,13 +20,13 @@ struct afc_websocket {
      * Held while a message is checked, compressed and masked, so that messages are sent in the order in which they were
      * compressed. Taken before the lock. A loop waits for it only to send a piece of a message.
      */
-    pthread_mutex_t turn;
+    pthread_mutex_t order_lock;
     /* Any thread, under the lock, which is never held for long. */
     pthread_mutex_t lock;
     _Atomic(afc__websocket_state) state; /**< May be read without it. */
     _Atomic(afc_status)
         message_failure; /**< Why a message can't be finished; AFC_OK: none. As `state`. */
-    afc__outbox outbox;  /**< Its encoder's stream is used with the turn. */
+    afc__outbox outbox;  /**< Its encoder's stream is used with `order_lock`. */
     /* Constant once it is opened. */
     afc_websocket_options options; /**< Its pointers aren't used. */
     afc_websocket_codec codec;

@@ -6,10 +6,10 @@
 #include <string.h>
 
 /** A busy program makes one of each for each request. */
-static afc__freelist results = AFC__FREELIST_INIT(sizeof(afc_result), AFC__RESULT_SPARES);
-static afc__freelist blocks = AFC__FREELIST_INIT(sizeof(afc__response_block), AFC__RESULT_SPARES);
+static afc__freelist results = AFC__FREELIST_INIT(sizeof(afc_result), AFC__RESULTS_KEPT);
+static afc__freelist blocks = AFC__FREELIST_INIT(sizeof(afc__response_block), AFC__RESULTS_KEPT);
 static afc__freelist storages = AFC__FREELIST_INIT(sizeof(afc__response_storage),
-                                                   AFC__RESULT_SPARES);
+                                                   AFC__RESULTS_KEPT);
 
 afc_result *afc__result_new(void) {
     afc_result *result = afc__freelist_take(&results);

@@ -11,7 +11,7 @@
 enum { AFC__RESULT_HEADERS = 24, AFC__RESULT_TEXT = 1024 };
 
 /** Results that are kept for later ones. */
-enum { AFC__RESULT_SPARES = 64 };
+enum { AFC__RESULTS_KEPT = 64 };
 
 /** What only a result with a hop needs: tasks that wait for their first one are many. */
 typedef struct afc__response_block {

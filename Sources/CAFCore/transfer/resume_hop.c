@@ -82,7 +82,7 @@ static afc_status copy_request(const afc__transfer *transfer, const afc_header *
 }
 
 bool afc__transfer_ask_for_rest(afc__transfer *transfer) {
-    if (transfer->range != AFC__RANGE_UNSOUGHT) return true;
+    if (transfer->range != AFC__RANGE_UNDECIDED) return true;
     afc_failure failure = {0};
     afc__sink *sink = &transfer->sink;
     transfer->range = AFC__RANGE_NONE;

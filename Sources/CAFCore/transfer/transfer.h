@@ -76,8 +76,8 @@ enum { AFC__TRANSFER_STORAGE_SIZE = 16 };
 
 /** Whether only the rest of a file was asked for. */
 typedef enum afc__range {
-    AFC__RANGE_UNSOUGHT, /**< It wasn't looked yet for a partial file. */
-    AFC__RANGE_NONE,     /**< The whole is asked for. */
+    AFC__RANGE_UNDECIDED, /**< It wasn't looked yet for a partial file. */
+    AFC__RANGE_NONE,      /**< The whole is asked for. */
     AFC__RANGE_ASKED,
     AFC__RANGE_REFUSED /**< It was, but the response was useless: now the whole is asked for. */
 } afc__range;

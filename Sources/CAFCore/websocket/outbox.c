@@ -53,7 +53,7 @@ afc_status afc__outbox_begin(afc__outbox *outbox, afc_websocket_kind kind, size_
     const afc__encoder *encoder = &outbox->encoder;
     bool is_compressed = outbox->is_compressed;
     if (is_first) {
-        is_compressed = order == AFC__IN_TURN && encoder->stream != NULL &&
+        is_compressed = order == AFC__IN_ORDER && encoder->stream != NULL &&
                         size >= encoder->threshold;
     }
     *out = (afc__draft){.kind = kind, .order = order, .is_first = is_first};
@@ -73,7 +73,7 @@ afc_status afc__outbox_add(afc__outbox *outbox, const afc__draft *draft, afc__ou
                            void *context) {
     /* Another message has begun meanwhile, and only pieces of it may follow. */
     if (draft->order == AFC__OVERTAKING && outbox->kind != 0) return AFC_EINVAL;
-    if (draft->order == AFC__IN_TURN) {
+    if (draft->order == AFC__IN_ORDER) {
         outbox->kind = draft->frame.is_final ? (afc_websocket_kind)0 : draft->kind;
         outbox->is_compressed = draft->encoder.stream != NULL;
         outbox->text = draft->text;
@@ -86,7 +86,7 @@ afc_status afc__outbox_add(afc__outbox *outbox, const afc__draft *draft, afc__ou
 
 void afc__outbox_abandon(afc__outbox *outbox, afc__draft *draft, afc_status status) {
     bool was_encoded = draft->encoder.stream != NULL && status != AFC_EINVAL;
-    if (draft->order == AFC__IN_TURN && draft->is_first) outbox->kind = (afc_websocket_kind)0;
+    if (draft->order == AFC__IN_ORDER && draft->is_first) outbox->kind = (afc_websocket_kind)0;
     if (was_encoded) {
         /* The stream knows bytes that the peer never gets: nothing after them could be decoded. */
         outbox->encoder = (afc__encoder){0};

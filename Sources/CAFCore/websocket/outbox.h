@@ -84,7 +84,7 @@ static inline bool afc__outbox_cannot_finish(const afc__outbox *outbox) {
 
 /**
  * Begins a message or a piece of `size` bytes; see afc_websocket_send(). afc__outgoing_make() makes its frame, beside other
- * calls for the outbox; then afc__outbox_add() or afc__outbox_abandon() follows. Those in turn must not overlap. The limit is
+ * calls for the outbox; then afc__outbox_add() or afc__outbox_abandon() follows. Those in order must not overlap. The limit is
  * checked here, so it may be exceeded by what compression adds, and by messages that overtake, which are as many bytes at most.
  */
 afc_status afc__outbox_begin(afc__outbox *outbox, afc_websocket_kind kind, size_t size,

@@ -34,7 +34,7 @@ typedef struct afc__outgoing {
 
 /** The order in which messages of several threads are sent. */
 typedef enum afc__order {
-    AFC__IN_TURN, /**< Its frame is made while no other message in turn is made. */
+    AFC__IN_ORDER, /**< Its frame is made while no other message in order is made. */
     AFC__OVERTAKING /**< A whole, uncompressed message. It is sent before the one whose frame is being made. */
 } afc__order;
 

@@ -23,16 +23,16 @@ final class ChunkQueue: @unchecked Sendable {
         let block: ReceiveMemory.Block
         var count = 0
 
-        var room: Int { block.room - count }
+        var freeBytes: Int { block.capacity - count }
     }
 
     /// The room of a block, until one is filled; chunks that need less are copied.
-    private static let minimumRoom = 16 * 1024
+    private static let minimumCapacity = 16 * 1024
     /// The room of a block of a fast stream.
     private static let maximumRoom = 128 * 1024
 
     private let memory = ReceiveMemory(
-        keeping: ChunkQueue.minimumRoom...ChunkQueue.maximumRoom, blocks: StreamState.capacity / ChunkQueue.maximumRoom)
+        keeping: ChunkQueue.minimumCapacity...ChunkQueue.maximumRoom, blocks: StreamState.capacity / ChunkQueue.maximumRoom)
     /// Full blocks, the oldest first.
     private var full: [Chunk] = []
     /// The block that is being filled.
@@ -43,18 +43,18 @@ final class ChunkQueue: @unchecked Sendable {
     /// The number of bytes that can be taken.
     private(set) var count = 0
     /// The room of the next block.
-    private var size = ChunkQueue.minimumRoom
+    private var size = ChunkQueue.minimumCapacity
 
     /// The number of blocks that are kept for later pieces.
     var spare: Int { memory.count }
 
     /// The number of bytes that there is memory for.
-    var room: Int { full.reduce(last?.block.room ?? 0) { $0 + $1.block.room } }
+    var capacity: Int { full.reduce(last?.block.capacity ?? 0) { $0 + $1.block.capacity } }
 
     deinit {
-        for chunk in full { memory.giveBack(chunk.block) }
-        if let last { memory.giveBack(last.block) }
-        if let next { memory.giveBack(next.block) }
+        for chunk in full { memory.recycle(chunk.block) }
+        if let last { memory.recycle(last.block) }
+        if let next { memory.recycle(next.block) }
     }
 
     /// Returns the space for the next bytes, at least one. Until ``endWriting(_:)`` it belongs to the writer alone.
@@ -62,7 +62,7 @@ final class ChunkQueue: @unchecked Sendable {
         isWriting = true
         let chunk = last ?? makeChunk(for: count)
         last = chunk
-        let first = min(count, chunk.room)
+        let first = min(count, chunk.freeBytes)
         let start = UnsafeMutableRawBufferPointer(start: chunk.block.start + chunk.count, count: first)
         guard first < count else { return Space(first: start, second: nil) }
         let rest = count - first
@@ -80,7 +80,7 @@ final class ChunkQueue: @unchecked Sendable {
             count += second.count
             next?.count = second.count
         }
-        guard let filled = last, filled.room == 0 else { return }
+        guard let filled = last, filled.freeBytes == 0 else { return }
         full.append(filled)
         last = next
         next = nil
@@ -94,28 +94,28 @@ final class ChunkQueue: @unchecked Sendable {
 
     /// Returns the oldest bytes; nil if there are none, or if the only block is being written.
     func take() -> Data? {
-        if !full.isEmpty { return handOver(full.removeFirst()) }
+        if !full.isEmpty { return makeData(full.removeFirst()) }
         guard !isWriting, let chunk = last, chunk.count > 0 else { return nil }
         // Copied, so that keeping a small chunk doesn't keep the memory of a large one.
-        guard chunk.count < max(Self.minimumRoom, chunk.block.room / 2) else {
+        guard chunk.count < max(Self.minimumCapacity, chunk.block.capacity / 2) else {
             last = nil
-            return handOver(chunk)
+            return makeData(chunk)
         }
         count -= chunk.count
         last?.count = 0
         let bytes = Data(bytes: chunk.block.start, count: chunk.count)
         // A stream that has become slow doesn't need the memory.
-        if chunk.count < chunk.block.room / 8, chunk.block.room > Self.minimumRoom {
+        if chunk.count < chunk.block.capacity / 8, chunk.block.capacity > Self.minimumCapacity {
             last = nil
-            size = Self.minimumRoom
-            memory.giveBack(chunk.block)
+            size = Self.minimumCapacity
+            memory.recycle(chunk.block)
             memory.release()
         }
         return bytes
     }
 
-    private func handOver(_ chunk: Chunk) -> Data {
+    private func makeData(_ chunk: Chunk) -> Data {
         count -= chunk.count
-        return memory.handOver(chunk.block, count: chunk.count)
+        return memory.makeData(chunk.block, count: chunk.count)
     }
 }

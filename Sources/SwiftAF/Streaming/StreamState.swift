@@ -223,7 +223,7 @@ extension StreamState {
     var hasReader: Bool { if case .reading(let reading) = phase { reading.reader != nil } else { false } }
 
     /// The number of bytes that there is memory for without allocating more.
-    var reserved: Int { pending.room }
+    var reserved: Int { pending.capacity }
 
     /// The number of blocks of memory that are kept for later pieces.
     var spare: Int { pending.spare }

@@ -6,23 +6,23 @@ import FoundationEssentials
 /// again: half of the processor time of the row `echo_64k_1` of Benchmarks/run. The row `events` measures it for
 /// chunks.
 final class ReceiveMemory: Sendable {
-    /// A part of the memory. Must be given back, or handed over as `Data`.
+    /// A part of the memory. Must be recycled, or become `Data`.
     struct Block: @unchecked Sendable {
         let start: UnsafeMutableRawPointer
-        /// The number of bytes that it has room for.
-        let room: Int
+        /// In bytes.
+        let capacity: Int
     }
 
     /// Shorter ones cost malloc little; longer ones aren't kept.
     private let sizes: ClosedRange<Int>
-    /// The most blocks that are kept.
-    private let most: Int
-    private let spares: Locked<[Block]>
+    /// The maximum number of blocks that are kept.
+    private let maximumBlocks: Int
+    private let freeBlocks: Locked<[Block]>
 
     init(keeping sizes: ClosedRange<Int>, blocks: Int = 1) {
         self.sizes = sizes
-        most = blocks
-        spares = Locked([])
+        maximumBlocks = blocks
+        freeBlocks = Locked([])
     }
 
     deinit {
@@ -30,13 +30,13 @@ final class ReceiveMemory: Sendable {
     }
 
     /// The number of blocks that are kept.
-    var count: Int { spares.withLock { $0.count } }
+    var count: Int { freeBlocks.withLock { $0.count } }
 
     /// Frees the blocks that are kept.
     func release() {
-        spares.withLock { spares in
-            for block in spares { block.start.deallocate() }
-            spares.removeAll()
+        freeBlocks.withLock { freeBlocks in
+            for block in freeBlocks { block.start.deallocate() }
+            freeBlocks.removeAll()
         }
     }
 
@@ -45,34 +45,34 @@ final class ReceiveMemory: Sendable {
         guard sizes.contains(bytes.count), let source = bytes.baseAddress else { return Data(bytes) }
         let block = take(bytes.count)
         block.start.copyMemory(from: source, byteCount: bytes.count)
-        return handOver(block, count: bytes.count)
+        return makeData(block, count: bytes.count)
     }
 
-    /// Returns memory with room for at least `size` bytes.
+    /// Returns memory for at least `size` bytes.
     func take(_ size: Int) -> Block {
-        let kept = spares.withLock { spares -> Block? in
+        let kept = freeBlocks.withLock { freeBlocks -> Block? in
             // One that is much larger would stay with a message that needs little.
-            while let block = spares.popLast() {
-                if size <= block.room, block.room - size <= size / 4 { return block }
+            while let block = freeBlocks.popLast() {
+                if size <= block.capacity, block.capacity - size <= size / 4 { return block }
                 block.start.deallocate()
             }
             return nil
         }
-        return kept ?? Block(start: .allocate(byteCount: size, alignment: 16), room: size)
+        return kept ?? Block(start: .allocate(byteCount: size, alignment: 16), capacity: size)
     }
 
     /// Returns the first bytes of a block, which comes back when they are released.
-    func handOver(_ block: Block, count: Int) -> Data {
-        Data(bytesNoCopy: block.start, count: count, deallocator: .custom { [self] _, _ in giveBack(block) })
+    func makeData(_ block: Block, count: Int) -> Data {
+        Data(bytesNoCopy: block.start, count: count, deallocator: .custom { [self] _, _ in recycle(block) })
     }
 
     /// Ends the use of a block.
-    func giveBack(_ block: Block) {
-        guard sizes.contains(block.room) else { return block.start.deallocate() }
-        let former = spares.withLock { spares -> Block? in
+    func recycle(_ block: Block) {
+        guard sizes.contains(block.capacity) else { return block.start.deallocate() }
+        let former = freeBlocks.withLock { freeBlocks -> Block? in
             // The latest is the most likely one to fit the next, and to be in the processor's cache.
-            defer { spares.append(block) }
-            return spares.count < most ? nil : spares.removeFirst()
+            defer { freeBlocks.append(block) }
+            return freeBlocks.count < maximumBlocks ? nil : freeBlocks.removeFirst()
         }
         former?.start.deallocate()
     }

@@ -11,7 +11,7 @@ struct CommandKinds: OptionSet, Sendable {
     static let image = CommandKinds(rawValue: 8)
     static let trust = CommandKinds(rawValue: 16)
     /// demo, help, completions
-    static let tour = CommandKinds(rawValue: 32)
+    static let local = CommandKinds(rawValue: 32)
     static let cache = CommandKinds(rawValue: 64)
     static let socket = CommandKinds(rawValue: 128)
 
@@ -21,7 +21,7 @@ struct CommandKinds: OptionSet, Sendable {
     static let exchanges: CommandKinds = [.transfers, .socket]
     /// The commands that open connections.
     static let connections: CommandKinds = [.exchanges, .trust]
-    static let all: CommandKinds = [.connections, .tour, .cache]
+    static let all: CommandKinds = [.connections, .local, .cache]
 }
 
 /// The command that the words of a command line begin with.
@@ -74,9 +74,9 @@ struct CommandName {
             case .ws: (.socket, .socket)
             case .trust: (.trust, .trust)
             case .cache: (.cache, .cache)
-            case .demo: (.tour, .demo)
-            case .help: (.tour, .help)
-            case .completions: (.tour, .completions)
+            case .demo: (.local, .demo)
+            case .help: (.local, .help)
+            case .completions: (.local, .completions)
             default: nil
             }
         }

@@ -36,7 +36,7 @@ enum Completions {
 
     /// The kinds of commands with their names. Any other word is a URL or a method, and so a request.
     private static let kinds: [(name: String, kind: CommandKinds, commands: [String])] = [
-        ("upload", .upload), ("download", .download), ("image", .image), ("trust", .trust), ("tour", .tour),
+        ("upload", .upload), ("download", .download), ("image", .image), ("trust", .trust), ("local", .local),
         ("cache", .cache), ("socket", .socket),
     ].map { name, kind in (name, kind, CommandName.all.filter { CommandName.kind(of: $0) == kind }) }
 

@@ -5,13 +5,13 @@ import SwiftAF
 /// Demonstrates the main features against an embedded server, and checks the results.
 struct Demo {
     /// A step of the tour.
-    struct Stop: Sendable {
+    struct Step: Sendable {
         /// The title of the step.
         let title: String
         /// The line of Swift that the step demonstrates.
         let code: String
         /// Runs the step, checks the result, and returns the lines to print.
-        let visit: @Sendable (Stage) async throws -> [String]
+        let run: @Sendable (DemoServer) async throws -> [String]
     }
 
     /// A result differs from what was expected.
@@ -25,32 +25,32 @@ struct Demo {
 
     /// Runs all steps. Nil if all of them succeeded.
     func run() async throws(WriteError) -> Failure? {
-        let stage: Stage
+        let demo: DemoServer
         do {
-            stage = try Stage()
+            demo = try DemoServer()
         } catch {
             return Failure(.software, .unknown, "the embedded server can't start: \(error)")
         }
-        try write(style.bold("A tour of SwiftAF on an embedded server at \(stage.server.urlString(""))"))
+        try write(style.bold("A tour of SwiftAF on an embedded server at \(demo.server.urlString(""))"))
         var failures = 0
-        for (index, stop) in Self.stops.enumerated() {
+        for (index, step) in Self.steps.enumerated() {
             guard !Task.isCancelled else { return Failure(.cancelled, .cancelled, "the tour was interrupted") }
-            if try await !show(stop, number: index + 1, on: stage) { failures += 1 }
+            if try await !show(step, number: index + 1, on: demo) { failures += 1 }
         }
         guard failures == 0 else {
-            return Failure(.software, .unknown, "\(failures) of \(Self.stops.count) steps failed")
+            return Failure(.software, .unknown, "\(failures) of \(Self.steps.count) steps failed")
         }
         try write("")
-        try write(style.green("All \(Self.stops.count) steps passed."))
+        try write(style.green("All \(Self.steps.count) steps passed."))
         return nil
     }
 
-    private func show(_ stop: Stop, number: Int, on stage: Stage) async throws(WriteError) -> Bool {
+    private func show(_ step: Step, number: Int, on demo: DemoServer) async throws(WriteError) -> Bool {
         try write("")
-        let heading = "\(String(number).rightAligned(to: 2))  \(style.bold(stop.title.padded(to: 36)))"
-        try write("\(heading) \(style.dim(stop.code))")
+        let heading = "\(String(number).rightAligned(to: 2))  \(style.bold(step.title.padded(to: 36)))"
+        try write("\(heading) \(style.dim(step.code))")
         do {
-            for line in try await stop.visit(stage) { try write("    \(line)") }
+            for line in try await step.run(demo) { try write("    \(line)") }
             return true
         } catch let error as WriteError {
             throw error
@@ -63,7 +63,7 @@ struct Demo {
 }
 
 /// The objects that the steps share.
-final class Stage: Sendable {
+final class DemoServer: Sendable {
     let server: TestServer
     let manager: HTTPSessionManager
 

@@ -38,7 +38,7 @@ enum CacheCommand: Sendable, Equatable {
 }
 
 /// Runs a ``CacheCommand``.
-struct CacheInquiry {
+struct CacheRun {
     let command: CacheCommand
     let options: Options
     let environment: [String: String]

@@ -1,23 +1,25 @@
 /* Which state of a hop's request, and of its early response, may follow which: every pair. */
-#include "curl/attempt.h"
 #include "curl/body/early_response.h"
+#include "curl/request_progress.h"
 #include "support/check.h"
 
-/* One row for each state that is left, one column for each that is entered, both in the order of afc__attempt. */
-static const char allowed[AFC__ATTEMPTS][AFC__ATTEMPTS + 1] = {
+/* One row for each state that is left, one column for each that is entered, both in the order of afc__request_progress. */
+static const char allowed[AFC__PROGRESS_STATES][AFC__PROGRESS_STATES + 1] = {
     /*                    N S H U */
-    [AFC__ATTEMPT_NONE] = ".S.U",
-    [AFC__ATTEMPT_SENT] = ".SHU",
-    [AFC__ATTEMPT_HEARD] = ".SH.",
-    [AFC__ATTEMPT_UNCLEAN] = "....",
+    [AFC__PROGRESS_NONE] = ".S.U",
+    [AFC__PROGRESS_SENT] = ".SHU",
+    [AFC__PROGRESS_RESPONDING] = ".SH.",
+    [AFC__PROGRESS_NOT_SENT] = "....",
 };
 
 static void allows_the_listed_pairs_and_no_other(void **state) {
     (void)state;
-    for (int from = 0; from < AFC__ATTEMPTS; from++) {
-        for (int to = 0; to < AFC__ATTEMPTS; to++) {
+    for (int from = 0; from < AFC__PROGRESS_STATES; from++) {
+        for (int to = 0; to < AFC__PROGRESS_STATES; to++) {
             bool expected = allowed[from][to] != '.';
-            if (afc__attempt_may_become((afc__attempt)from, (afc__attempt)to) == expected) continue;
+            if (afc__request_progress_may_become((afc__request_progress)from,
+                                                 (afc__request_progress)to) == expected)
+                continue;
             fail_msg("%d to %d: expected %s", from, to, expected ? "allowed" : "refused");
         }
     }
@@ -26,18 +28,22 @@ static void allows_the_listed_pairs_and_no_other(void **state) {
 /** Nothing of a response is received before the request was sent, nor after it wasn't. */
 static void only_a_sent_request_gets_a_response(void **state) {
     (void)state;
-    for (int from = 0; from < AFC__ATTEMPTS; from++) {
-        bool is_sent = from == AFC__ATTEMPT_SENT || from == AFC__ATTEMPT_HEARD;
-        assert_int_equal(afc__attempt_may_become((afc__attempt)from, AFC__ATTEMPT_HEARD), is_sent);
+    for (int from = 0; from < AFC__PROGRESS_STATES; from++) {
+        bool is_sent = from == AFC__PROGRESS_SENT || from == AFC__PROGRESS_RESPONDING;
+        assert_int_equal(
+            afc__request_progress_may_become((afc__request_progress)from, AFC__PROGRESS_RESPONDING),
+            is_sent);
     }
 }
 
 static void connection_is_never_lost_within_an_attempt(void **state) {
     (void)state;
-    for (int from = 0; from < AFC__ATTEMPTS; from++) {
-        for (int to = 0; to < AFC__ATTEMPTS; to++) {
-            if (!afc__attempt_may_become((afc__attempt)from, (afc__attempt)to)) continue;
-            assert_true(afc__attempt_is_connected((afc__attempt)to));
+    for (int from = 0; from < AFC__PROGRESS_STATES; from++) {
+        for (int to = 0; to < AFC__PROGRESS_STATES; to++) {
+            if (!afc__request_progress_may_become((afc__request_progress)from,
+                                                  (afc__request_progress)to))
+                continue;
+            assert_true(afc__request_progress_is_connected((afc__request_progress)to));
         }
     }
 }

@@ -112,8 +112,8 @@ static void keeps_the_order_when_waiting_entries_are_removed(void **state) {
 
 static void take_places(afc__entry *entries, const unsigned *places, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(afc__queue_take_place(&entries[i]), places[i]);
-        assert_int_equal(afc__queue_take_place(&entries[i]), places[i]);
+        assert_int_equal(afc__queue_take_slot(&entries[i]), places[i]);
+        assert_int_equal(afc__queue_take_slot(&entries[i]), places[i]);
     }
 }
 
@@ -179,12 +179,12 @@ static void distinguishes_hosts_by_name_port_and_socket(void **state) {
     assert_int_equal(run_all(&queue), COUNT_OF(keys));
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         for (size_t j = 0; j < COUNT_OF(keys); j++) {
-            bool keeps = afc__queue_keeps_place(&entries[i], &keys[j], AFC__LANE_ISOLATED);
+            bool keeps = afc__queue_keeps_slot(&entries[i], &keys[j], AFC__LANE_ISOLATED);
             assert_int_equal(keeps, i == j);
         }
-        assert_false(afc__queue_keeps_place(&entries[i], &keys[i], AFC__LANE_SHARED));
+        assert_false(afc__queue_keeps_slot(&entries[i], &keys[i], AFC__LANE_SHARED));
         assert_false(
-            afc__queue_keeps_place(&entries[i + COUNT_OF(keys)], &keys[i], AFC__LANE_ISOLATED));
+            afc__queue_keeps_slot(&entries[i + COUNT_OF(keys)], &keys[i], AFC__LANE_ISOLATED));
     }
     clear(&queue, entries, COUNT_OF(entries));
 }
@@ -500,7 +500,7 @@ static void limits_hold_for_any_sequence(void **state) {
                 afc__entry like = {.state = AFC__ENTRY_RUNNING,
                                    .lane = AFC__LANE_ISOLATED,
                                    .host = entries[i].host};
-                if (afc__queue_keeps_place(&like, &key, AFC__LANE_ISOLATED)) break;
+                if (afc__queue_keeps_slot(&like, &key, AFC__LANE_ISOLATED)) break;
                 host++;
             }
             bool runs = entries[i].state == AFC__ENTRY_RUNNING;

@@ -67,7 +67,7 @@ static afc_status begin(afc__outbox *outbox, const char *text, unsigned flags, a
 
 static afc_status add(afc__outbox *outbox, const char *text, unsigned flags) {
     afc__draft draft;
-    afc_status status = begin(outbox, text, flags, AFC__IN_TURN, &draft);
+    afc_status status = begin(outbox, text, flags, AFC__IN_ORDER, &draft);
     return status == AFC_OK ? finish(outbox, &draft, afc_slice_of(text)) : status;
 }
 
@@ -198,10 +198,10 @@ static void refuses_what_is_no_message(void **state) {
     check_status(add(&outbox, "\xc3", 0), AFC_EINVAL);
     check_status(add(&outbox, "a", 2), AFC_EINVAL);
     afc__draft draft;
-    check_status(afc__outbox_begin(&outbox, (afc_websocket_kind)3, 1, 0, AFC__IN_TURN, &draft),
+    check_status(afc__outbox_begin(&outbox, (afc_websocket_kind)3, 1, 0, AFC__IN_ORDER, &draft),
                  AFC_EINVAL);
     check_status(add(&outbox, "\xc3", AFC_WEBSOCKET_MORE), AFC_OK);
-    check_status(afc__outbox_begin(&outbox, AFC_WEBSOCKET_BINARY, 1, 0, AFC__IN_TURN, &draft),
+    check_status(afc__outbox_begin(&outbox, AFC_WEBSOCKET_BINARY, 1, 0, AFC__IN_ORDER, &draft),
                  AFC_EINVAL);
     check_status(add(&outbox, "a", 0), AFC_EINVAL);
     check_status(add(&outbox, "\xa4", 0), AFC_OK);
@@ -313,7 +313,7 @@ static void lets_whole_messages_overtake_one_that_is_compressed(void **state) {
     char log[512];
     afc__outbox_init(&outbox, 1000);
     use_codec(&outbox, &codec, 0);
-    check_status(begin(&outbox, "slow", 0, AFC__IN_TURN, &slow), AFC_OK);
+    check_status(begin(&outbox, "slow", 0, AFC__IN_ORDER, &slow), AFC_OK);
     check_status(begin(&outbox, "fast", 0, AFC__OVERTAKING, &fast), AFC_OK);
     check_status(finish(&outbox, &fast, S("fast")), AFC_OK);
     check_status(begin(&outbox, "piece", AFC_WEBSOCKET_MORE, AFC__OVERTAKING, &fast), AFC_EINVAL);
@@ -334,7 +334,7 @@ static void lets_nothing_overtake_pieces(void **state) {
     char log[512];
     afc__outbox_init(&outbox, 1000);
     check_status(begin(&outbox, "early", 0, AFC__OVERTAKING, &early), AFC_OK);
-    check_status(begin(&outbox, "one", AFC_WEBSOCKET_MORE, AFC__IN_TURN, &first), AFC_OK);
+    check_status(begin(&outbox, "one", AFC_WEBSOCKET_MORE, AFC__IN_ORDER, &first), AFC_OK);
     check_status(begin(&outbox, "fast", 0, AFC__OVERTAKING, &fast), AFC_EINVAL);
     check_status(finish(&outbox, &early, S("early")), AFC_EINVAL);
     check_status(finish(&outbox, &first, S("one")), AFC_OK);
@@ -359,7 +359,7 @@ static void forgets_an_abandoned_message(void **state) {
         char log[512];
         afc__outbox_init(&outbox, 1000);
         use_codec(&outbox, &codec, 0);
-        check_status(begin(&outbox, "one", AFC_WEBSOCKET_MORE, AFC__IN_TURN, &draft), AFC_OK);
+        check_status(begin(&outbox, "one", AFC_WEBSOCKET_MORE, AFC__IN_ORDER, &draft), AFC_OK);
         afc__outbox_abandon(&outbox, &draft, reasons[i]);
         /* An invalid text wasn't encoded. */
         assert_int_equal(draft.encoder.stream == NULL, reasons[i] == AFC_EINVAL);

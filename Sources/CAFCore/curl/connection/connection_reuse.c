@@ -71,7 +71,7 @@ typedef struct reuse_route {
 } reuse_route;
 
 static afc__socket **bucket_of(afc__driver *driver, int local_port) {
-    return &driver->pooled.by_port[(unsigned)local_port % AFC__PORT_PLACES];
+    return &driver->pooled.by_port[(unsigned)local_port % AFC__PORT_BUCKETS];
 }
 
 static bool is_opened_for(const afc__socket *socket, const afc__exchange *exchange,
@@ -209,7 +209,7 @@ void afc__reuse_end(afc__socket *socket) {
     socket->kind = AFC__CONNECTION_ENDED;
 }
 
-void afc__reuse_heard(afc__socket *socket) {
+void afc__reuse_on_input(afc__socket *socket) {
     /* A paused exchange isn't read either. */
     if (socket->kind == AFC__CONNECTION_HTTP_1 && !afc__socket_is_in_use(socket))
         afc__reuse_end(socket);
@@ -253,7 +253,7 @@ static bool was_refused(const afc__exchange *exchange) {
 }
 
 static bool may_send(afc__exchange *exchange) {
-    if (exchange->run.attempt != AFC__ATTEMPT_SENT) return true;
+    if (exchange->run.progress != AFC__PROGRESS_SENT) return true;
     exchange->hop.was_repeated = true;
     if (afc__request_head_is_idempotent(&exchange->hop.transfer->request) ||
         was_refused(exchange)) {
@@ -283,15 +283,15 @@ static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
     exchange->run.connections = connections;
     afc__socket *socket = is_new ? register_new(exchange, route)
                                  : find_pooled(exchange, route, &is_clean);
-    if (!is_clean && exchange->run.attempt == AFC__ATTEMPT_HEARD) {
+    if (!is_clean && exchange->run.progress == AFC__PROGRESS_RESPONDING) {
         return afc__transfer_fail_text(exchange->hop.transfer, AFC_EPROTOCOL,
                                        "the server sent data after its response");
     }
     if (!is_clean) {
-        afc__exchange_enter(exchange, AFC__ATTEMPT_UNCLEAN);
+        afc__exchange_enter(exchange, AFC__PROGRESS_NOT_SENT);
         return false;
     }
-    afc__exchange_enter(exchange, AFC__ATTEMPT_SENT);
+    afc__exchange_enter(exchange, AFC__PROGRESS_SENT);
     afc__tls_peer_release(exchange->carrier_peer);
     exchange->carrier_peer = afc__tls_peer_retain(exchange->peer);
     if (socket != NULL && exchange->proxy_peer == NULL) {
@@ -319,7 +319,7 @@ int afc__exchange_on_prerequest(void *context, char *remote, char *local, int re
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &exchange->hop.connect_error);
     afc__exchange_attach_peer(exchange);
     if (afc__exchange_uses_own_listener(exchange))
-        afc__exchange_enter(exchange, AFC__ATTEMPT_SENT);
+        afc__exchange_enter(exchange, AFC__PROGRESS_SENT);
     else if (!take_connection(exchange, &route))
         return CURL_PREREQFUNC_ABORT;
     bool is_ready = afc__exchange_uses_own_listener(exchange)

@@ -4,13 +4,13 @@
 
 #include "curl/driver.h"
 
-enum { AFC__PORT_PLACES = 256 };
+enum { AFC__PORT_BUCKETS = 256 };
 
 /** The connections of a driver. */
 typedef struct afc__connections {
-    afc__socket *by_port[AFC__PORT_PLACES]; /**< By local port. */
-    uint64_t opened;                        /**< Sockets opened so far. */
-    uint32_t max_requests;                  /**< Per connection; 0: no limit. */
+    afc__socket *by_port[AFC__PORT_BUCKETS]; /**< By local port. */
+    uint64_t opened;                         /**< Sockets opened so far. */
+    uint32_t max_requests;                   /**< Per connection; 0: no limit. */
 } afc__connections;
 
 /** CURLOPT_PREREQFUNCTION; the context is an exchange. */
@@ -25,7 +25,7 @@ void afc__reuse_closing(afc__socket *socket);
 void afc__reuse_end(afc__socket *socket);
 
 /** Handles input on a socket that libcurl isn't waiting for. */
-void afc__reuse_heard(afc__socket *socket);
+void afc__reuse_on_input(afc__socket *socket);
 
 /** The connection of an HTTP/2 exchange is of no use any more: later requests don't use it. */
 void afc__reuse_broke(const afc__exchange *exchange);

@@ -75,7 +75,7 @@ void afc__idle_ends(afc__socket *socket) {
     if (socket->idle.state != AFC__IDLE_NOT) leave(socket);
 }
 
-void afc__idle_heard(afc__socket *socket, unsigned readiness) {
+void afc__idle_on_input(afc__socket *socket, unsigned readiness) {
     if (socket->idle.state != AFC__IDLE_RESTING || afc__socket_is_in_use(socket)) return;
     bool has_ended = (readiness & (AFC__ENDED | AFC__BROKEN)) != 0;
     if (socket->kind == AFC__CONNECTION_HTTP_2 && !has_ended) {

@@ -44,7 +44,7 @@ void afc__idle_begins(afc__socket *socket);
 /** libcurl waits for it again, or closes it, or it isn't to be closed here. */
 void afc__idle_ends(afc__socket *socket);
 
-/** There is input, or the peer's end, though libcurl waits for nothing. Call afc__reuse_heard() first. */
-void afc__idle_heard(afc__socket *socket, unsigned readiness);
+/** There is input, or the peer's end, though libcurl waits for nothing. Call afc__reuse_on_input() first. */
+void afc__idle_on_input(afc__socket *socket, unsigned readiness);
 
 #endif

@@ -23,8 +23,8 @@ static const long marks[] = {CURLSSLOPT_NO_REVOKE, CURLSSLOPT_REVOKE_BEST_EFFORT
                              CURLSSLOPT_AUTO_CLIENT_CERT};
 
 /* A place is a combination of these marks. ONE_SHOT connections have one of their own. */
-enum { NO_PLACE = 0, ONE_SHOT_PLACE = 7 };
-_Static_assert((int)AFC__PLACES_MAX < (int)ONE_SHOT_PLACE, "ONE_SHOT has marks of its own");
+enum { NO_SLOT = 0, ONE_SHOT_PLACE = 7 };
+_Static_assert((int)AFC__SLOTS_MAX < (int)ONE_SHOT_PLACE, "ONE_SHOT has marks of its own");
 
 /* ---- The decision -------------------------------------------------------------------------- */
 
@@ -57,18 +57,18 @@ static afc__connection_use use_of(const afc__driver *driver, const afc__transfer
     if (!is_https && !is_clear_http_2) return AFC__USE_EXCLUSIVE;
     if (!may_have_to_wait(transfer)) return AFC__USE_SHARED;
     /* Without TLS a connection can only be isolated by closing it afterwards. */
-    return is_https ? AFC__USE_PLACE : AFC__USE_ONE_SHOT;
+    return is_https ? AFC__USE_SLOT : AFC__USE_ONE_SHOT;
 }
 
 long afc__isolation_begin(afc__exchange *exchange) {
     afc__exchange_run *run = &exchange->run;
     unsigned place = exchange->hop.place;
     run->use = use_of(exchange->driver, exchange->hop.transfer);
-    if (run->use == AFC__USE_PLACE && place == NO_PLACE) run->use = AFC__USE_ONE_SHOT;
+    if (run->use == AFC__USE_SLOT && place == NO_SLOT) run->use = AFC__USE_ONE_SHOT;
     if (run->use == AFC__USE_ONE_SHOT)
         place = ONE_SHOT_PLACE;
-    else if (run->use != AFC__USE_PLACE)
-        place = NO_PLACE;
+    else if (run->use != AFC__USE_SLOT)
+        place = NO_SLOT;
     long options = 0;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         if ((place & 1u << i) != 0) options |= marks[i];
@@ -99,8 +99,8 @@ void afc__driver_place(const afc__driver *driver, const afc__transfer *transfer,
     key->port = proxy->port;
 }
 
-bool afc__driver_needs_place(const afc__driver *driver, const afc__transfer *transfer) {
-    return use_of(driver, transfer) == AFC__USE_PLACE;
+bool afc__driver_needs_slot(const afc__driver *driver, const afc__transfer *transfer) {
+    return use_of(driver, transfer) == AFC__USE_SLOT;
 }
 
 afc__sharing afc__exchange_sharing(const afc__exchange *exchange) {

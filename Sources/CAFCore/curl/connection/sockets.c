@@ -73,8 +73,8 @@ static void socket_is_ready(afc__watch *watch, unsigned readiness) {
             return;
         }
         afc__loop_unwatch(driver->loop, watch);
-        afc__reuse_heard(entry);
-        afc__idle_heard(entry, readiness);
+        afc__reuse_on_input(entry);
+        afc__idle_on_input(entry, readiness);
         return;
     }
     readiness = afc__reading_filter(entry, readiness);

@@ -11,7 +11,7 @@
 #include <time.h>
 
 /** With a cache, a busy program makes one for each request. */
-static afc__freelist freelist = AFC__FREELIST_INIT(sizeof(afc__hop_cache), AFC__RESULT_SPARES);
+static afc__freelist freelist = AFC__FREELIST_INIT(sizeof(afc__hop_cache), AFC__RESULTS_KEPT);
 
 /* ---- Making -------------------------------------------------------------------------------- */
 

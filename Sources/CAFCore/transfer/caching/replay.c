@@ -4,8 +4,8 @@
 #include "transfer/transfer_internal.h"
 
 enum {
-    /* What is passed on before others have their turn, in bytes. */
-    TURN = 1024 * 1024,
+    /* What is passed on in one turn of the loop, in bytes. */
+    SLICE = 1024 * 1024,
     PIECE = 16 * 1024
 };
 
@@ -82,7 +82,7 @@ static bool wants_body(const afc__transfer *transfer) {
 afc__replay afc__transfer_replay(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     if (!cache->has_head && !pass_head(transfer)) return AFC__REPLAY_DONE;
-    int64_t end = cache->passed + TURN;
+    int64_t end = cache->passed + SLICE;
     while (wants_body(transfer) && cache->passed < end) {
         afc__http_cache_step step = next_piece(cache);
         if (step == AFC__HTTP_CACHE_END && cache->left > 0) step = AFC__HTTP_CACHE_BROKEN;

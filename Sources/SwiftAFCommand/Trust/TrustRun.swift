@@ -2,7 +2,7 @@ import FoundationEssentials
 import SwiftAF
 
 /// Performs a TLS handshake with a server and examines its certificates. No request is sent.
-struct TrustInquiry {
+struct TrustRun {
     /// HOST[:PORT]
     let authority: String
     let options: Options

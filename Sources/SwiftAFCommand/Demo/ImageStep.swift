@@ -5,29 +5,29 @@ import SwiftAFImage
 
 extension Demo {
     /// The step doesn't depend on timing, so everything it says about merged requests is certain.
-    static let images = Stop(
+    static let images = Step(
         title: "Images, each fetched once",
         code: "try await ImageDownloader.default.image(for: request)"
-    ) { stage in
+    ) { demo in
         let response = Script.respond(200, headers: ["Content-Type": PixmapDecoder.contentType], body: pixmap(64, 48))
-        stage.server.route("GET /photo", [.stall(at: "photo"), response])
+        demo.server.route("GET /photo", [.stall(at: "photo"), response])
         let downloader = ImageDownloader(
             responseSerializer: ImageResponseSerializer(
                 validation: ResponseValidation(acceptableContentTypes: [PixmapDecoder.contentType]),
                 decoder: PixmapDecoder()),
             completionQueue: .global())
-        let before = stage.server.statistics.requests
-        let request = stage.request("/photo")
+        let before = demo.server.statistics.requests
+        let request = demo.request("/photo")
         let (results, ending) = AsyncStream<Result<DownloadedImage, SessionError>>.makeStream()
         for _ in 0..<20 { downloader.download(request) { ending.yield($0) } }
-        stage.server.open("photo")
+        demo.server.open("photo")
         var images: [Image] = []
         for await result in results.prefix(20) { images.append(try result.get().image) }
         try expect(images.allSatisfy { $0.isIdentical(to: images[0]) }, "there was more than one image")
-        try expect(stage.server.statistics.requests == before + 1, "it was fetched more than once")
+        try expect(demo.server.statistics.requests == before + 1, "it was fetched more than once")
         let again = try await downloader.image(for: request)
         try expect(again.response == nil && again.image.isIdentical(to: images[0]), "it was not in the cache")
-        try expect(stage.server.statistics.requests == before + 1, "it was fetched although it was in the cache")
+        try expect(demo.server.statistics.requests == before + 1, "it was fetched although it was in the cache")
         let usage = (downloader.imageCache as? AutoPurgingImageCache)?.memoryUsage ?? 0
         return [
             "20 requests at once: 1 download, 1 image of \(images[0].pixelWidth) × \(images[0].pixelHeight) pixels for all",

@@ -3,7 +3,7 @@ import FoundationEssentials
 import SwiftAF
 
 extension Demo {
-    static let stops: [Stop] = [
+    static let steps: [Step] = [
         get, post, many, stream, redirect, trust, timeout, limit, cancellation, images,
     ]
 
@@ -14,27 +14,27 @@ extension Demo {
 
     // MARK: JSON
 
-    private static let get = Stop(
+    private static let get = Step(
         title: "JSON, decoded",
         code: "let ada: Person = try await manager.get(\"people/ada\")"
-    ) { stage in
-        stage.server.route("GET /people/ada", .json(#"{"name":"Ada Lovelace","born":1815}"#))
-        let response = try await stage.manager.response(.get, "people/ada")
+    ) { demo in
+        demo.server.route("GET /people/ada", .json(#"{"name":"Ada Lovelace","born":1815}"#))
+        let response = try await demo.manager.response(.get, "people/ada")
         let person: Person = try response.value()
         try expect(person.name == "Ada Lovelace" && person.born == 1815, "the person is another one")
         return ["\(response.status): \(person.name), born \(person.born)", timings(response.head)]
     }
 
-    private static let post = Stop(
+    private static let post = Step(
         title: "JSON, sent",
         code: "try await manager.post(\"people\", parameters: grace)"
-    ) { stage in
-        stage.server.route("POST /people") { request, connection in
+    ) { demo in
+        demo.server.route("POST /people") { request, connection in
             try connection.respond(201, headers: ["Content-Type": "application/json"], body: request.body)
         }
         let grace: Parameters = ["name": "Grace Hopper", "born": 1906]
-        let response = try await stage.manager.response(.post, "people", parameters: grace)
-        let sent = stage.server.requests.last
+        let response = try await demo.manager.response(.post, "people", parameters: grace)
+        let sent = demo.server.requests.last
         try expect(sent?["Content-Type"] == "application/json", "the body was not sent as JSON")
         try expect(response.json()["born"] == 1906, "another person came back")
         return ["\(response.status): \(sent?.bodyText ?? "")", timings(response.head)]
@@ -49,23 +49,23 @@ extension Demo {
 
     // MARK: Many and large
 
-    private static let many = Stop(
+    private static let many = Step(
         title: "200 requests at once",
         code: "group.addTask { try await manager.response(for: request) }"
-    ) { stage in
-        stage.server.route("GET /small", .text("hello"))
-        let before = stage.server.statistics
+    ) { demo in
+        demo.server.route("GET /small", .text("hello"))
+        let before = demo.server.statistics
         let start = ContinuousClock.now
         let answers = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<200 {
-                group.addTask { try await stage.manager.response(for: stage.request("/small")).status }
+                group.addTask { try await demo.manager.response(for: demo.request("/small")).status }
             }
             return try await group.reduce(into: 0) { count, status in count += status == 200 ? 1 : 0 }
         }
         let elapsed = ContinuousClock.now - start
-        let after = stage.server.statistics
+        let after = demo.server.statistics
         try expect(answers == 200, "only \(answers) were answered")
-        let most = stage.manager.configuration.maximumConnectionsPerHost ?? .max
+        let most = demo.manager.configuration.maximumConnectionsPerHost ?? .max
         try expect(after.mostOpen <= most, "too many connections")
         let rate = Format.decimal(Double(answers) / max(elapsed.seconds, 0.000_001), digits: 0)
         return [
@@ -74,17 +74,17 @@ extension Demo {
         ]
     }
 
-    private static let stream = Stop(
+    private static let stream = Step(
         title: "A streamed body",
         code: "for try await chunk in try await manager.stream(request).bytes"
-    ) { stage in
+    ) { demo in
         let size = 256 << 20
         let block = Data(repeating: 0x61, count: 64 << 10)
-        stage.server.route("GET /large", .respond(repeating: block, count: size / block.count))
+        demo.server.route("GET /large", .respond(repeating: block, count: size / block.count))
         let memory = PeakMemory()
         let start = ContinuousClock.now
         var received = 0
-        for try await chunk in try await stage.manager.stream(stage.request("/large")).bytes { received += chunk.count }
+        for try await chunk in try await demo.manager.stream(demo.request("/large")).bytes { received += chunk.count }
         let elapsed = ContinuousClock.now - start
         let growth = memory.growth
         try expect(received == size, "\(received) bytes came instead of \(size)")
@@ -95,32 +95,32 @@ extension Demo {
 
     // MARK: Where a request may go
 
-    private static let redirect = Stop(
+    private static let redirect = Step(
         title: "A redirect elsewhere",
         code: "headers.authorization = .bearer(token)"
-    ) { stage in
+    ) { demo in
         let elsewhere = try TestServer()
         elsewhere.route("GET /there", .text("welcome"))
-        stage.server.route("GET /here", .redirect(to: elsewhere.urlString("/there")))
-        var request = stage.request("/here")
+        demo.server.route("GET /here", .redirect(to: elsewhere.urlString("/there")))
+        var request = demo.request("/here")
         request.headers.authorization = .bearer("secret")
-        let response = try await stage.manager.response(for: request)
+        let response = try await demo.manager.response(for: request)
         try expect(response.status == 200, "the redirect was not followed")
-        try expect(stage.server.requests.last?["Authorization"] == "Bearer secret", "the token was not sent")
+        try expect(demo.server.requests.last?["Authorization"] == "Bearer secret", "the token was not sent")
         try expect(elsewhere.requests.first?["Authorization"] == nil, "the token went to another server")
         let hops = response.metrics.hops.map { "\($0.status)" }.joined(separator: " → ")
         return ["\(hops): the token was sent to the first server, and dropped for the other"]
     }
 
-    private static let trust = Stop(
+    private static let trust = Step(
         title: "A certificate of an unknown issuer",
         code: "configuration.securityPolicy.anchors = .pem(…)"
-    ) { stage in
+    ) { demo in
         let authority = try TestCertificate.makeAuthority()
         let server = try TestServer(tls: .init(authority.issue(hosts: ["127.0.0.1"])))
         server.fallback(.text("hello"))
         let error = try await expectError(.untrusted) {
-            _ = try await stage.manager.response(for: HTTPRequest(server.urlString()))
+            _ = try await demo.manager.response(for: HTTPRequest(server.urlString()))
         }
         try expect(server.requests.isEmpty, "a request was sent to a server that is not trusted")
         var configuration = SessionConfiguration()
@@ -133,47 +133,47 @@ extension Demo {
 
     // MARK: Endings
 
-    private static let timeout = Stop(
+    private static let timeout = Step(
         title: "A time limit",
         code: "request.timeouts.total = .milliseconds(150)"
-    ) { stage in
-        stage.server.route("GET /never", .stall(at: "never"))
-        var request = stage.request("/never")
+    ) { demo in
+        demo.server.route("GET /never", .stall(at: "never"))
+        var request = demo.request("/never")
         request.timeouts.total = .milliseconds(150)
         let start = ContinuousClock.now
         let error = try await expectError(.timeout) { [request] in
-            _ = try await stage.manager.response(for: request)
+            _ = try await demo.manager.response(for: request)
         }
         try expect(error.reason == .total, "another limit ended it")
         return ["after \(Format.milliseconds(ContinuousClock.now - start)): \(describe(error))"]
     }
 
-    private static let limit = Stop(
+    private static let limit = Step(
         title: "A size limit",
         code: "request.limits.maximumBodySize = 1 << 20"
-    ) { stage in
-        stage.server.route("GET /endless", .respond(repeating: Data(repeating: 0x61, count: 64 << 10), count: nil))
-        var request = stage.request("/endless")
+    ) { demo in
+        demo.server.route("GET /endless", .respond(repeating: Data(repeating: 0x61, count: 64 << 10), count: nil))
+        var request = demo.request("/endless")
         request.limits.maximumBodySize = 1 << 20
         let error = try await expectError(.tooLarge) { [request] in
-            _ = try await stage.manager.response(for: request)
+            _ = try await demo.manager.response(for: request)
         }
         return ["of an endless body: \(describe(error))"]
     }
 
-    private static let cancellation = Stop(
+    private static let cancellation = Step(
         title: "Cancellation",
         code: "task.cancel()"
-    ) { stage in
-        stage.server.route("GET /slow", .stall(at: "slow"))
-        let closed = stage.server.statistics.closed
-        let task = Task { _ = try await stage.manager.response(for: stage.request("/slow")) }
-        try expect(await stage.server.wait(for: .stalled(at: "slow")), "the request did not come")
+    ) { demo in
+        demo.server.route("GET /slow", .stall(at: "slow"))
+        let closed = demo.server.statistics.closed
+        let task = Task { _ = try await demo.manager.response(for: demo.request("/slow")) }
+        try expect(await demo.server.wait(for: .stalled(at: "slow")), "the request did not come")
         task.cancel()
         let error = try await expectError(.cancelled) { try await task.value }
         // The server notices that a connection was closed only when it reads or writes.
-        stage.server.open("slow")
-        try expect(await stage.server.wait(for: .closes(closed + 1)), "the connection stayed open")
+        demo.server.open("slow")
+        try expect(await demo.server.wait(for: .closes(closed + 1)), "the connection stayed open")
         return ["\(describe(error)); the server saw the connection close"]
     }
 
