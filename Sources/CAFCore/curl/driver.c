@@ -15,6 +15,7 @@
 #include "curl/exchange.h"
 #include "curl/exchange_state.h"
 #include "curl/library.h"
+#include "curl/metrics.h"
 #include "curl/multi_handle.h"
 #include "curl/outcome.h"
 #include "curl/request/idn.h"

@@ -20,7 +20,7 @@ typedef struct afc__easy_state {
     bool has_tunnel; /**< Through an HTTP proxy, also for http. */
     bool has_own_socket;
     bool has_proxy_field;
-    /** Which fields are set, if they are only those of every request with that coding; see set_fields(). */
+    /** Which fields are set, if they are only those of every request with that coding; see request_fields.c. */
     enum { AFC__FIELDS_OF_REQUEST, AFC__FIELDS_DECODED, AFC__FIELDS_PLAIN } fields;
     bool connection_auth; /**< libcurl authenticates the connection. */
     bool forbids_reuse;

@@ -1,4 +1,4 @@
-/** Maps libcurl's result codes to ours, and collects the metrics of a hop. */
+/** Maps libcurl's result codes to ours. */
 #ifndef AFC_CURL_OUTCOME_H
 #define AFC_CURL_OUTCOME_H
 
@@ -21,8 +21,5 @@ bool afc__exchange_is_upgrade_over(const afc__exchange *exchange, CURLcode code)
 
 /** Returns whether an ended exchange met HTTP/2 frames that are the end of its connection. */
 bool afc__exchange_met_bad_frame(const afc__exchange *exchange);
-
-/** Collects the metrics of the hop. */
-void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop);
 
 #endif

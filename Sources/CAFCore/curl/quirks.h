@@ -66,7 +66,7 @@ typedef struct afc__quirks {
      * through a callback.
      */
     bool omits_expect_of_short_bodies;
-    /** From 8.13.0: omits a field with a long name or value (MAX_FIELD in exchange.c), without an error. */
+    /** From 8.13.0: omits a field with a long name or value (MAX_FIELD in request_fields.c), without an error. */
     bool omits_long_fields;
     /**
      * Before 8.7.0: sends the rest of a head that the socket didn't take at once by way of the upload buffer. Without a

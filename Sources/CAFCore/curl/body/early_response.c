@@ -23,6 +23,7 @@
 
 #include "base/state.h"
 #include "curl/exchange_state.h"
+#include "curl/metrics.h"
 #include "curl/outcome.h"
 
 #include <assert.h>
