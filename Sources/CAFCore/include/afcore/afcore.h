@@ -16,6 +16,8 @@
 #include <afcore/network.h>
 #include <afcore/proxy.h>
 #include <afcore/reachability.h>
+#include <afcore/request.h>
+#include <afcore/result.h>
 #include <afcore/resume.h>
 #include <afcore/session.h>
 #include <afcore/task.h>

@@ -1,0 +1,363 @@
+/**
+ * Requests: the method, the URL and the fields, the body, the sink for the response body, and the limits.
+ */
+#ifndef AFCORE_REQUEST_H
+#define AFCORE_REQUEST_H
+
+#include <afcore/auth.h>
+#include <afcore/base.h>
+#include <afcore/error.h>
+#include <afcore/http_cache.h>
+#include <afcore/message.h>
+
+AFC_BEGIN_DECLS
+
+/** A form; see multipart.h. */
+typedef struct afc_multipart afc_multipart;
+
+/* ---- The request body ---------------------------------------------------------------------- */
+
+/** An unknown length. HTTP/1.1 then sends a body with chunked encoding. */
+#define AFC_LENGTH_UNKNOWN ((int64_t)-1)
+
+/** What a reader returns instead of a number of bytes. */
+enum {
+    AFC_READ_END = 0,    /**< The body is complete. */
+    AFC_READ_AGAIN = -1, /**< No data now; call afc_task_wake() when there is some. */
+    AFC_READ_FAILED = -2 /**< Error: the task fails with AFC_ESOURCE. */
+};
+
+/** A callback that provides a body piece by piece. All functions are called on the loop thread. */
+typedef struct afc_reader {
+    void *context; /**< Passed to the functions. */
+    /** Writes at most `size` bytes to `buffer`. Returns their number or AFC_READ_…. Must not block. */
+    ptrdiff_t (*read)(void *context, void *buffer, size_t size);
+    /**
+     * Returns to the first byte; true on success. Not called after nothing but AFC_READ_AGAIN. NULL: the body can be read only
+     * once.
+     */
+    bool (*rewind)(void *context);
+    /** Called once, last, in every case. May be NULL. */
+    void (*release)(void *context);
+} afc_reader;
+
+/** The kind of a request body. */
+typedef enum afc_body_kind {
+    AFC_BODY_NONE = 0,
+    AFC_BODY_BYTES = 1,
+    AFC_BODY_FILE = 2,
+    AFC_BODY_READER = 3,
+    AFC_BODY_MULTIPART = 4,
+    AFC_BODY_FD = 5
+} afc_body_kind;
+
+/** A request body. Zero-initialised: no body. Setting bytes, path, reader or form without `kind` is AFC_EINVAL. */
+typedef struct afc_body {
+    afc_body_kind kind; /**< Selects which of the fields below are used. */
+    /**
+     * FD: a pipe, socket or file to read from, until `length` bytes or its end: what follows them isn't read. One
+     * that isn't open for reading is AFC_EINVAL. The loop waits for its input. Duplicated by afc_task_new(), so that
+     * it can be closed then. Don't read from it while the task runs.
+     */
+    int descriptor;
+    /** BYTES: copied, or, if `release` is not NULL, borrowed until release(context) is called. */
+    afc_slice bytes;
+    void (*release)(void *context);
+    void *context;
+    /**
+     * FILE: path of a regular file, opened when the request is sent. Its size must not change after that: AFC_EFILE
+     * if it has become shorter; what was added isn't sent. A file that has bytes although its size is reported as 0,
+     * as in /proc, is sent to its end, as a body of unknown length.
+     */
+    const char *path;
+    /**
+     * READER and FD: `length` in bytes or AFC_LENGTH_UNKNOWN. Fewer bytes are AFC_ESOURCE. So are more of a READER,
+     * which is asked for one more byte before the last ones are sent; AFC_READ_AGAIN is then an end, too. `length`
+     * must be set: with 0, the default, FD is AFC_EINVAL, and a READER is asked before anything is sent, and is
+     * AFC_ESOURCE unless it is at its end.
+     */
+    afc_reader reader;
+    int64_t length;
+    /** MULTIPART: taken. Its Content-Type is sent unless the request sets or removes that field. */
+    afc_multipart *form;
+    uint64_t reserved[3]; /**< 0. */
+} afc_body;
+
+/* ---- The sink of the response body --------------------------------------------------------- */
+
+/** Where the response body goes. */
+typedef enum afc_sink_kind {
+    AFC_SINK_MEMORY = 0, /**< Collected in memory; see afc_result_take_body(). */
+    AFC_SINK_FILE = 1, /**< Written to the file `path`, which is created when the task succeeds. */
+    AFC_SINK_CALLBACK = 2, /**< Passed to on_body piece by piece; AFC_EINVAL without on_body. */
+    AFC_SINK_FD = 3        /**< Written to a pipe, socket, terminal or file: `descriptor`. */
+} afc_sink_kind;
+
+/** How a file is written: bits of afc_sink.flags. */
+enum {
+    /**
+     * If the task fails or is cancelled, keep the bytes received so far, provided the response had a strong
+     * validator (RFC 9110 8.8.1): in PATH.part, with a resume token in PATH.part.resume. Both survive the end
+     * of the process at any time. GET without a body only. After AFC_ETOOBIG nothing is kept.
+     */
+    AFC_FILE_KEEP_PARTIAL = 1u << 0,
+    /**
+     * Resume PATH.part if it was created for this URL: sends Range and If-Range (RFC 9110 section 14 and
+     * 13.1.5), and appends the response if it is the same version of the file; otherwise starts over. Includes
+     * AFC_FILE_KEEP_PARTIAL.
+     */
+    AFC_FILE_RESUME = 1u << 1,
+    /** Sync the file and its folder to the disk before the task succeeds. */
+    AFC_FILE_SYNC = 1u << 2,
+    /** Fail with AFC_EFILE and EEXIST if the file exists; for a path of on_head, also for a foreign PATH.part or token. */
+    AFC_FILE_NO_REPLACE = 1u << 3,
+    /** Create missing folders. */
+    AFC_FILE_MAKE_FOLDERS = 1u << 4,
+    /**
+     * If PATH is a symbolic link, replace its target, which need not exist, and keep the link. PATH.part is then next to
+     * the target. A mount point, which can't be replaced, is written over at the end: what fails or is cancelled then leaves
+     * the beginning of the new content. Without: a link is replaced, and a mount point fails (EBUSY).
+     */
+    AFC_FILE_FOLLOW_LINKS = 1u << 5,
+    /**
+     * Give the new file the permissions of the one it replaces, without set-user-ID, set-group-ID and sticky, and its
+     * owner and group as far as the process may set them. Without: those of any new file.
+     */
+    AFC_FILE_KEEP_MODE = 1u << 6
+};
+
+/** How many bytes of an error body are kept in memory, instead of the file. */
+#define AFC_ERROR_BODY_LIMIT (1024u * 1024u)
+
+/**
+ * The sink: where the body of the final response goes.
+ *
+ * A FILE sink receives the body of a 2xx response only. A 2xx without a body, such as a 204, makes an empty file,
+ * unless on_head refuses it; HEAD leaves the file as it is. The body of any other status is collected in memory, at
+ * most AFC_ERROR_BODY_LIMIT bytes (1 MiB) of it. When the task succeeds, the file atomically replaces an existing one;
+ * otherwise that one remains unchanged. Until then the file has no name (O_TMPFILE), or is PATH.RANDOM.part if the file
+ * system doesn't support that. Character devices such as /dev/null are written to directly; other special files are
+ * refused. A 206 that the request didn't ask for by a Range header is AFC_EPROTOCOL for a FILE sink; other sinks
+ * receive its body. A relative path is resolved whenever the file is used: a program that changes its folder meanwhile
+ * (chdir(), daemon()) gives an absolute one.
+ *
+ * With AFC_FILE_KEEP_PARTIAL or AFC_FILE_RESUME:
+ * - The body is written to PATH.part. A second task with the same PATH.part fails with AFC_EFILE and EBUSY. A
+ *   PATH.part of another URL is replaced. A file PATH.part.resume that isn't a token is replaced only by a token.
+ * - The request is sent with Accept-Encoding: identity. Its headers must not include Range or If-Range.
+ * - If the disk has no space for the announced length, the task fails at once; no space is reserved.
+ * - Repr-Digest (RFC 9530: sha-256, sha-512) and Content-MD5 are verified, unless `digest` is set. A mismatch is
+ *   AFC_EPROTOCOL, and the partial file is removed.
+ * - A 404 or 410 removes the partial file; any other status except 2xx keeps it.
+ *
+ * An FD sink receives the body of any status, from the position of the descriptor on. While its reader is slow, nothing
+ * more is received, and the task waits; the idle time limit doesn't count then. The loop never waits for the
+ * reader, whether or not the descriptor is non-blocking, and its flags stay as they are; but devices other than
+ * terminals, such as /dev/null, are taken for ones that never wait, unless the descriptor is non-blocking. The task
+ * succeeds when everything is written. If the reader closes its end, the task fails with AFC_EFILE and EPIPE, without
+ * a SIGPIPE. After a failure of the transfer, what was received is written first; after a cancel, a time limit or a
+ * failure to write, only a beginning was written. Regular files are written as those of a FILE sink.
+ */
+typedef struct afc_sink {
+    afc_sink_kind kind; /**< Default: AFC_SINK_MEMORY. */
+    const char *path;   /**< For FILE, else AFC_EINVAL. May be NULL if on_head sets it. */
+    unsigned flags;     /**< AFC_FILE_… bits; also the default for a path that on_head sets. */
+    /**
+     * For FD: open for writing; `flags` must be 0. Duplicated by afc_task_new(), so that it can be closed then; the
+     * duplicate is closed before on_done. A reader sees the end of a pipe when both are closed.
+     */
+    int descriptor;
+    const char *resume_token; /**< For RESUME: a token; NULL: the one in PATH.part.resume. */
+    /**
+     * For FILE, else AFC_EINVAL: the digest that the whole file must have, "sha-256=BASE64" or "sha-512=BASE64"; NULL:
+     * none. It is verified before the file gets its name, with any flags, and instead of a digest that the server
+     * declares. A mismatch is AFC_EPROTOCOL, and neither the file nor a partial file is kept.
+     */
+    const char *digest;
+    uint64_t reserved[3]; /**< 0. */
+} afc_sink;
+
+/* ---- Limits -------------------------------------------------------------------------------- */
+
+/** Time limits in milliseconds; 0: none. If one is reached, the task fails with AFC_ETIMEOUT. */
+typedef struct afc_timeouts {
+    /** Establishing a connection (DNS, TCP, TLS), for each hop. Default: 30000. */
+    uint32_t connect_ms;
+    /** Time without any bytes in either direction. Paused while the task is suspended, waits for a free
+        connection, or after a callback returned AFC_EAGAIN or AFC_READ_AGAIN. Default: 60000. */
+    uint32_t idle_ms;
+    /** The whole task from its start: waiting for a connection, every hop, every retry. Default: none. */
+    uint32_t total_ms;
+    uint32_t reserved[3]; /**< 0. */
+} afc_timeouts;
+
+#define AFC_TIMEOUTS_INIT                                                                          \
+    {                                                                                              \
+        30000, 60000, 0, {                                                                         \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
+/**
+ * Limits of sizes and numbers. A task that exceeds one fails at once with AFC_ETOOBIG; for `redirects`, with
+ * AFC_EREDIRECT. 0: the default given here.
+ */
+typedef struct afc_limits {
+    uint64_t
+        body; /**< Decoded bytes. Default: afc_request.memory_limit for MEMORY, none for other sinks. */
+    /** Bytes of a hop's heads and trailers, 1xx included. Default: 256 KiB. */
+    uint32_t head_bytes;
+    /** Fields of a hop's heads and trailers; before libcurl 8.18 also lines that continue one. Default: 512. */
+    uint32_t head_count;
+    uint32_t informational; /**< 1xx responses of a hop. Default: 16. */
+    /** Decoded to received bytes, after the first decoded MiB. Default: 250. */
+    uint32_t decoding_ratio;
+    /** Redirects followed. Default: 20. Negative: none, a 3xx is the response. */
+    int32_t redirects;
+    uint32_t reserved[3]; /**< 0. */
+} afc_limits;
+
+#define AFC_LIMITS_INIT                                                                            \
+    {                                                                                              \
+        0, 0, 0, 0, 0, 0, {                                                                        \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
+/** Which HTTP version to use (CURLOPT_HTTP_VERSION). */
+typedef enum afc_http_version_preference {
+    AFC_HTTP_PREFER_AUTOMATIC = 0, /**< https: HTTP/2 or HTTP/1.1 by ALPN; http: HTTP/1.1. */
+    AFC_HTTP_PREFER_1_1 = 1,       /**< HTTP/1.1 only. */
+    AFC_HTTP_PREFER_2 = 2,         /**< The same as AUTOMATIC. */
+    /**
+     * HTTP/2 from the first byte, also over http: there, before libcurl 8.7.0, for trusted servers only. While one sends
+     * frames without content and without a pause, all tasks of the session, their limits and cancels wait.
+     */
+    AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE = 3,
+    AFC_HTTP_PREFER_3 = 4 /**< AFC_EUNSUPPORTED if libcurl has no HTTP/3. */
+} afc_http_version_preference;
+
+/**
+ * Whether to send "Expect: 100-continue" over HTTP/1.1 and wait for the server before sending a body (RFC 9110
+ * 10.1.1). If the server sends a final response first, the body is not sent. After a 417 the request is sent
+ * once more without the field. Without any response, the body is sent after the wait. A request that sets
+ * the field itself is treated as ALWAYS.
+ */
+typedef enum afc_expect {
+    AFC_EXPECT_AUTOMATIC = 0, /**< For bodies over 1 MiB or of unknown length; waits 200 ms. */
+    AFC_EXPECT_ALWAYS = 1,    /**< For every body that isn't empty; waits 1 s. */
+    AFC_EXPECT_NEVER = 2      /**< Sends every body at once. */
+} afc_expect;
+
+/** Bits of afc_request.flags. */
+enum {
+    /**
+     * Only connect: resolve the name, connect, and complete the TLS handshake, through a proxy if there is one. No
+     * request is sent; the task succeeds without a head, and the connection waits in the pool for the next
+     * request. An idle connection that fits is enough. The request must have no body and a MEMORY sink. Over
+     * TLS 1.3, session tickets can make the connection useless, because they can't be told from data that no
+     * request waits for: with HTTP/1.1 always, with HTTP/2 until the server's settings have arrived. Then the next
+     * request uses a new connection. So it does with libcurl 8.12 to 8.15 over TLS.
+     */
+    AFC_REQUEST_CONNECT_ONLY = 1u << 0,
+    /**
+     * If another task of the session is receiving a response of the same URL that may be stored in the HTTP cache, wait
+     * for it and use it if it fits. Of many tasks for the same response only one asks the server: also of those with
+     * AFC_HTTP_CACHE_REVALIDATE, if that one has received or validated the response meanwhile, and with
+     * AFC_HTTP_CACHE_RELOAD, if it has received it. The wait is as long as that task takes, so also as long as its
+     * reader pauses it; timeouts.total_ms ends it. If that task is cancelled or reaches a limit of its own, one of those
+     * that wait takes its place.
+     */
+    AFC_REQUEST_COLLAPSE = 1u << 1
+};
+
+/* ---- The request --------------------------------------------------------------------------- */
+
+/**
+ * A request. Start from AFC_REQUEST_INIT. afc_task_new() copies everything except a borrowed body, a reader
+ * and a form, which it takes, also on failure.
+ *
+ * Default headers, sent unless the request sets or removes them: Host, Accept: *\/\*, Accept-Encoding (see
+ * `keep_encoding`), the session's User-Agent. Content-Length and Transfer-Encoding are derived from the body
+ * and refused as headers. Proxy-Authorization is sent to an HTTP proxy that forwards the request, and never to
+ * a server, be it reached directly, through a tunnel or through SOCKS: use `proxy_credentials`.
+ *
+ * `url` is http or https. In its path and query, spaces, octets above 127 and "<>\^`{|} are percent-encoded.
+ * Control characters are refused. The fragment is not sent. IP addresses are normalised: `127.1` and
+ * `0x7f.0.0.1` are sent as 127.0.0.1.
+ */
+typedef struct afc_request {
+    size_t size;        /**< sizeof(afc_request). */
+    const char *method; /**< Any token (RFC 9110 9.1), sent unchanged. NULL: GET, the default. */
+    const char *url;    /**< Required. */
+    const afc_header *headers; /**< At most 900 KiB with method and URL, else AFC_ETOOBIG. */
+    size_t header_count;
+    afc_body body;
+    afc_sink sink;
+    afc_timeouts timeouts;
+    afc_limits limits;
+    afc_http_version_preference version;
+    /** Send Accept-Encoding: identity, and don't decode the body. With a Range, identity is sent and a 206 not decoded. */
+    bool keep_encoding;
+    bool allow_downgrade; /**< Follow redirects from https to http. */
+    /** 1 to 255; 0: the default, 16. Tasks that wait for a host start highest first. Also the HTTP/2 weight. */
+    uint8_t priority;
+    uint32_t progress_ms; /**< Minimum time between on_progress calls; 0: the default, 100 ms. */
+    /**
+     * Maximum body bytes per second, averaged over the transfer; 0: no limit. Received bytes are counted
+     * before decoding. Waiting for the rate doesn't count as idle.
+     */
+    uint64_t max_send_rate, max_receive_rate;
+    afc_expect expect; /**< Default: AFC_EXPECT_AUTOMATIC. */
+    /**
+     * Waits instead of failing when there is no route to the host, or when its name can't be resolved and
+     * there is no route to the internet; tries again when there is a route (reachability.h).
+     * timeouts.total_ms continues to count, and cancelling ends the wait. Each attempt is a hop.
+     */
+    bool wait_for_network;
+    /**
+     * Proxy for all hops of this request, in the format of afc_proxies. "": none. NULL: the session's.
+     * Connections through a per-request proxy are never reused.
+     */
+    const char *proxy;
+    /**
+     * Unix-domain socket for all hops of this request, whatever the hosts of their URLs: a path, or "@" and a
+     * name in the abstract namespace; at most 107 bytes. "": none. NULL: the session's (afc_network_options).
+     * Proxies are not used; setting `proxy` too is AFC_EINVAL. Connections are reused for the same socket only. A
+     * request that sets it doesn't use the HTTP cache. Cookies and HSTS are those of the URL's host, as over TCP.
+     */
+    const char *unix_socket;
+    /**
+     * Credentials for the URL's origin: answers to 401 responses, or sent with the first request
+     * (`send_preemptively`). If they have neither user nor token, user and password of the URL are used. If this
+     * is NULL, those of the URL are sent as Basic with the first request. An Authorization field of the
+     * request is sent until a challenge is answered.
+     */
+    const afc_credentials *credentials;
+    bool ignore_cookies; /**< Don't send cookies of the session's jar, and don't store any. */
+    /** URL of the top-level document, for AFC_COOKIES_MAIN_DOCUMENT; NULL: the request's URL. */
+    const char *main_document_url;
+    /**
+     * Credentials for 407 responses of the first HTTP proxy that the request uses, and no other one; they
+     * replace user and password of the proxy's URL. Connections made with them serve this task only.
+     */
+    const afc_credentials *proxy_credentials;
+    afc_http_cache_policy cache_policy; /**< Default: AFC_HTTP_CACHE_PROTOCOL. */
+    uint32_t flags;                     /**< AFC_REQUEST_… bits; others are AFC_EUNSUPPORTED. */
+    /** Decoded bytes in memory if limits.body is 0: not of a body that on_head saves. 0: the default, 64 MiB. */
+    uint64_t memory_limit;
+} afc_request;
+
+#define AFC_REQUEST_INIT                                                                           \
+    {                                                                                              \
+        sizeof(afc_request), "GET", NULL, NULL,                                                    \
+            0, {AFC_BODY_NONE, 0,  {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0,       \
+                NULL,          {0}},                                                               \
+            {AFC_SINK_MEMORY, NULL, 0, 0, NULL, NULL, {0}}, AFC_TIMEOUTS_INIT, AFC_LIMITS_INIT,    \
+            AFC_HTTP_PREFER_AUTOMATIC, false, false, 0, 0, 0, 0, AFC_EXPECT_AUTOMATIC, false,      \
+            NULL, NULL, NULL, false, NULL, NULL, AFC_HTTP_CACHE_PROTOCOL, 0, 0                     \
+    }
+
+AFC_END_DECLS
+
+#endif
