@@ -102,6 +102,7 @@ import Testing
 
     @Test func aProxyWithoutTLSNamesTheOption() async {
         let address = "127.0.0.1:\(server.port)"
+        server.onConnection(nil, [.send("HTTP/1.1 400 Bad Request\r\n\r\n"), .waitForPeerClose])
         let run = await swiftaf("http://h.test/", "-x", "https://joe:s3cret@\(address)", "--noproxy", "a.test")
         #expect(run.exit == 5 && run.error.contains("the proxy doesn't use TLS on this port"))
         #expect(run.error.contains("; --proxy http://\(address) connects to the proxy without TLS"))

@@ -143,7 +143,7 @@ import Testing
             (["delete", "http://h/", "-X", "GET"], "-X GET can't be used with delete"),
             (["purge", "http://h/", "-X", "GET"], "-X GET can't be used with purge"),
             (["get", "http://h/", "-o", "d/", "-P", "d"], "-o and -P can't be combined"),
-            (["get", "http://h/", "-e", "http://a/;auto"], "--referer takes a URL only"),
+            (["get", "http://h/", "-e", "http://a/;auto"], "-e takes a URL only"),
             (["gte", "http://h/"], "unknown command 'gte'; did you mean get?"),
             (["PURGE", "h"], "unknown command 'PURGE'"),
             (["get"], "the URL is missing"),

@@ -65,7 +65,7 @@ import Testing
         #expect(replay.description == "bodyNotReplayable: the request body can't be replayed")
         #expect(SessionError(SessionError.Code(rawValue: "new")).message == "the request failed")
         #expect(SessionError(.protocol).message == "the peer violated the protocol")
-        #expect(SessionError(.tooLarge).message == "a size limit was exceeded")
+        #expect(SessionError(.tooLarge).message == "a limit was exceeded")
         #expect(SessionError(.authentication).message == "credentials are missing or were refused")
         #expect(SessionError(.serialization).message == "the data could not be encoded or decoded")
     }
