@@ -28,20 +28,20 @@ struct RequestAllocationTests {
         #expect(allocation_count_of_one() == 1)
     }
 
-    @Test func bytes() async throws {
+    @Test func limitsAllocationsOfDataRequest() async throws {
         let request = HTTPRequest("users/7")
         try await expect("bytes") { _ = try await manager.response(for: request) }
     }
 
-    @Test func jsonValue() async throws {
+    @Test func limitsAllocationsOfJSONValueRequest() async throws {
         try await expect("JSONValue") { _ = try await manager.get("users/7", as: JSONValue.self) }
     }
 
-    @Test func typed() async throws {
+    @Test func limitsAllocationsOfDecodedRequest() async throws {
         try await expect("typed") { _ = try await manager.get("users/7", as: User.self) }
     }
 
-    @Test func closure() async throws {
+    @Test func limitsAllocationsOfRequestWithClosures() async throws {
         try await expect("closure") {
             await withCheckedContinuation { continuation in
                 manager.get(
@@ -53,12 +53,12 @@ struct RequestAllocationTests {
         }
     }
 
-    @Test func retryPolicy() async throws {
+    @Test func limitsAllocationsWithRetryPolicy() async throws {
         manager.interceptors = [RetryPolicy(maximumRetries: 3)]
         try await expect("retry policy") { _ = try await manager.get("users/7", as: User.self) }
     }
 
-    @Test func eventMonitor() async throws {
+    @Test func limitsAllocationsWithEventMonitor() async throws {
         manager.eventMonitors = [Silent()]
         try await expect("event monitor") { _ = try await manager.get("users/7", as: User.self) }
     }

@@ -27,32 +27,32 @@ struct SerializationAllocationTests {
         #expect(allocation_count_of_one() == 1)
     }
 
-    @Test func query() throws {
+    @Test func limitsAllocationsOfQueryParameters() throws {
         let request = HTTPRequest("https://api.example.org/v1/users")
         try expect("query") { _ = try Self.form.serialize(request, parameters: Self.parameters) }
     }
 
-    @Test func form() throws {
+    @Test func limitsAllocationsOfFormParameters() throws {
         let request = HTTPRequest(.post, "https://api.example.org/v1/users")
         try expect("form") { _ = try Self.form.serialize(request, parameters: Self.parameters) }
     }
 
-    @Test func jsonRequest() throws {
+    @Test func limitsAllocationsOfJSONParameters() throws {
         let request = HTTPRequest(.post, "https://api.example.org/v1/users")
         try expect("json request") { _ = try Self.json.serialize(request, parameters: Self.parameters) }
     }
 
-    @Test func data() throws {
+    @Test func limitsAllocationsOfDataResponse() throws {
         let (response, serializer) = (Self.response("application/octet-stream"), DataResponseSerializer())
         try expect("data") { _ = try serializer.serialize(response, body: Self.body) }
     }
 
-    @Test func text() throws {
+    @Test func limitsAllocationsOfStringResponse() throws {
         let (response, serializer) = (Self.response("text/plain; charset=utf-8"), StringResponseSerializer())
         try expect("text") { _ = try serializer.serialize(response, body: Self.body) }
     }
 
-    @Test func jsonResponse() throws {
+    @Test func limitsAllocationsOfJSONResponse() throws {
         let (response, serializer) = (Self.response("application/json"), JSONResponseSerializer())
         try expect("json") { _ = try serializer.serialize(response, body: Self.body) }
     }
@@ -62,7 +62,7 @@ struct SerializationAllocationTests {
         try expect("json") { _ = try serializer.serialize(response, body: Self.body) }
     }
 
-    @Test func decodable() throws {
+    @Test func limitsAllocationsOfDecodableResponse() throws {
         let (response, serializer) = (Self.response("application/json"), DecodableResponseSerializer<User>())
         try expect("decodable") { _ = try serializer.serialize(response, body: Self.body) }
     }
@@ -75,7 +75,7 @@ struct SerializationAllocationTests {
         try expect("decodable") { _ = try serializer.serialize(response, body: body) }
     }
 
-    @Test func tree() throws {
+    @Test func limitsAllocationsOfDecodingFromJSONValue() throws {
         let tree = try JSONValue(parsing: Self.body)
         try expect("decoding from a tree") { _ = try tree.decode(as: User.self) }
     }

@@ -27,7 +27,7 @@ extension Interop {
             try response.status == 200 && JSONValue(parsing: response.body)["authenticated"] == true
         }
 
-        @Test func basic() async throws {
+        @Test func basicAuthenticatesAfterChallengeOrPreemptively() async throws {
             let path = "/basic-auth/user/passwd"
             #expect(try await answer(path, nil).status == 401)
             let response = try await answer(path, Self.right)
@@ -43,7 +43,8 @@ extension Interop {
         }
 
         @Test(arguments: ["MD5", "SHA-256"], ["auth", "auth-int", "auth,auth-int"])
-        func digest(_ algorithm: String, _ protection: String) async throws {
+        func digestAuthenticatesWithEveryAlgorithmAndProtection(_ algorithm: String, _ protection: String) async throws
+        {
             let path = "/digest-auth/\(protection)/user/passwd/\(algorithm)"
             #expect(try await answer(path, nil).status == 401)
             #expect(try Self.isIn(await answer(path, Self.right)))
@@ -53,7 +54,7 @@ extension Interop {
             #expect(try await answer(path, basic).status == 401)
         }
 
-        @Test func bearer() async throws {
+        @Test func bearerTokenAuthenticatesAfterChallenge() async throws {
             #expect(try await answer("/bearer", nil).status == 401)
             let token = Credential(bearerToken: "a.token", isPreemptive: false)
             let response = try await answer("/bearer", token)

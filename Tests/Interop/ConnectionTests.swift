@@ -70,7 +70,7 @@ extension Interop {
             #expect(first.connection != second.connection)
         }
 
-        @Test func aServerThatClosesAfterEachIsAskedAnew() async throws {
+        @Test func reconnectsToServerThatClosesAfterEachResponse() async throws {
             var connections: Set<String> = []
             for _ in 0..<20 {
                 let response = try await manager.response(for: HTTPRequest(servers.nginx.url("/close")))

@@ -74,7 +74,7 @@ extension Interop {
         }
 
         /// Over HTTP/2 only the stream ends, and the connection is used again.
-        @Test func aBodyThatNobodyWantsDoesNotCostTheConnection() async throws {
+        @Test func cancelledBodyKeepsHTTP2Connection() async throws {
             var request = HTTPRequest(servers.nginx.url("/files/large.bin", .tls))
             request.responseHandler = { _ in .cancel }
             _ = try await manager.response(for: HTTPRequest(servers.nginx.url("/small", .tls)))

@@ -21,7 +21,7 @@ extension Interop {
             #expect(response.metrics.hops.dropFirst().allSatisfy { $0.isReused })
         }
 
-        @Test func areCounted() async throws {
+        @Test func failsBeyondRedirectLimit() async throws {
             var request = HTTPRequest("/redirect/3")
             request.redirectPolicy = .follow(atMost: 3)
             #expect(try await manager.response(for: request).status == 200)

@@ -35,7 +35,7 @@ extension Interop {
         }
 
         @Test(arguments: [Nginx.Listener.plain, .tls])
-        func itGoesOn(_ listener: Nginx.Listener) async throws {
+        func resumesDownloadWithToken(_ listener: Nginx.Listener) async throws {
             let token = try await brokenOff(servers.nginx.url("/files/large.bin", listener))
             let answer = try await servers.manager().download(token.url, to: .resuming(token))
             #expect(answer.status == 206)
@@ -62,7 +62,7 @@ extension Interop {
             #expect(try folder.read("film") == Payload.large)
         }
 
-        @Test func anotherVersionComesAnew() async throws {
+        @Test func restartsWhenServerHasAnotherVersion() async throws {
             let name = "resumed-\(UInt64.random(in: 0 ... .max))"
             let url = servers.nginx.url("/dav/\(name)")
             defer { servers.nginx.forget(name) }

@@ -65,7 +65,7 @@ extension Interop {
             #expect(try await response(listener) { $0.securityPolicy.allowsInvalidCertificates = true }.status == 200)
         }
 
-        @Test func theNameIsCheckedEvenThenUnlessToldNotTo() async throws {
+        @Test func checksHostNameUnlessValidationIsDisabled() async throws {
             let error = try await sessionError {
                 try await response(.wrongHost) { $0.securityPolicy.allowsInvalidCertificates = true }
             }
@@ -73,7 +73,7 @@ extension Interop {
             #expect(try await response(.wrongHost) { $0.securityPolicy.validatesDomainName = false }.status == 200)
         }
 
-        @Test func anHTTP2ConnectionOfAFormerPolicyServesNobody() async throws {
+        @Test func newPolicyReplacesHTTP2Connection() async throws {
             let manager = servers.manager()
             let request = HTTPRequest(servers.nginx.url("/small", .tls))
             let first = try await manager.response(for: request)

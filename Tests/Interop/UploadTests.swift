@@ -28,7 +28,7 @@ extension Interop {
         }
 
         @Test(arguments: listeners)
-        func dataArrives(_ listener: Nginx.Listener) async throws {
+        func uploadedDataArrivesUnchanged(_ listener: Nginx.Listener) async throws {
             #expect(try await stored(.data(Payload.upload), listener) == Payload.upload)
         }
 

@@ -45,7 +45,7 @@ extension Interop {
         }
 
         @Test(arguments: Way.allCases)
-        func joinsFragments(way: Way) async throws {
+        func joinsFragmentedMessage(way: Way) async throws {
             let socket = try await manager.webSocket(url("/fragments", way))
             var messages = socket.makeAsyncIterator()
             #expect(try await messages.next() == .text("fragments"))

@@ -22,7 +22,7 @@ import Testing
         ("get", HTTPMethod.get), ("head", .head), ("delete", .delete), ("post", .post), ("put", .put),
         ("patch", .patch), ("options", .options),
     ])
-    func verbs(name: String, method: HTTPMethod) throws {
+    func everyVerbSetsItsMethod(name: String, method: HTTPMethod) throws {
         let (command, options) = try request(name, "http://h/", "a=b")
         let expected = RequestCommand(method: method, url: "http://h/", items: [.field(name: "a", value: "b")])
         #expect(command == expected && command.showsHead == [.head, .options].contains(method))
@@ -111,23 +111,23 @@ import Testing
         ("--http1.1", HTTPVersionPreference.http1_1), ("--http2", .http2),
         ("--http2-prior-knowledge", .http2PriorKnowledge),
     ])
-    func versions(option: String, version: HTTPVersionPreference) throws {
+    func optionSetsHTTPVersion(option: String, version: HTTPVersionPreference) throws {
         #expect(try request("get", "u", option).1.httpVersion == version)
     }
 
     /// Less than a millisecond must not become zero, which means no limit.
     @Test(arguments: [("0", 0), ("0.0001", 1), (".5", 500), ("1.", 1000), ("2.5", 2500), ("4294967", 4_294_967_000)])
-    func seconds(text: String, milliseconds: Int64) throws {
+    func parsesSecondsIntoMilliseconds(text: String, milliseconds: Int64) throws {
         #expect(try request("get", "u", "--timeout", text).1.timeouts.total == .milliseconds(milliseconds))
     }
 
     @Test(arguments: ["", "x", "-1", "+1", "1e3", "0x10", "inf", "nan", "1.2.3", ".", "1 ", "4294968", "9999999999999"])
-    func secondsRefused(text: String) {
+    func refusesInvalidSeconds(text: String) {
         #expect(failure(["get", "u", "--timeout", text])?.contains("--timeout") == true)
     }
 
     @Test(arguments: ["", "x", "-1", "+1", "0", "1.5", "10x", "99999999999999999999"])
-    func sizesRefused(text: String) {
+    func refusesInvalidSizesAndRates(text: String) {
         #expect(failure(["get", "u", "--max-body", text])?.contains("--max-body") == true)
         #expect(failure(["get", "u", "--limit-rate", text])?.contains("--limit-rate") == true)
     }
@@ -203,7 +203,7 @@ import Testing
             (["get", "u", "--resolve", "h:1"], "expected HOST:PORT:ADDRESS"),
             (["post", "u", "-F", "name"], "expected name=value"),
         ] as [([String], String)])
-    func refused(arguments: [String], message: String) {
+    func refusesInvalidArgumentsWithReason(arguments: [String], message: String) {
         #expect(failure(arguments)?.contains(message) == true)
     }
 

@@ -44,7 +44,7 @@ import Testing
         ["http://h/a", "http://h/b", "-o", "c"], ["http://h/a", "http://h/b/a?c"], ["http://h/a", "http://h/"],
         ["http://h/", "http://h/a"],
     ])
-    func contradictions(words: [String]) {
+    func refusesConflictingFilesOfBatch(words: [String]) {
         #expect(throws: UsageError.self) { try ArgumentParser.parse(["download"] + words).command.get() }
     }
 
@@ -52,7 +52,7 @@ import Testing
         _ = try parse("http://h/a", "http://i/a", "--content-disposition").get()
     }
 
-    @Test func onlyDownloads() {
+    @Test func refusesSeveralURLsExceptForDownload() {
         #expect(throws: UsageError.self) { try ArgumentParser.parse(["get", "http://h/", "http://i/"]).command.get() }
     }
 }
@@ -157,7 +157,7 @@ struct BatchProgramTests {
         #expect(one.clear(width: 79) == "\r\u{1B}[K")
     }
 
-    @Test func anotherAttemptBeginsAnew() {
+    @Test func restartedDownloadResetsItsLine() {
         var one = lines(["film"])
         one.note(.moved(TransferProgress(received: 4, receivedTotal: 4)), of: 0, at: start + .seconds(1))
         one.note(.restarted, of: 0, at: start + .seconds(60))

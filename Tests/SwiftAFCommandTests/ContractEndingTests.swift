@@ -59,7 +59,7 @@ struct ContractEndingTests {
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-    func downloadsKeepTheirPartWhateverTheSignal(signal: Int32) async throws {
+    func keepsPartOfDownloadAfterEverySignal(signal: Int32) async throws {
         let head = "HTTP/1.1 200 OK\r\nETag: \"one\"\r\nContent-Length: 200000\r\n\r\n"
         let part = Data(repeating: 0x61, count: 150_000)
         server.route("/", [.send(head), .send(part), .stall(at: "never")])

@@ -183,7 +183,8 @@ struct ContractTests {
         let commands: [(words: [RawText], kind: CommandKinds)] = [
             (["get", "http://h/"], .request), (["request", "X", "http://h/"], .request),
             (["upload", "http://h/", "a=b"], .upload), (["download", "http://h/f"], .download),
-            (["image", "http://h/"], .image), (["trust", "h"], .trust), (["demo"], .local), (["help", "items"], .local),
+            (["image", "http://h/"], .image), (["trust", "h"], .trust), (["demo"], .local),
+            (["help", "items"], .local),
         ]
         for entry in OptionTable.groups.flatMap(\.entries)
         where entry.names != ["-h", "--help"] && entry.names != ["--version"] {

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: ["b", "none", ""], ["--cookies", "--session"])
-    func aJarIsKeptWhateverElseIsRead(other: String, option: String) async {
+    func keepsJarWhenOtherCookiesAreRead(other: String, option: String) async {
         let jar: RawText = option == "--session" ? "s.cookies" : "a"
         folder.write(Self.line("a"), to: "s.cookies")
         let words = [option, path(option == "--session" ? "s" : "a"), "-b", other.isEmpty ? "" : path(other)]

@@ -86,7 +86,7 @@ import Testing
         ["--user", "me"], ["--auth", "digest"], ["--auth", "strange", "--user", "a:b"],
         ["--user", "a:s3cret", "--bearer", "s3cret"], ["--user", "a:s3cret", "Authorization:s3cret"],
     ])
-    func refused(words: [String]) async {
+    func refusesInvalidCredentialOptionsWithoutShowingSecrets(words: [String]) async {
         let run = await swiftaf(["get", server.urlString(), "--json"] + words)
         #expect(run.exit == 1)
         #expect(run.json["error"]?["code"] == "usage")

@@ -90,7 +90,7 @@ import Testing
 
     // MARK: Whole
 
-    @Test func files() async throws {
+    @Test func downloadReplacesFile() async throws {
         try Data("before".utf8).write(to: URL(filePath: file.path))
         let run = await swiftaf("download", url, "X:1", "q==2", "-o", file.path, "--json")
         #expect(run.exit == 0)
@@ -137,7 +137,7 @@ import Testing
         #expect(file.names == [])
     }
 
-    @Test func limits() async throws {
+    @Test func removesDownloadBeyondSizeLimit() async throws {
         let run = await swiftaf("download", url, "-o", file.path, "--max-body", "1000", "--json")
         #expect(run.exit == 6)
         #expect(run.json["error"]?["resumable"] == false)
@@ -165,7 +165,7 @@ import Testing
         #expect(file.names == ["file"])
     }
 
-    @Test func withoutResumeAllComesAnew() async throws {
+    @Test func downloadsWholeFileWithoutResumeOption() async throws {
         _ = await breakOff()
         #expect(await swiftaf("download", url, "-o", file.path).exit == 0)
         #expect(server.requests.last?["Range"] == nil)
@@ -173,7 +173,7 @@ import Testing
         #expect(file.names == ["file"])
     }
 
-    @Test func anotherVersionComesAnew() async throws {
+    @Test func restartsWhenServerHasAnotherVersion() async throws {
         _ = await breakOff()
         serve(Self.content(2), tag: "\"two\"")
         let run = await resume()
@@ -235,7 +235,7 @@ import Testing
     }
 
     /// The end of the body did not come, but nothing is missing.
-    @Test func completeParts() async throws {
+    @Test func finishesPartThatIsAlreadyComplete() async throws {
         server.route("/film", times: 1, [.chunkedHead(headers: ["ETag": Self.tag]), .chunk(Self.content()), .close])
         let broken = await swiftaf("download", url, "-o", file.path, "--json")
         #expect(broken.exit == 3)
@@ -309,7 +309,7 @@ import Testing
         ["a=b"], ["a:=1"], ["a@/dev/null"], ["a=@/dev/null"], ["-d", "x"], ["--form"], ["--multipart"],
         ["--content-disposition", "-o", "x"], ["--content-disposition", "--resume"],
     ])
-    func contradictions(arguments: [String]) async throws {
+    func refusesOptionsThatConflictWithDownload(arguments: [String]) async throws {
         let run = await swiftaf(["download", url, "--json"] + arguments)
         #expect(run.exit == 1)
         #expect(run.code == "usage")

@@ -58,13 +58,13 @@ import Testing
 
     // MARK: 1
 
-    @Test func commandLine() async {
+    @Test func incompleteCommandLineExitsWith1() async {
         let run = await failure("get", exit: 1, code: "usage")
         #expect(run.json["status"] == .null && run.json["url"] == .null)
         #expect(await swiftaf("get").error == "swiftaf: the URL is missing\nswiftaf --help says how it is used\n")
     }
 
-    @Test func inputs() async {
+    @Test func invalidInputExitsWith1() async {
         _ = await failure("get", "no:where", exit: 1, code: "invalidInput")
         _ = await failure("get", server.urlString(), "X:a\nb", exit: 1, code: "invalidInput")
         _ = await failure("get", server.urlString(), "--cacert", "/no/such/file", exit: 1, code: "invalidInput")
@@ -76,7 +76,7 @@ import Testing
     // MARK: 2 and 7
 
     @Test(arguments: [400, 404, 418, 500, 304, 600])
-    func statuses(status: Int) async {
+    func errorStatusExitsWith2(status: Int) async {
         server.route("/", .text("why", status: status))
         let run = await failure("get", server.urlString(), exit: 2, code: "status")
         #expect(run.json["status"] == .integer(Int64(status)))
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: [401, 407])
-    func credentials(status: Int) async {
+    func authenticationStatusExitsWith7(status: Int) async {
         server.route("/", .text("who?", status: status))
         let run = await failure("get", server.urlString(), exit: 7, code: "authentication")
         #expect(run.json["body"] == "who?")
@@ -100,35 +100,35 @@ import Testing
 
     // MARK: 3
 
-    @Test func names() async {
+    @Test func unknownHostExitsWith3() async {
         _ = await failure("get", "http://no-such-host.invalid/", exit: 3, code: "dns")
     }
 
-    @Test func refused() async throws {
+    @Test func refusedConnectionExitsWith3() async throws {
         let url = server.urlString()
         server.stop()
         let run = await failure("get", url, exit: 3, code: "connect")
         #expect(run.json["url"]?.string == url)
     }
 
-    @Test func lost() async {
+    @Test func lostConnectionExitsWith3() async {
         server.route("/", .reset)
         _ = await failure("post", server.urlString(), "-d", "x", exit: 3, code: "connectionLost")
     }
 
-    @Test func truncated() async {
+    @Test func truncatedBodyExitsWith3() async {
         server.route("/", .truncated(body: Data("abc".utf8), promising: 9))
         let run = await failure("get", server.urlString(), exit: 3, code: "truncated")
         #expect(run.json["status"] == 200)
         #expect(await swiftaf("get", server.urlString()).text == "abc")
     }
 
-    @Test func notHTTP() async {
+    @Test func nonHTTPResponseExitsWith3() async {
         server.route("/", [.send("SSH-2.0-OpenSSH\r\n\r\n"), .close])
         _ = await failure("get", server.urlString(), exit: 3, code: "protocol")
     }
 
-    @Test func redirectLimits() async {
+    @Test func exceededRedirectLimitExitsWith3() async {
         server.route("/", .redirect(to: "/"))
         let run = await failure("get", server.urlString(), "--max-redirects", "2", exit: 3, code: "redirect")
         #expect(server.requests.count == 3)
@@ -171,7 +171,7 @@ import Testing
 
     // MARK: 4
 
-    @Test func timeLimits() async throws {
+    @Test func timeoutsExitWith4() async throws {
         server.route("/", .stall(at: "never"))
         _ = await failure("get", server.urlString(), "--timeout", "0.1", exit: 4, code: "timeout", reason: "total")
         _ = await failure("get", server.urlString(), "--idle-timeout", "0.1", exit: 4, code: "timeout", reason: "idle")
@@ -188,7 +188,7 @@ import Testing
 
     // MARK: 5
 
-    @Test func trust() async throws {
+    @Test func untrustedServerExitsWith5() async throws {
         let authority = try TestCertificate.makeAuthority()
         let anchors = try TemporaryFile(authority.pem)
         let valid = try TestServer(tls: .init(authority.issue(hosts: ["127.0.0.1"])))
@@ -219,7 +219,7 @@ import Testing
 
     // MARK: 6
 
-    @Test func sizeLimits() async {
+    @Test func exceededSizeLimitsExitWith6() async {
         server.route("/body", .respond(repeating: Data(repeating: 0x61, count: 1 << 10), count: nil))
         let run = await failure("get", server.urlString("/body"), "--max-body", "10000", exit: 6, code: "tooLarge")
         #expect(run.json["body"] == .null)
@@ -232,7 +232,7 @@ import Testing
 
     // MARK: 8
 
-    @Test func localFiles() async throws {
+    @Test func localFileErrorsExitWith8() async throws {
         server.route("/", .text("text"))
         _ = await failure("get", server.urlString(), "-o", "/no/such/folder/file", exit: 8, code: "file")
         let full = await swiftaf("get", server.urlString(), output: MemorySink(failure: ENOSPC))
@@ -244,7 +244,7 @@ import Testing
 
     // MARK: 9
 
-    @Test func notJSON() async {
+    @Test func invalidJSONExitsWith9() async {
         server.route("/", .json("{\"a\":"))
         let run = await failure("get", server.urlString(), exit: 9, code: "serialization")
         #expect(run.json["body"] == "{\"a\":")
@@ -291,7 +291,7 @@ import Testing
 
     // MARK: 130
 
-    @Test func cancellation() async throws {
+    @Test func cancellationExitsWith130() async throws {
         server.route("/", .stall(at: "never"))
         let run = Task { [server] in await swiftaf("get", server.urlString(), "--idle-timeout", "0", "--json") }
         #expect(await server.wait(for: .stalled(at: "never")))

@@ -19,7 +19,7 @@ import Testing
             ("http://host/a..b", "a..b"),
             ("http://host/x?a=b//c", "x"),
         ])
-    func names(url: String, name: String) throws {
+    func takesLastPathComponentOfURL(url: String, name: String) throws {
         #expect(try FileName.of(url: url) == name)
     }
 
@@ -30,7 +30,7 @@ import Testing
             "http://host/..%2F..%2Fetc%2Fpasswd", "http://host/a%2Fb", "http://host/a%00", "http://host/a%0Ab",
             "http://host/%1B%5B2J", "http://host/a%C2%85", "http://host/%FF%FE",
         ])
-    func notNames(url: String) {
+    func refusesURLWithoutUsableFileName(url: String) {
         let error = #expect(throws: UsageError.self) { try FileName.of(url: url) }
         #expect(error?.message.contains("-o names the file") == true)
         #expect(error?.message.unicodeScalars.contains { $0.properties.generalCategory == .control } == false)

@@ -34,7 +34,7 @@ private func json(_ text: String) -> FieldValue {
             (#"p@a\;type=b;type=c/d"#, .filePart(name: "p", FilePart(source: .file("a;type=b"), mediaType: "c/d"))),
             ("ä=ö", .field(name: "ä", value: "ö")),
         ] as [(String, Item)])
-    func forms(argument: String, item: Item) throws {
+    func parsesEveryKindOfItem(argument: String, item: Item) throws {
         #expect(try Item(RawText(argument)) == item)
     }
 
@@ -53,7 +53,7 @@ private func json(_ text: String) -> FieldValue {
             (#"a=c\"#, .field(name: "a", value: #"c\"#)),
             (#"a:="x\\ny""#, .field(name: "a", value: json(#""x\\ny""#))),
         ] as [(String, Item)])
-    func escapes(argument: String, item: Item) throws {
+    func backslashEscapesSeparatorsOfItem(argument: String, item: Item) throws {
         #expect(try Item(RawText(argument)) == item)
     }
 
@@ -85,7 +85,7 @@ private func json(_ text: String) -> FieldValue {
         ("a@b;filename=", "empty"),
         ("a:={", "the value of 'a' is not JSON"), ("a:=", "the value of 'a' is not JSON"),
     ])
-    func refused(argument: String, message: String) {
+    func refusesInvalidItemWithReason(argument: String, message: String) {
         let error = #expect(throws: UsageError.self) { try Item(RawText(argument)) }
         #expect(error?.message.contains(message) == true)
     }

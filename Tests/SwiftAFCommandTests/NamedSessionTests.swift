@@ -210,7 +210,7 @@ import Testing
     }
 
     @Test(arguments: ["", ".a", "a b", "/tmp/", "./", "/tmp/.json"])
-    func refusesNames(name: String) async {
+    func refusesInvalidSessionNames(name: String) async {
         #expect(await run("--session", name).exit == 1)
         #expect(server.requests.isEmpty)
     }

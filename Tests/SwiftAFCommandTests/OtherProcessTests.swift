@@ -44,7 +44,7 @@ struct OtherProcessTests {
 
     /// Killed, a process says nothing more: its token is what lies beside the file.
     @Test(arguments: [70_000, 150_000, 299_999])
-    func aKilledProcessLeavesWhatAnotherGoesOnWith(count: Int) async throws {
+    func resumesDownloadOfKilledProcess(count: Int) async throws {
         let head = "HTTP/1.1 200 OK\r\nETag: \(Self.tag)\r\nContent-Length: \(Self.size)\r\n\r\n"
         server.route("/film", times: 1, [.send(head), .send(Self.content.prefix(count)), .stall(at: "never")])
         let run = try ProgramRun(program, "download", url, "-o", file.path, "-q", "--idle-timeout", "0")
@@ -65,7 +65,7 @@ struct OtherProcessTests {
         #expect(file.names == ["file"])
     }
 
-    @Test func whatATaskLeavesAnotherProcessGoesOnWith() async throws {
+    @Test func resumesDownloadOfAnotherProcess() async throws {
         server.route(
             "/film", times: 1,
             .truncated(headers: ["ETag": Self.tag], body: Self.content.prefix(100_000), promising: Self.size))

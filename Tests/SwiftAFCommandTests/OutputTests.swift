@@ -13,7 +13,7 @@ import Testing
         return ProgressBar(progress: progress, elapsed: elapsed).line(width: width)
     }
 
-    @Test func download() {
+    @Test func showsProgressOfDownload() {
         #expect(
             line(64 << 20, of: 256 << 20)
                 == " 25% [=======>                     ] 64.0 MiB/256.0 MiB    32.0 MiB/s  0:06 left")
@@ -34,7 +34,7 @@ import Testing
         #expect(line(10, of: 0) == "| 10 B         5 B/s  0:02")
     }
 
-    @Test func stalled() {
+    @Test func showsUnknownTimeLeftWithoutSpeed() {
         #expect(line(0, of: 1 << 20).hasSuffix("-:-- left"))
         #expect(line(1, of: 1 << 50).hasSuffix("-:-- left"))
     }
@@ -69,21 +69,21 @@ import Testing
             (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (1_048_575, "1.0 MiB"),
             (64 << 20, "64.0 MiB"), (5 << 40, "5.0 TiB"), (Int64.max, "8.0 EiB"),
         ] as [(Int64, String)])
-    func bytes(count: Int64, text: String) {
+    func formatsBytesInBinaryUnits(count: Int64, text: String) {
         #expect(Format.bytes(count) == text)
     }
 
     @Test(arguments: [(1.005, 1, "1.0"), (0.05, 1, "0.1"), (-1.25, 1, "-1.3"), (12, 0, "12"), (0.001, 2, "0.00")])
-    func decimals(value: Double, digits: Int, text: String) {
+    func formatsDecimalsWithFixedDigits(value: Double, digits: Int, text: String) {
         #expect(Format.decimal(value, digits: digits) == text)
     }
 
     @Test(arguments: [(0, "0:00"), (7, "0:07"), (750, "12:30"), (3723, "1:02:03"), (-5, "0:00")])
-    func clocks(seconds: Int64, text: String) {
+    func formatsSecondsAsClock(seconds: Int64, text: String) {
         #expect(Format.clock(.seconds(seconds)) == text)
     }
 
-    @Test func milliseconds() {
+    @Test func formatsDurationInMilliseconds() {
         #expect(Duration.microseconds(1234).milliseconds == 1.234)
         #expect(Format.milliseconds(.microseconds(1250)) == "1.3 ms")
     }
@@ -112,7 +112,7 @@ import Testing
         #expect(lines(.responseLine(Array("cut".utf8))) == ["< cut"])
     }
 
-    @Test func connections() {
+    @Test func describesConnectionOnOneLine() {
         #expect(lines(.connection(.init(address: "::1", port: 80))) == ["* connected to ::1 port 80"])
         #expect(lines(.connection(.init(address: nil, port: 0))) == ["* connected to a Unix-domain socket"])
         let full = WireTrace.Connection(
@@ -169,7 +169,7 @@ import Testing
         "timings", "reused", "sent", "received", "error",
     ]
 
-    @Test func nothingKnown() throws {
+    @Test func reportOfUsageErrorHasOnlyNulls() throws {
         let value = Report(outcome: Outcome(failure: Failure(UsageError("wrong")))).value
         #expect(value.object?.keys == Self.keys)
         #expect(value["ok"] == false)
@@ -177,7 +177,7 @@ import Testing
         for key in Self.keys.dropFirst().dropLast() { #expect(value[key] == .null) }
     }
 
-    @Test func everythingKnown() throws {
+    @Test func reportOfResponseHasAllFields() throws {
         var transfer = TransferOutcome()
         let headers: HTTPHeaders = [("Content-Type", "application/json"), ("X", "1"), ("x", "2")]
         transfer.response = HTTPResponse(status: 200, version: .http2, headers: headers, url: "https://h/")
@@ -228,7 +228,7 @@ import Testing
             (.serialization, 9, "serialization"), (.contentType, 9, "serialization"), (.cancelled, 130, "cancelled"),
             (.outOfMemory, 70, "outOfMemory"), (.unknown, 70, "unknown"),
         ] as [(SessionError.Code, Int32, String)])
-    func exits(code: SessionError.Code, exit: Int32, name: String) {
+    func errorCodesMapToExitStatuses(code: SessionError.Code, exit: Int32, name: String) {
         let failure = Failure(SessionError(code, reason: .idle, message: "why"))
         #expect(failure.exit.rawValue == exit)
         #expect(failure.code.name == name)

@@ -73,13 +73,13 @@ private func image(_ rows: [[[UInt8]]]) throws -> Image {
             (["KITTY_WINDOW_ID": "1", "TERM": "screen-256color"], .halfBlocks),
             (["TERM": "xterm-256color"], .halfBlocks), ([:], .halfBlocks),
         ] as [([String: String], TerminalGraphics)])
-    func terminals(environment: [String: String], graphics: TerminalGraphics) {
+    func detectsGraphicsOfTerminal(environment: [String: String], graphics: TerminalGraphics) {
         #expect(TerminalGraphics(environment: environment, isTerminal: true) == graphics)
         #expect(TerminalGraphics(environment: environment, isTerminal: false) == .halfBlocks)
     }
 
     @Test(arguments: [0, 1, 80, 1_000_000])
-    func room(columns: Int) {
+    func limitsPictureToWidthOfTerminal(columns: Int) {
         #expect(TerminalGraphics.halfBlocks.room(columns: columns).width == max(1, min(columns, 1000)))
         #expect(TerminalGraphics.kitty.room(columns: columns).width == max(1, min(columns, 1000)) * 8)
     }
@@ -129,7 +129,7 @@ private func image(_ rows: [[[UInt8]]]) throws -> Image {
     }
 
     @Test(arguments: [("/text", 9), ("/cut", 9), ("/empty", 9), ("/missing", 2), ("/bomb", 6)])
-    func noPicture(path: String, exit: Int32) async {
+    func failsWithoutValidPicture(path: String, exit: Int32) async {
         let run = await picture(path)
         #expect(run.exit == exit)
         #expect(!run.error.isEmpty && !run.text.contains("\u{2580}"))

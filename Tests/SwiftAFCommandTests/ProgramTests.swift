@@ -8,7 +8,7 @@ import Testing
 struct ProgramTests {
     private let path = ProgramRun.path ?? ""
 
-    @Test func versions() async throws {
+    @Test func versionListsLibrariesAndFeatures() async throws {
         let run = try ProgramRun(path, "--version")
         let lines = await run.readAll().split(separator: "\n")
         #expect(await run.wait() == 0)
@@ -18,7 +18,7 @@ struct ProgramTests {
         }
     }
 
-    @Test func demonstration() async throws {
+    @Test func demoPassesAllSteps() async throws {
         let run = try ProgramRun(path, "demo")
         let text = await run.readAll()
         #expect(await run.wait() == 0, "\(text)")

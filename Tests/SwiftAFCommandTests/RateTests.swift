@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [["upload", "part@"], ["put", "-d", "@"]])
-    func uploads(form: [String]) async throws {
+    func limitsRateOfUploads(form: [String]) async throws {
         let words = [form[0], server.urlString()] + form.dropFirst().dropLast() + [form[form.count - 1] + file.path]
         let slow = await swiftaf(words + ["--limit-rate", "1000", "--timeout", "0.5", "--json"])
         #expect(slow.exit == 4)
@@ -34,7 +34,7 @@ import Testing
         #expect((fast.json["sent"]?.integer ?? 0) >= Int64(Self.size))
     }
 
-    @Test func downloads() async throws {
+    @Test func limitsRateOfDownloads() async throws {
         let path = file.folder + "/film"
         let words = ["download", server.urlString("/film"), "-o", path, "--json"]
         // The response begins before the limit passes, however slow the machine is.

@@ -29,7 +29,7 @@ import Testing
         #expect(request?.method == "GET" && request?.target == "/?a=0&b=1&c=2%203&d=4" && request?.bodyText == "")
     }
 
-    @Test func defaults() throws {
+    @Test func setsDefaultsOfRequest() throws {
         let request = try build("get", "http://h/")
         #expect(request.headers.map(\.name) == ["Accept", "User-Agent"])
         #expect(request.headers["User-Agent"]?.hasPrefix("swiftaf/") == true)
@@ -55,7 +55,7 @@ import Testing
         ("http://h", "http://h?a=1"), ("http://h/p?x=y", "http://h/p?x=y&a=1"), ("http://h/p?", "http://h/p?a=1"),
         ("http://h/p?x&", "http://h/p?x&a=1"), ("http://h/p#f?g", "http://h/p?a=1#f?g"),
     ])
-    func queryItems(url: String, expected: String) throws {
+    func appendsQueryItemsToURL(url: String, expected: String) throws {
         #expect(try build("get", url, "a==1").url == expected)
     }
 
@@ -138,7 +138,7 @@ import Testing
         #expect(try build("post", "http://h/", "-d", "@-").body.length == nil)
     }
 
-    @Test func files() throws {
+    @Test func readsBodiesAndFieldsFromFiles() throws {
         let file = try TemporaryFile("text\n")
         #expect(try build("post", "http://h/", "-d", "@\(file.path)").body.filePath == file.path)
         #expect(try text(build("post", "http://h/", "a=@\(file.path)")) == #"{"a":"text\n"}"#)
@@ -176,7 +176,7 @@ import Testing
             (["X A:s3cret"], "invalidInput", "the header name 'X …' is not a token"),
             (["--bearer", "s3cret\n"], "invalidInput", "control character"),
         ] as [([String], String, String)])
-    func refused(arguments: [String], code: String, message: String) {
+    func refusesInvalidBodiesWithoutShowingSecrets(arguments: [String], code: String, message: String) {
         let failure = #expect(throws: Failure.self) { try build(["post", "http://h/"] + arguments) }
         #expect(failure?.exit == .input)
         #expect(failure?.code.name == code)
@@ -192,7 +192,7 @@ import Testing
         #expect(failure?.code.name == "invalidInput")
     }
 
-    @Test func badMethods() {
+    @Test func refusesInvalidMethodNames() {
         #expect(throws: Failure.self) { try build("request", "GE T", "http://h/") }
         #expect(throws: Failure.self) { try build("request", "", "http://h/") }
     }

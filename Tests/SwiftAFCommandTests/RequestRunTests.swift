@@ -40,7 +40,7 @@ import Testing
         #expect(server.requests[0]["Content-Type"] == nil)
     }
 
-    @Test func emptyBodies() async throws {
+    @Test func sendsContentLengthOfEmptyBodies() async throws {
         #expect(await swiftaf("post", server.urlString("/a b?ä")).exit == 0)
         #expect(await swiftaf("put", server.urlString(), "-d", "").exit == 0)
         #expect(await swiftaf("get", server.urlString()).exit == 0)
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func encodings() async throws {
+    @Test func acceptsCompressedResponsesByDefault() async throws {
         #expect(await swiftaf("get", server.urlString()).exit == 0)
         #expect(await swiftaf("get", server.urlString(), "--no-compressed").exit == 0)
         #expect(server.requests[0]["Accept-Encoding"]?.contains("gzip") == true)

@@ -22,7 +22,7 @@ import Testing
     @Test(arguments: [
         ("get", 503), ("head", 503), ("put", 503), ("delete", 503), ("options", 503), ("get", 429), ("put", 429),
     ])
-    func statuses(verb: String, status: Int) async {
+    func retriesIdempotentRequestsThatAreRefusedTemporarily(verb: String, status: Int) async {
         server.route("/x", times: 2, .respond(status, headers: ["Retry-After": "0"]))
         let run = await swiftaf([verb, server.urlString("/x"), "--retry", "2", "--json"])
         #expect(run.exit == 0)
@@ -44,7 +44,7 @@ import Testing
         #expect(firstBarOfTheRetry(ended.error).map { !$0.contains("%") } == true)
     }
 
-    @Test func theBarOfAnotherAttemptBeginsAnew() async {
+    @Test func retryResetsProgressBar() async {
         server.route("/x", times: 1, .respond(503, headers: ["Retry-After": "0"], body: Data("busy".utf8)))
         server.route("/x", [.stall(at: "bar"), .text("done")])
         let run = await swiftaf(
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: [408, 425, 500, 502, 504, 400, 401, 404, 418])
-    func otherStatuses(status: Int) async {
+    func returnsOtherErrorStatusesWithoutRetry(status: Int) async {
         server.route("/x", times: 1, .respond(status, headers: ["Retry-After": "0"]))
         let run = await swiftaf(["get", server.urlString("/x"), "--retry", "2", "--json"])
         #expect(run.exit == (status == 401 ? 7 : 2))
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: [["post"], ["patch"], ["request", "POST"], ["request", "PURGE"], ["upload"]])
-    func otherMethods(verb: [String]) async {
+    func sendsOtherMethodsOnlyOnce(verb: [String]) async {
         server.route("/x", times: 1, busy)
         let items = verb == ["upload"] ? ["a=b"] : []
         let run = await swiftaf(verb + [server.urlString("/x")] + items + ["--retry", "2", "--json"])
@@ -87,7 +87,7 @@ import Testing
         #expect(server.requests.count == 2)
     }
 
-    @Test func failures() async {
+    @Test func retriesLostTruncatedAndIdleTransfers() async {
         server.route("/lost", times: 1, .reset)
         server.route("/lost", .text("done"))
         server.route("/cut", times: 1, .truncated(body: Data("do".utf8), promising: 4))
@@ -104,7 +104,7 @@ import Testing
         #expect(server.requests.filter { $0.path == "/cut" }.count == 2)
     }
 
-    @Test func refusedConnection() async throws {
+    @Test func retriesRefusedConnection() async throws {
         let closed = try TestServer()
         let url = closed.urlString("/")
         closed.stop()
@@ -118,7 +118,7 @@ import Testing
         withExtendedLifetime(closed) {}
     }
 
-    @Test func none() async {
+    @Test func sendsRequestOnceByDefault() async {
         server.route("/x", times: 1, busy)
         #expect(await swiftaf(["get", server.urlString("/x"), "--json"]).exit == 2)
         server.route("/x", times: 1, busy)
@@ -126,7 +126,7 @@ import Testing
         #expect(server.requests.count == 2)
     }
 
-    @Test func atMost() async {
+    @Test func returns503AfterLastRetry() async {
         server.route("/x", busy)
         let run = await swiftaf(["get", server.urlString("/x"), "--retry", "3", "--json"])
         #expect(run.exit == 2)
@@ -156,7 +156,7 @@ import Testing
         Issue.record("there was no second attempt")
     }
 
-    @Test func standardInput() async throws {
+    @Test func sendsBodyFromStandardInputOnlyOnce() async throws {
         let pipe = try InputPipe()
         pipe.send(Data("body".utf8))
         server.route("/x", times: 1, busy)
@@ -165,7 +165,7 @@ import Testing
         #expect(server.requests.map(\.bodyText) == ["body"])
     }
 
-    @Test func file() async {
+    @Test func sendsFileAgainOnRetry() async {
         server.route("/x", times: 1, busy)
         let run = await swiftaf(["put", server.urlString("/x"), "-d", "@" + file.path, "--retry", "1"])
         #expect(run.exit == 0)
@@ -209,7 +209,7 @@ import Testing
         #expect(run.exit == 0 && run.output.count == 65 << 20)
     }
 
-    @Test func redirects() async {
+    @Test func retryFollowsRedirectsAgain() async {
         server.route("/y", .redirect(to: "/x"))
         server.route("/x", times: 1, busy)
         let run = await swiftaf(["get", server.urlString("/y"), "--retry", "1", "--json"])
@@ -220,7 +220,7 @@ import Testing
         #expect(server.requests.map(\.path) == ["/y", "/x", "/y", "/x"])
     }
 
-    @Test func download() async throws {
+    @Test func retryResumesDownload() async throws {
         let whole = Data(repeating: 7, count: 200_000)
         server.route("/film") { request, connection in
             guard let range = request["Range"] else {
@@ -243,7 +243,7 @@ import Testing
     }
 
     @Test(arguments: ["-1", "x", "", "1.5"])
-    func wrong(count: String) async {
+    func refusesInvalidRetryCounts(count: String) async {
         #expect(await swiftaf(["get", server.urlString("/x"), "--retry", count]).exit == 1)
         #expect(server.requests.isEmpty)
     }

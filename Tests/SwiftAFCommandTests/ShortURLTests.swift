@@ -28,7 +28,7 @@ import Testing
         ("127.0.0.1.example.org", "https://127.0.0.1.example.org"),
         ("127.0.0.999", "https://127.0.0.999"),
     ])
-    func completes(text: String, url: String) {
+    func addsSchemeToShortURL(text: String, url: String) {
         #expect(ShortURL.complete(text) == url)
     }
 
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: built)
-    func builds(fields: [(String, String)], text: String) throws {
+    func buildsNestedJSONFromFields(fields: [(String, String)], text: String) throws {
         #expect(try json(fields) == text)
     }
 
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: refused)
-    func refuses(fields: [(String, String)]) {
+    func refusesInvalidNestedFields(fields: [(String, String)]) {
         #expect(throws: UsageError.self) { try json(fields) }
     }
 }

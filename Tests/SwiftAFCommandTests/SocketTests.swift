@@ -187,10 +187,8 @@ import Testing
         #expect(await swiftaf("ws", url, "--subprotocol", "a b", input: try input("")).exit == 1)
     }
 
-    @Test(
-        "a line that is too long ends the run, wherever its reads end",
-        arguments: [16 << 20 - 20, 16 << 20 + 1, 17 << 20])
-    func longLines(size: Int) async throws {
+    @Test(arguments: [16 << 20 - 20, 16 << 20 + 1, 17 << 20])
+    func refusesTooLongInputLineAtAnyReadBoundary(size: Int) async throws {
         let folder = try TemporaryFolder()
         folder.write(String(repeating: "x", count: size) + "\nnext\n", to: "lines")
         // A file is read in whole pieces.

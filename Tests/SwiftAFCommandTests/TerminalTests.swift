@@ -187,7 +187,7 @@ struct TerminalTests {
     }
 
     /// What the shell wrote meanwhile stays: the bars are drawn below it.
-    @Test func barsBeginAnewAfterAStop() async throws {
+    @Test func redrawsBarsAfterStop() async throws {
         let folder = try TemporaryFolder()
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n12345"
         let names = ["/one", "/two", "/three"]

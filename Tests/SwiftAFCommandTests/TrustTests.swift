@@ -137,7 +137,7 @@ import Testing
         #expect(second.requests.isEmpty)
     }
 
-    @Test func clientCertificates() async throws {
+    @Test func authenticatesWithClientCertificate() async throws {
         let server = try mutualServer()
         let client = try authority.issueClient(commonName: "Client")
         let certificate = try TemporaryFile(client.pem)
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func versions() async throws {
+    @Test func enforcesMinimumTLSVersion() async throws {
         var tls = TestServer.TLS(leaf)
         tls.maximumVersion = .v1_2
         let server = try TestServer(tls: tls)

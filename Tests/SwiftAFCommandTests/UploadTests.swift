@@ -95,7 +95,7 @@ import Testing
             ])
     }
 
-    @Test func otherMethods() async throws {
+    @Test func sendsFormWithOtherMethods() async throws {
         #expect(await swiftaf("upload", server.urlString(), "a=b", "--method", "PUT").exit == 0)
         #expect(await swiftaf("patch", server.urlString(), "a=b", "--multipart").exit == 0)
         #expect(server.requests.map(\.method) == ["PUT", "PATCH"])
@@ -144,7 +144,7 @@ import Testing
         #expect(request.bodyLength > 3_000_000)
     }
 
-    @Test func refusedUploads() async throws {
+    @Test func returnsBodyOfRefusedUpload() async throws {
         server.route("/", .text("no", status: 413))
         let run = await swiftaf("upload", server.urlString(), "a=b", "--json")
         #expect(run.exit == 2)

@@ -31,9 +31,8 @@
             }
         }
 
-        @Test(
-            "What is compressed is decompressed again, with the window kept", arguments: [9, 10, 15], [7, 100, 16384])
-        func roundTrips(bits: Int, room: Int) throws {
+        @Test(arguments: [9, 10, 15], [7, 100, 16384])
+        func roundTripKeepsMessageAndWindow(bits: Int, room: Int) throws {
             let codec = MessageDeflate()
             let compressor = try #require(codec.makeStream(isCompressing: true, windowBits: bits))
             let decompressor = try #require(codec.makeStream(isCompressing: false, windowBits: bits))
@@ -45,15 +44,13 @@
             }
         }
 
-        @Test("A window of 8 bits is decompressed but not compressed")
-        func smallestWindow() {
+        @Test func smallestWindowIsOnlyDecompressed() {
             let codec = MessageDeflate()
             #expect(codec.makeStream(isCompressing: true, windowBits: 8) == nil)
             #expect(codec.makeStream(isCompressing: false, windowBits: 8) != nil)
         }
 
-        @Test("The examples of the standard are decompressed")
-        func examples() throws {
+        @Test func decompressesExamplesOfRFC7692() throws {
             let stream = try #require(MessageDeflate().makeStream(isCompressing: false, windowBits: 15))
             let hello = Array("Hello".utf8)
             let tail: [UInt8] = [0, 0, 0xff, 0xff]
@@ -65,8 +62,7 @@
             #expect(convert([0xf3, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00, 0x00] + tail, stream, room: 100) == hello)
         }
 
-        @Test("Invalid data is refused")
-        func invalid() throws {
+        @Test func refusesInvalidCompressedData() throws {
             let stream = try #require(MessageDeflate().makeStream(isCompressing: false, windowBits: 15))
             #expect(convert([0xff, 0xff, 0xff], stream, room: 100) == nil)
         }

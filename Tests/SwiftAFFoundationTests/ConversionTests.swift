@@ -205,7 +205,7 @@ import Testing
         #expect(server.requests.map { $0["X-A"] } == Array(repeating: "1", count: 6))
     }
 
-    @Test func responses() throws {
+    @Test func convertsResponseToHTTPURLResponse() throws {
         let headers = HTTPHeaders([
             ("Content-Type", "text/html; charset=utf-8"), ("X-A", "1"), ("x-a", "2"), ("Set-Cookie", "a=1"),
             ("Set-Cookie", "b=2"), ("Content-Length", "12"),

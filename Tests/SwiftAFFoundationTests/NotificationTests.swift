@@ -115,7 +115,7 @@ final class NotificationTests {
         #expect(completed.allSatisfy { $0.isOnMainQueue })
     }
 
-    @Test func completeTellsDataObjectSerializerAndMetrics() async throws {
+    @Test func completionHasDataObjectSerializerAndMetrics() async throws {
         let info = try await completion(of: "fast")
         #expect(
             Set(info.keys) == [
@@ -134,7 +134,7 @@ final class NotificationTests {
         #expect(info[AFTaskDidCompleteKey.serializedResponse] as? [String: Int] == ["a": 1])
     }
 
-    @Test func theManagersSerializerIsTheOneThatIsTold() async throws {
+    @Test func completionNamesManagersSerializer() async throws {
         let task = manager.get("slow", success: { _, _ in }, failure: nil)
         let log = NotificationLog([.afTaskDidComplete], of: task)
         server.open("answer")
@@ -154,14 +154,14 @@ final class NotificationTests {
         }
     }
 
-    @Test func aRefusedStatusTellsObjectAndError() async throws {
+    @Test func refusedStatusHasObjectAndError() async throws {
         server.route("/refused", .json(#"{"e":1}"#, status: 404))
         let info = try await completion(of: "refused")
         #expect(info[AFTaskDidCompleteKey.serializedResponse] as? JSONValue == ["e": 1])
         #expect((info[AFTaskDidCompleteKey.error] as? SessionError)?.status == 404)
     }
 
-    @Test func aFailedTransferTellsTheErrorAndEmptyData() async throws {
+    @Test func failedTransferHasErrorAndEmptyData() async throws {
         server.route("/lost", .reset)
         let info = try await completion(of: "lost")
         #expect((info[AFTaskDidCompleteKey.error] as? SessionError)?.code == .connectionLost)
@@ -233,7 +233,7 @@ final class NotificationTests {
         #expect(entry?.userInfo[NSUnderlyingErrorKey] is NSError)
     }
 
-    @Test func aDownloadTaskTellsWhereItsFileIs() async throws {
+    @Test func downloadTaskReportsPathOfItsFile() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         defer { try? FileManager.default.removeItem(atPath: path) }
         let task = manager.downloadTask(for: HTTPRequest("fast"), to: path) { _, _, _ in }
@@ -247,7 +247,7 @@ final class NotificationTests {
         #expect(info[AFTaskDidCompleteKey.error] == nil)
     }
 
-    @Test func aDownloadTaskTellsThatItsFileCouldNotMove() async throws {
+    @Test func downloadTaskReportsFailureToMoveFile() async throws {
         let task = manager.downloadTask(for: HTTPRequest("fast"), to: "/nonexistent/directory/file") { _, _, _ in }
         let log = NotificationLog([.afDownloadTaskDidFailToMoveFile, .afTaskDidComplete], of: task)
         task.resume()
@@ -260,7 +260,7 @@ final class NotificationTests {
     }
 
     @Test(arguments: [true, false])
-    func aResponseThatBecomesADownloadTellsWhereItsFileIs(isWritable: Bool) async throws {
+    func responseSavedToFileReportsItsPath(isWritable: Bool) async throws {
         let folder = isWritable ? FileManager.default.temporaryDirectory.path : "/nonexistent"
         let path = "\(folder)/\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }

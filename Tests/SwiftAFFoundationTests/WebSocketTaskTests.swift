@@ -133,10 +133,8 @@ import Testing
         #expect(task.closeCode == .goingAway)
     }
 
-    @Test(
-        "A close frame that can't be sent ends the connection",
-        arguments: [(1006, nil), (0, nil), (70000, nil), (-1, nil), (1000, 0xff)])
-    func invalidClose(code: Int, reason: UInt8?) async throws {
+    @Test(arguments: [(1006, nil), (0, nil), (70000, nil), (-1, nil), (1000, 0xff)])
+    func invalidCloseFrameCancelsConnection(code: Int, reason: UInt8?) async throws {
         let task = manager.webSocketTask(with: url, protocols: ["v1"])
         task.resume()
         try await task.send(.string("open"))
@@ -194,8 +192,8 @@ import Testing
         }
     }
 
-    @Test("The delegate is notified of opening and closing", arguments: ["bye", nil])
-    func delegateOfClosedSocket(reason: String?) async throws {
+    @Test(arguments: ["bye", nil])
+    func notifiesDelegateOfOpeningAndClosing(reason: String?) async throws {
         let log = Log()
         let task = manager.webSocketTask(with: url, protocols: ["v1"])
         task.delegate = log
@@ -250,7 +248,7 @@ import Testing
         #expect(task.closeCode == .goingAway)
     }
 
-    @Test func delegateIsToldOfALostConnection() async throws {
+    @Test func notifiesDelegateOfLostConnection() async throws {
         server.route("/lost", [.upgrade(), .close])
         let log = Log()
         let task = manager.webSocketTask(with: url.appendingPathComponent("lost"))
@@ -259,7 +257,7 @@ import Testing
         #expect(await log.all() == ["open -", "end connectionLost"])
     }
 
-    @Test func delegateIsToldOfAFailedHandshake() async throws {
+    @Test func notifiesDelegateOfFailedHandshake() async throws {
         server.route("/refused", .status(404))
         let log = Log()
         let task = manager.webSocketTask(with: url.appendingPathComponent("refused"))
@@ -268,8 +266,8 @@ import Testing
         #expect(await log.all() == ["end status"])
     }
 
-    @Test("The delegate is told of a cancelled task", arguments: [false, true])
-    func delegateOfCancelledTask(resumes: Bool) async throws {
+    @Test(arguments: [false, true])
+    func notifiesDelegateOfCancelledTask(resumes: Bool) async throws {
         server.route("/stalled", .stall(at: "never"))
         let log = Log()
         let task = manager.webSocketTask(with: url.appendingPathComponent("stalled"))
@@ -279,8 +277,7 @@ import Testing
         #expect(await log.all() == ["end cancelled"])
     }
 
-    @Test("A delegate that is replaced may use the task while it is released")
-    func delegateThatUsesItsTask() {
+    @Test func replacedDelegateMayUseTaskInDeinit() {
         final class Last: WebSocketTaskDelegate {
             let task: WebSocketTask
             init(_ task: WebSocketTask) { self.task = task }

@@ -4,8 +4,7 @@ import Testing
 
 @testable import SwiftAFImage
 
-@Suite("When the frames of an animation are shown")
-struct AnimationClockTests {
+@Suite struct AnimationClockTests {
     private func clock(_ milliseconds: [Int], plays: Int? = nil) -> AnimationClock {
         let image = Pictures.image(1, 1)
         return AnimationClock(
@@ -13,8 +12,7 @@ struct AnimationClockTests {
                 milliseconds.map { ImageFrame(image: image, duration: .milliseconds($0)) }, playCount: plays))
     }
 
-    @Test("each for its duration, without end")
-    func endless() {
+    @Test func repeatsFramesForTheirDurationsEndlessly() {
         var clock = clock([50, 30, 20])
         #expect(clock.start(at: .seconds(5)) == .milliseconds(50))
         var now = Duration.seconds(5), wait = Duration.milliseconds(50)
@@ -30,8 +28,8 @@ struct AnimationClockTests {
         }
     }
 
-    @Test("so often, and the last one stays", arguments: [1, 2, 7])
-    func plays(count: Int) {
+    @Test(arguments: [1, 2, 7])
+    func stopsAtLastFrameAfterPlayCount(count: Int) {
         var clock = clock([20, 40], plays: count)
         #expect(clock.start(at: .zero) == .milliseconds(20))
         var frames = [clock.frame]
@@ -45,8 +43,7 @@ struct AnimationClockTests {
         #expect(clock.frame == 1)
     }
 
-    @Test("durations below 20 ms become 100 ms, as in browsers; none is above a day")
-    func durations() {
+    @Test func clampsFrameDurations() {
         var clock = clock([0, 19, 20, -5, Int.max / 1_000_000])
         let expected: [Duration] = [100, 100, 20, 100, 86_400_000].map { .milliseconds($0) }
         var waits = [clock.start(at: .zero)]
@@ -54,8 +51,7 @@ struct AnimationClockTests {
         #expect(waits == expected)
     }
 
-    @Test("a late timer shortens the next frame; one that is very late delays the rest")
-    func lateness() {
+    @Test func lateTimerShortensOrDelaysNextFrame() {
         var clock = clock([100, 100])
         #expect(clock.start(at: .zero) == .milliseconds(100))
         #expect(clock.advance(at: .milliseconds(130)) == .milliseconds(70))
@@ -65,8 +61,7 @@ struct AnimationClockTests {
         #expect(clock.advance(at: .milliseconds(499)) == .milliseconds(101))
     }
 
-    @Test("an animation that is started again shows the same frame from its beginning")
-    func rest() {
+    @Test func restartsInterruptedFrameFromItsBeginning() {
         var clock = clock([50, 50, 50])
         #expect(clock.advance(at: .zero) == nil)
         _ = clock.start(at: .zero)
@@ -78,8 +73,8 @@ struct AnimationClockTests {
         #expect(clock.frame == 1)
     }
 
-    @Test("one frame, and none, have ended from the beginning", arguments: [0, 1])
-    func still(count: Int) {
+    @Test(arguments: [0, 1])
+    func animationOfFewerThanTwoFramesNeverStarts(count: Int) {
         var clock = clock([Int](repeating: 50, count: count))
         #expect(clock.start(at: .zero) == nil)
         #expect(clock.advance(at: .zero) == nil)
@@ -87,14 +82,12 @@ struct AnimationClockTests {
     }
 }
 
-@Suite("Animated images")
-struct AnimatedImageTests {
+@Suite struct AnimatedImageTests {
     private static func animation(_ widths: [Int]) -> ImageAnimation {
         ImageAnimation(widths.map { ImageFrame(image: Pictures.image($0, 8), duration: .seconds($0)) }, playCount: 3)
     }
 
-    @Test("an image is the first frame of its animation, and costs all of them")
-    func frames() throws {
+    @Test func imageIsFirstFrameAndCostsAllFrames() throws {
         let image = try #require(Image(Self.animation([16, 16, 16])))
         #expect((image.pixelWidth, image.byteCount, image.cost) == (16, 512, 1536))
         #expect(image.isIdentical(to: try #require(image.animation?.frames.first?.image)))
@@ -107,16 +100,14 @@ struct AnimatedImageTests {
         #expect(ImageAnimation([], playCount: -1).playCount == 1)
     }
 
-    @Test("another scale is that of all frames")
-    func scale() throws {
+    @Test func changesScaleOfAllFrames() throws {
         let image = try #require(Image(Self.animation([16, 16]))).withScale(2)
         #expect(image.scale == 2)
         #expect(image.animation?.frames.map(\.image.scale) == [2, 2])
         #expect(image.animation?.playCount == 3)
     }
 
-    @Test("a cache counts all frames")
-    func cache() throws {
+    @Test func cacheCountsBytesOfAllFrames() throws {
         let image = try #require(Image(Self.animation([16, 16])))
         let cache = AutoPurgingImageCache(memoryCapacity: 1023, preferredMemoryUsageAfterPurge: 1023)
         cache.add(image, identifier: "too large")
@@ -133,8 +124,7 @@ struct AnimatedImageTests {
         }
     }
 
-    @Test("a downloader applies processors to each frame, and caches all of them")
-    func processors() async throws {
+    @Test func downloaderProcessesAndCachesEveryFrame() async throws {
         let cache = AutoPurgingImageCache()
         let downloader = ImageDownloader(
             fetcher: ScriptedFetcher(), responseSerializer: ImageResponseSerializer(decoder: Decoder()),

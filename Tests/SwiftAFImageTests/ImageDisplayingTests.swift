@@ -38,8 +38,7 @@ struct ImageDisplayingTests {
 
     // MARK: Pictures
 
-    @Test("an image comes from a URL, asked for as an image")
-    func fromURL() async throws {
+    @Test func showsImageFromURL() async throws {
         let server = try TestServer()
         server.route("/a", .respond(200, headers: ["Content-Type": "image/png"], body: Data("7x3".utf8)))
         let view = RecordingImageView(downloader(SessionFetcher(HTTPSessionManager())))
@@ -50,8 +49,7 @@ struct ImageDisplayingTests {
         #expect(server.requests.first?["Accept"] == "image/*")
     }
 
-    @Test("the same again goes on with what is under way, and all are told")
-    func duplicate() async throws {
+    @Test func repeatedRequestJoinsRunningDownload() async throws {
         let gate = Gate()
         let fetcher = ScriptedFetcher(gate: gate)
         let view = RecordingImageView(downloader(fetcher))
@@ -67,8 +65,7 @@ struct ImageDisplayingTests {
         #expect(!view.imageLoads.isLoading(.image))
     }
 
-    @Test("the same again with another placeholder, or none, shows that during the download")
-    func otherPlaceholder() async throws {
+    @Test func repeatedRequestShowsItsNewPlaceholder() async throws {
         let gate = Gate()
         let view = view(gate)
         let url = "http://h/a"
@@ -86,8 +83,8 @@ struct ImageDisplayingTests {
         #expect(view.widths == [9, 8, 0, 4])
     }
 
-    @Test("if there is no image, the placeholder stays", arguments: [404, 500])
-    func placeholder(status: Int) async throws {
+    @Test(arguments: [404, 500])
+    func keepsPlaceholderAfterFailure(status: Int) async throws {
         let view = view(status: status)
         let told = Happenings<Told>()
         view.setImage(for: HTTPRequest("http://h/a"), placeholder: placeholder, failure: failure(told))
@@ -96,8 +93,7 @@ struct ImageDisplayingTests {
         #expect(view.shown.all.map(\.image) == [placeholder])
     }
 
-    @Test("what is in the cache is there at once, without response and placeholder")
-    func cached() async throws {
+    @Test func showsCachedImageImmediatelyWithoutPlaceholder() async throws {
         let view = view()
         let request = HTTPRequest("http://h/a")
         let downloaded = try await view.imageDownloader.image(for: request)
@@ -110,8 +106,7 @@ struct ImageDisplayingTests {
         #expect(told.all.first?.image?.isIdentical(to: downloaded.image) == true)
     }
 
-    @Test("a request that ignores caches is answered by the server")
-    func ignoringCaches() async throws {
+    @Test func requestThatIgnoresCachesReachesServer() async throws {
         let view = view()
         var request = HTTPRequest("http://h/a")
         _ = try await view.imageDownloader.image(for: request)
@@ -122,8 +117,7 @@ struct ImageDisplayingTests {
         #expect(await told.wait().first?.response?.status == 200)
     }
 
-    @Test("what is prefetched is what a view asks for")
-    func prefetched() async throws {
+    @Test func showsPrefetchedImageImmediately() async throws {
         let view = view()
         _ = try await view.imageDownloader.image(for: HTTPRequest(imageAt: "http://h/a"))
         view.setImage(from: "http://h/a")
@@ -138,8 +132,8 @@ struct ImageDisplayingTests {
         #expect(view.widths == [2, 2])
     }
 
-    @Test("cancelled, and downloaded at once again", arguments: [ImageSlot.image, .background, .background(.selected)])
-    func cancelAndAgain(slot: ImageSlot) async throws {
+    @Test(arguments: [ImageSlot.image, .background, .background(.selected)])
+    func loadsAgainDirectlyAfterCancellation(slot: ImageSlot) async throws {
         let view = view()
         let told = Happenings<Told>()
         let request = HTTPRequest("http://h/a")
@@ -168,8 +162,8 @@ struct ImageDisplayingTests {
         }
     }
 
-    @Test("what a download's closures release may use the view", arguments: [0, 1, 2])
-    func releasedByClosures(way: Int) {
+    @Test(arguments: [0, 1, 2])
+    func objectsReleasedByClosuresMayUseView(way: Int) {
         let view = view(Gate())
         func start(_ presenter: Presenter) {
             view.setImage(for: HTTPRequest("http://h/a"), success: { _, _, _ in withExtendedLifetime(presenter) {} })
@@ -184,8 +178,8 @@ struct ImageDisplayingTests {
         #expect(view.imageLoads.isLoading(.image) == (way == 2))
     }
 
-    @Test("without a URL the placeholder is shown, and what was under way is not", arguments: [true, false])
-    func noURL(hasPlaceholder: Bool) async throws {
+    @Test(arguments: [true, false])
+    func emptyURLShowsPlaceholderAndCancelsDownload(hasPlaceholder: Bool) async throws {
         let gate = Gate()
         let view = view(gate)
         view.setImage(from: "http://h/a")
@@ -202,8 +196,7 @@ struct ImageDisplayingTests {
         #expect(view.widths == [hasPlaceholder ? 9 : 0, 4])
     }
 
-    @Test("no URL is no crash")
-    func nilURL() {
+    @Test func nilURLClearsImage() {
         let view = view()
         view.setImage(from: nil)
         view.cancelImageDownload()
@@ -218,8 +211,8 @@ struct ImageDisplayingTests {
         #expect(view.widths == [9, 0])
     }
 
-    @Test("the current image stays until the next one is there, unless it is cleared", arguments: [true, false])
-    func currentImage(isCleared: Bool) async throws {
+    @Test(arguments: [true, false])
+    func keepsCurrentImageUntilNextUnlessCleared(isCleared: Bool) async throws {
         let gate = Gate()
         let view = view(gate)
         view.setImage(from: "http://h/a", placeholder: placeholder)
@@ -235,8 +228,7 @@ struct ImageDisplayingTests {
         view.cancelImageDownloads()
     }
 
-    @Test("text that is no URL fails")
-    func badURL() async throws {
+    @Test func failsForInvalidURLText() async throws {
         let view = RecordingImageView(downloader(SessionFetcher(HTTPSessionManager())))
         let told = Happenings<Told>()
         view.setImage(for: HTTPRequest("http://[::"), placeholder: placeholder, failure: failure(told))
@@ -244,8 +236,7 @@ struct ImageDisplayingTests {
         #expect(view.widths == [9])
     }
 
-    @Test("with a closure for it, the image is the closure's to show")
-    func successClosure() async throws {
+    @Test func successClosureReceivesImageInsteadOfView() async throws {
         let view = view()
         let told = Happenings<Told>()
         view.setImage(for: HTTPRequest("http://h/a"), success: success(told))
@@ -255,8 +246,7 @@ struct ImageDisplayingTests {
         #expect(view.widths.isEmpty)
     }
 
-    @Test("of several images the last that was asked for is shown, in whatever order they come")
-    func onlyTheLastRequestedImageIsShown() async throws {
+    @Test func showsOnlyLastRequestedImage() async throws {
         let fetcher = GatedFetcher()
         let view = RecordingImageView(downloader(fetcher))
         let told = Happenings<Told>()
@@ -276,8 +266,7 @@ struct ImageDisplayingTests {
         #expect(told.all.isEmpty)
     }
 
-    @Test("a view that goes gives up what it waits for")
-    func releasedViewCancelsItsDownload() async throws {
+    @Test func releasedViewCancelsItsDownloads() async throws {
         let fetcher = GatedFetcher()
         let downloader = downloader(fetcher)
         weak var gone: RecordingImageView?
@@ -297,8 +286,7 @@ struct ImageDisplayingTests {
         #expect(told.all.isEmpty)
     }
 
-    @Test("processed images are shown, and cached apart")
-    func processed() async throws {
+    @Test func cachesProcessedImageSeparately() async throws {
         let view = view()
         view.setImage(for: HTTPRequest("http://h/a"), processors: [ResizeProcessor(width: 2, height: 2)])
         await view.shown.wait()
@@ -308,8 +296,7 @@ struct ImageDisplayingTests {
         #expect(view.widths == [2, 2, 4])
     }
 
-    @Test("the downloader that all views share can be another one")
-    func sharedDownloader() async throws {
+    @Test func sharedDownloaderCanBeReplaced() async throws {
         let usual = ImageLoads.sharedDownloader
         #expect(usual === ImageDownloader.default)
         defer { ImageLoads.sharedDownloader = usual }
@@ -327,8 +314,7 @@ struct ImageDisplayingTests {
 
     // MARK: Buttons
 
-    @Test("each state and layer of a button has an image of its own")
-    func slots() async throws {
+    @Test func everySlotHasItsOwnImage() async throws {
         let fetcher = GatedFetcher()
         let button = RecordingImageView(downloader(fetcher))
         let slots = ImageSlot.Layer.allCases.flatMap { layer in
@@ -348,8 +334,7 @@ struct ImageDisplayingTests {
         }
     }
 
-    @Test("the background of a button changes, and nothing else")
-    func background() async throws {
+    @Test func setsOnlyBackgroundOfButton() async throws {
         let button = view()
         button.setImage(from: "http://h/a", in: .background)
         await button.shown.wait()

@@ -71,16 +71,14 @@ struct ImageDownloaderTests {
         }
     }
 
-    @Test("the default downloader is one, with four at once in order")
-    func defaults() {
+    @Test func defaultDownloaderLoadsFourImagesInOrder() {
         #expect(ImageDownloader.default === ImageDownloader.default)
         #expect(ImageDownloader.default.maximumActiveDownloads == 4)
         #expect(ImageDownloader.default.downloadPrioritization == .fifo)
         #expect(ImageDownloader.default.imageCache is AutoPurgingImageCache)
     }
 
-    @Test("an image comes with its response; from the cache without, and without receipt")
-    func cached() async throws {
+    @Test func returnsCachedImageWithoutResponseAndReceipt() async throws {
         let downloader = downloader()
         let first = try await downloader.image(for: request)
         #expect(first.image.pixelWidth == 4 && first.response?.status == 200)
@@ -92,8 +90,7 @@ struct ImageDownloaderTests {
         #expect(result.response == nil && result.image.isIdentical(to: first.image))
     }
 
-    @Test("a request that ignores caches is answered by the server")
-    func ignoringCaches() async throws {
+    @Test func requestThatIgnoresCachesReachesServer() async throws {
         let fetcher = ScriptedFetcher()
         let downloader = downloader(fetcher)
         _ = try await downloader.image(for: request)
@@ -103,8 +100,8 @@ struct ImageDownloaderTests {
         #expect(fetcher.snapshot.fetched.count == 2)
     }
 
-    @Test("the cache is asked whether it wants an image", arguments: [true, false])
-    func shouldCache(keeps: Bool) async throws {
+    @Test(arguments: [true, false])
+    func cacheDecidesWhichImagesAreStored(keeps: Bool) async throws {
         let fetcher = ScriptedFetcher()
         let cache = PromptedCache(keeps: keeps)
         let downloader = downloader(fetcher, cache: cache)
@@ -115,8 +112,7 @@ struct ImageDownloaderTests {
         #expect(cache.added.load(ordering: .relaxed) == (keeps ? 1 : 0))
     }
 
-    @Test("who asks at the same time for the same gets the same, in order")
-    func merging() async throws {
+    @Test func concurrentRequestsShareDownloadInOrder() async throws {
         let gate = Gate()
         let fetcher = ScriptedFetcher(gate: gate)
         let downloader = downloader(fetcher)
@@ -132,8 +128,7 @@ struct ImageDownloaderTests {
         #expect(fetcher.snapshot.fetched.count == 1)
     }
 
-    @Test("requests that differ in what changes the answer are not merged")
-    func notMerged() async throws {
+    @Test func requestsWithDifferentHeadersAreNotMerged() async throws {
         let gate = Gate()
         let fetcher = ScriptedFetcher(gate: gate)
         let downloader = downloader(fetcher)
@@ -147,8 +142,7 @@ struct ImageDownloaderTests {
         #expect(fetcher.snapshot.fetched.count == 2)
     }
 
-    @Test("cancelling one of two lets the other complete")
-    func cancelOneOfTwo() async throws {
+    @Test func cancellingOneRequestLeavesMergedOneRunning() async throws {
         let gate = Gate()
         let downloader = downloader(ScriptedFetcher(gate: gate))
         let results = Results()
@@ -164,8 +158,7 @@ struct ImageDownloaderTests {
         #expect(try all[1].result.get().image.pixelWidth == 4)
     }
 
-    @Test("what was cancelled is not cached, and can be downloaded again")
-    func cancelAndAgain() async throws {
+    @Test func cancelledImageIsNotCachedAndCanBeReloaded() async throws {
         let gate = Gate()
         let cache = AutoPurgingImageCache()
         let downloader = downloader(ScriptedFetcher(gate: gate), cache: cache)
@@ -201,8 +194,8 @@ struct ImageDownloaderTests {
         }
     }
 
-    @Test("what a download releases may use the downloader", arguments: [true, false])
-    func releasedByDownload(isCancelled: Bool) async throws {
+    @Test(arguments: [true, false])
+    func objectsReleasedByDownloadMayUseDownloader(isCancelled: Bool) async throws {
         let gate = Gate()
         let downloader = downloader(ScriptedFetcher(gate: gate), active: 1)
         let running = downloader.prefetch([HTTPRequest("http://h/1")])
@@ -234,8 +227,7 @@ struct ImageDownloaderTests {
         #expect(try await results.all().first?.result.get().image.pixelWidth == 4)
     }
 
-    @Test("a cancelled task cancels its image")
-    func cancelledTask() async throws {
+    @Test func cancelledTaskCancelsItsImage() async throws {
         let gate = Gate()
         let downloader = downloader(ScriptedFetcher(gate: gate))
         let task = Task { try await downloader.image(for: request) }
@@ -244,8 +236,8 @@ struct ImageDownloaderTests {
         gate.open()
     }
 
-    @Test("a failure reaches everybody", arguments: [404, 500])
-    func failures(status: Int) async throws {
+    @Test(arguments: [404, 500])
+    func failureReachesEveryMergedRequest(status: Int) async throws {
         let cache = AutoPurgingImageCache()
         let downloader = downloader(ScriptedFetcher(status: status), cache: cache)
         let results = Results()
@@ -255,14 +247,12 @@ struct ImageDownloaderTests {
         #expect(cache.memoryUsage == 0)
     }
 
-    @Test("a URL that is none is an error")
-    func invalidURL() async throws {
+    @Test func failsForInvalidURL() async throws {
         let downloader = ImageDownloader(responseSerializer: serializer, completionQueue: queue)
         #expect(await code { try await downloader.image(for: HTTPRequest("")) } == .invalidInput)
     }
 
-    @Test("completions come on the queue")
-    func completionQueue() async throws {
+    @Test func callsCompletionsOnTheirQueue() async throws {
         let key = DispatchSpecificKey<Bool>()
         queue.setSpecific(key: key, value: true)
         let downloader = downloader()
@@ -275,8 +265,7 @@ struct ImageDownloaderTests {
         _ = await results.all()
     }
 
-    @Test("processed images are cached apart")
-    func processors() async throws {
+    @Test func cachesProcessedImageSeparately() async throws {
         let fetcher = ScriptedFetcher()
         let downloader = downloader(fetcher)
         let small = try await downloader.image(for: request, processors: [ResizeProcessor(width: 2, height: 2)])
@@ -287,8 +276,7 @@ struct ImageDownloaderTests {
         #expect(fetcher.snapshot.fetched.count == 2)
     }
 
-    @Test("what is prefetched is in the cache, and waits behind what somebody asked for")
-    func prefetch() async throws {
+    @Test func prefetchedImagesLoadAfterRequestedOnes() async throws {
         let gate = Gate()
         let fetcher = ScriptedFetcher(gate: gate)
         let downloader = downloader(fetcher, active: 1)
@@ -301,8 +289,7 @@ struct ImageDownloaderTests {
         #expect(fetcher.snapshot.fetched == ["http://h/1", request.url, "http://h/2"])
     }
 
-    @Test("a downloader may be let go with downloads under way")
-    func released() async throws {
+    @Test func releasedDownloaderFinishesItsDownloads() async throws {
         let gate = Gate()
         let results = Results()
         downloader(ScriptedFetcher(gate: gate)).download(request, completion: results.expect("late"))
@@ -310,8 +297,7 @@ struct ImageDownloaderTests {
         #expect(try await results.all().first?.result.get().image.pixelWidth == 4)
     }
 
-    @Test("an image behind a redirect, over the network")
-    func redirect() async throws {
+    @Test func loadsImageThroughRedirect() async throws {
         let server = try TestServer()
         server.route("/a", .redirect(to: "/b"))
         server.route("/b", .respond(200, headers: ["Content-Type": "image/png"], body: Data("7x3".utf8)))
@@ -321,8 +307,7 @@ struct ImageDownloaderTests {
     }
 
     /// `AF_TEST_ROUNDS` sets the number of rounds: fewer under tools that make everything slow.
-    @Test("500 requests for 50 images, half of them cancelled, many times over")
-    func equalRequestsShareOneDownload() async throws {
+    @Test func equalRequestsShareOneDownloadUnderLoad() async throws {
         var random = SystemRandomNumberGenerator()
         let rounds = ProcessInfo.processInfo.environment["AF_TEST_ROUNDS"].flatMap { Int($0) } ?? 200
         var leftovers: [Weak] = []

@@ -53,8 +53,7 @@ struct ImageRequestIdentityTests {
         ImageCacheKey.identifier(for: request(change))
     }
 
-    @Test("Downloaders with one cache and different base URLs have different images for a relative URL")
-    func relativeURL() async throws {
+    @Test func relativeURLsDependOnBaseURLOfDownloader() async throws {
         let cache = AutoPurgingImageCache()
         let serializer = ImageResponseSerializer(decoder: TextDecoder())
         for width in [3, 5] {
@@ -71,8 +70,7 @@ struct ImageRequestIdentityTests {
         }
     }
 
-    @Test("A URL is the same image in a downloader and in a view, whatever its type")
-    func urlOfAnImage() throws {
+    @Test func urlTextAndRequestIdentifySameImage() throws {
         let url = "https://h/a.jpg"
         let own = HTTPRequest(imageAt: url)
         #expect(own.headers["Accept"] == "image/*")
@@ -168,7 +166,7 @@ struct ImageRequestIdentityTests {
         #expect(key { $0.headers = ["traceparent": "00-1", "X-Request-ID": "7"] } == key())
     }
 
-    @Test func processorsThatContainTheSeparatorAreToldApart() {
+    @Test func distinguishesProcessorsThatContainTheSeparator() {
         struct Named: ImageProcessing {
             let identifier: String
             func process(_ image: Image) -> Image { image }

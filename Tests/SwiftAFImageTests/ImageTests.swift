@@ -5,8 +5,7 @@ import Testing
 @testable import SwiftAFImage
 
 struct ImageTests {
-    @Test("an image has a size, a scale and a cost")
-    func shape() throws {
+    @Test func imageReportsSizeScaleAndCost() throws {
         let image = Pictures.image(850, 300)
         #expect(image.byteCount == 1_020_000)
         #expect(image.bytesPerRow == 3400)
@@ -19,20 +18,18 @@ struct ImageTests {
         #expect(image.description == "Image(850 × 300 pixels, scale 1.0)")
     }
 
-    @Test("sizes that make no sense are no image", arguments: [(0, 1), (1, 0), (-1, 1), (65_536, 1), (65_535, 65_535)])
-    func impossible(width: Int, height: Int) {
+    @Test(arguments: [(0, 1), (1, 0), (-1, 1), (65_536, 1), (65_535, 65_535)])
+    func refusesImpossibleImageSizes(width: Int, height: Int) {
         #expect(Image(pixelWidth: width, pixelHeight: height, fill: { _ in }) == nil)
     }
 
-    @Test("an error while pixels are made gets out")
-    func throwing() {
+    @Test func rethrowsErrorOfPixelClosure() {
         #expect(throws: SessionError.self) {
             try Image(pixelWidth: 1, pixelHeight: 1) { _ in throw SessionError(.unknown) }
         }
     }
 
-    @Test("limits are kept, and what is too large is made smaller")
-    func limits() throws {
+    @Test func decodedSizeRespectsLimits() throws {
         var options = ImageDecodingOptions()
         options.maximumPixelCount = 1000
         options.maximumDimension = 100
@@ -48,8 +45,7 @@ struct ImageTests {
         #expect(try options.decodedSize(ofWidth: 30, height: 30) == (30, 30))
     }
 
-    @Test("resizing keeps proportions and what lies behind")
-    func resize() throws {
+    @Test func resizingKeepsProportionsAndTransparency() throws {
         let checks = Image(pixelWidth: 4, pixelHeight: 2) { pixels in
             for at in 0..<8 {
                 let isRed = at % 2 == 0
@@ -82,16 +78,14 @@ struct ImageTests {
         #expect(try decoder.decode(Data("4x2".utf8)).size == (4, 2))
     }
 
-    @Test("another number of pixels per point changes the size, and no pixel")
-    func scale() throws {
+    @Test func scaleChangesSizeWithoutChangingPixels() throws {
         let image = Pictures.image(20, 10)
         let scaled = try ScaleProcessor(scale: 2).process(image)
         #expect(scaled.size == (10, 5) && scaled == image.withScale(2))
         #expect(ScaleProcessor(scale: 2).identifier != ScaleProcessor(scale: 1.5).identifier)
     }
 
-    @Test("rounded corners are cut off, the middle stays")
-    func roundCorners() throws {
+    @Test func roundCornersClearsOnlyCorners() throws {
         let image = Pictures.image(20, 20)
         let rounded = try RoundCornersProcessor(radius: 5).process(image)
         rounded.withPixels { pixels in
@@ -111,8 +105,7 @@ struct ImageResponseSerializerTests {
         HTTPResponse(status: status, headers: ["Content-Type": type], url: "http://h/a")
     }
 
-    @Test("an image of an acceptable type is decoded, at the scale")
-    func decodes() throws {
+    @Test func decodesImageOfAcceptableTypeAtScale() throws {
         var serializer = ImageResponseSerializer(decoder: TextDecoder())
         serializer.imageScale = 2
         let copy = serializer
@@ -130,7 +123,7 @@ struct ImageResponseSerializerTests {
     }
 
     @Test(arguments: ["image/png", "text/html"], ["", "<html>", "4x2"])
-    func refusedStatusIsReportedWhateverTheBodyIs(type: String, body: String) throws {
+    func reportsRefusedStatusForEveryBody(type: String, body: String) throws {
         let response = response(type, status: 404)
         let bytes = Data(body.utf8)
         let serializer = ImageResponseSerializer(decoder: TextDecoder())
@@ -156,8 +149,8 @@ struct ImageResponseSerializerTests {
         }
     }
 
-    @Test("what can't be decoded is an error", arguments: ["", "<html>"])
-    func undecodable(body: String) {
+    @Test(arguments: ["", "<html>"])
+    func failsForUndecodableBody(body: String) {
         for decoder: any ImageDecoding in [TextDecoder(), SystemImageDecoder()] {
             do {
                 let serializer = ImageResponseSerializer(decoder: decoder)
@@ -178,8 +171,7 @@ struct AutoPurgingImageCacheTests {
     private let image = Pictures.image(850, 300)
     private let request = HTTPRequest("http://h/logo.png")
 
-    @Test("an image is found by its identifier, and removed by it")
-    func identifiers() {
+    @Test func findsAndRemovesImageByIdentifier() {
         cache.add(image, identifier: "logo")
         #expect(cache.image(identifier: "logo")?.isIdentical(to: image) == true)
         let other = Pictures.image(2, 2)
@@ -190,8 +182,7 @@ struct AutoPurgingImageCacheTests {
         #expect(cache.image(identifier: "logo") == nil)
     }
 
-    @Test("an image is found by its request and identifier, and by nothing else")
-    func requests() {
+    @Test func findsImageOnlyByItsRequestAndIdentifier() {
         cache.add(image, for: request, additionalIdentifier: nil)
         cache.add(image, for: request, additionalIdentifier: "round")
         #expect(cache.image(for: request, additionalIdentifier: nil) != nil)
@@ -206,16 +197,14 @@ struct AutoPurgingImageCacheTests {
         #expect(!cache.removeImage(for: request, additionalIdentifier: "round"))
     }
 
-    @Test("an image without identifier is not one with it")
-    func missingIdentifier() {
+    @Test func findsNoImageWithoutItsIdentifier() {
         cache.add(image, for: request, additionalIdentifier: "round")
         #expect(cache.image(for: request, additionalIdentifier: nil) == nil)
         #expect(!cache.removeImage(for: request, additionalIdentifier: nil))
         #expect(cache.image(for: request, additionalIdentifier: "round") != nil)
     }
 
-    @Test("what changes the answer changes the key")
-    func keys() {
+    @Test func keyIncludesMethodAndRelevantHeaders() {
         var keys = Set<String>()
         var authorized = request
         authorized.headers["Authorization"] = "Bearer a"
@@ -232,8 +221,7 @@ struct AutoPurgingImageCacheTests {
         #expect(ImageCacheKey.identifier(for: traced) == ImageCacheKey.identifier(for: request))
     }
 
-    @Test("memory usage follows adding, replacing and removing")
-    func memoryUsage() {
+    @Test func memoryUsageFollowsAddingReplacingAndRemoving() {
         #expect(cache.memoryCapacity == 100 << 20 && cache.preferredMemoryUsageAfterPurge == 60 << 20)
         #expect(cache.memoryUsage == 0)
         cache.add(image, identifier: "logo")
@@ -248,8 +236,8 @@ struct AutoPurgingImageCacheTests {
         #expect(cache.memoryUsage == 0)
     }
 
-    @Test("with the capacity passed, the images that were not used longest leave", arguments: [false, true])
-    func purge(touchesFirst: Bool) {
+    @Test(arguments: [false, true])
+    func evictsLeastRecentlyUsedImagesBeyondCapacity(touchesFirst: Bool) {
         let cost = image.byteCount
         let cache = AutoPurgingImageCache(memoryCapacity: 10 * cost, preferredMemoryUsageAfterPurge: 6 * cost)
         for number in 1...10 {
@@ -263,8 +251,7 @@ struct AutoPurgingImageCacheTests {
         #expect(kept == (touchesFirst ? [1, 7, 8, 9, 10, 11] : [6, 7, 8, 9, 10, 11]))
     }
 
-    @Test("an image that could never stay displaces none")
-    func tooLarge() {
+    @Test func tooLargeImageEvictsNoOthers() {
         let cache = AutoPurgingImageCache(memoryCapacity: 1000, preferredMemoryUsageAfterPurge: 600)
         cache.add(Pictures.image(10, 10), identifier: "small")
         cache.add(image, identifier: "large")
@@ -272,8 +259,7 @@ struct AutoPurgingImageCacheTests {
         #expect(cache.image(identifier: "small") != nil)
     }
 
-    @Test("every image is kept unless a cache decides otherwise")
-    func shouldCache() {
+    @Test func cachesEveryImageByDefault() {
         #expect(cache.shouldCache(image, for: request, additionalIdentifier: nil))
     }
 }

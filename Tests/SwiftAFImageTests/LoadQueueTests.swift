@@ -43,8 +43,8 @@ struct LoadQueueTests {
         return keys
     }
 
-    @Test("in the order of asking, or the other way round", arguments: [ImageDownloadPrioritization.fifo, .lifo])
-    func order(prioritization: ImageDownloadPrioritization) {
+    @Test(arguments: [ImageDownloadPrioritization.fifo, .lifo])
+    func ordersByPriorityThenPrioritization(prioritization: ImageDownloadPrioritization) {
         let queue = Subject(maximumActive: 9, prioritization: prioritization)
         for key in ["a", "b", "c"] { queue.add(waiting(key), for: key, priority: 0) }
         queue.add(waiting("d"), for: "d", priority: 1)
@@ -55,8 +55,7 @@ struct LoadQueueTests {
                 == (prioritization == .fifo ? ["d", "f", "a", "b", "c", "e"] : ["f", "d", "c", "b", "a", "e"]))
     }
 
-    @Test("never more than allowed, and the next when one has ended")
-    func limit() throws {
+    @Test func limitsActiveLoadsAndStartsNextWhenOneEnds() throws {
         let queue = Subject(maximumActive: 2, prioritization: .fifo)
         for key in ["a", "b", "c"] { queue.add(waiting(key), for: key, priority: 0) }
         let first = try #require(queue.next())
@@ -68,8 +67,7 @@ struct LoadQueueTests {
         #expect(queue.next()?.key == "c")
     }
 
-    @Test("who asks for the same joins, in order; a higher priority lifts all")
-    func merge() throws {
+    @Test func equalKeysMergeAndTakeHighestPriority() throws {
         let queue = Subject(maximumActive: 1, prioritization: .fifo)
         queue.add(waiting("1"), for: "a", priority: 0)
         queue.add(waiting("2"), for: "b", priority: 0)
@@ -83,8 +81,7 @@ struct LoadQueueTests {
         #expect(queue.next()?.key == "a")
     }
 
-    @Test("one of several is cancelled, the others get it")
-    func cancelOne() throws {
+    @Test func cancellingOneHandlerKeepsOthers() throws {
         let queue = Subject(maximumActive: 1, prioritization: .fifo)
         let id = UUID()
         queue.add(waiting("1", id), for: "a", priority: 0)
@@ -97,8 +94,7 @@ struct LoadQueueTests {
         #expect(queue.finish(next.run).map(\.handler) == ["2"])
     }
 
-    @Test("cancelling one that waits gives no place away that it never had")
-    func cancelQueued() throws {
+    @Test func cancellingQueuedLoadStartsNoOther() throws {
         let queue = Subject(maximumActive: 1, prioritization: .fifo)
         let id = UUID()
         queue.add(waiting("1"), for: "a", priority: 0)
@@ -110,8 +106,7 @@ struct LoadQueueTests {
         #expect((queue.activeCount, queue.queuedCount) == (1, 1))
     }
 
-    @Test("one that is given up keeps its place until it has ended, and is not loaded twice at a time")
-    func givenUp() throws {
+    @Test func cancelledLoadKeepsItsSlotUntilItEnds() throws {
         let queue = Subject(maximumActive: 2, prioritization: .fifo)
         let id = UUID()
         queue.add(waiting("1", id), for: "a", priority: 0)
@@ -153,10 +148,8 @@ struct LoadQueueTests {
         #expect(next.flatMap { queue.spec(of: $0.run) } == "first")
     }
 
-    @Test(
-        "chooses as a sorted list would, whatever was added, cancelled and ended",
-        arguments: [ImageDownloadPrioritization.fifo, .lifo])
-    func choosesAsASortedList(prioritization: ImageDownloadPrioritization) {
+    @Test(arguments: [ImageDownloadPrioritization.fifo, .lifo])
+    func choosesLikeSortedListInRandomOperations(prioritization: ImageDownloadPrioritization) {
         let queue = Subject(maximumActive: 3, prioritization: prioritization)
         var line: [(key: String, id: UUID, priority: Int)] = []
         var active: [(key: String, run: Int)] = []
@@ -188,8 +181,7 @@ struct LoadQueueTests {
         }
     }
 
-    @Test("takes 20,000 requests, in order and without those that were cancelled")
-    func takesMany() {
+    @Test func takes20000RequestsInOrder() {
         let queue = Subject(maximumActive: 1, prioritization: .fifo)
         let ids = (0..<20_000).map { _ in UUID() }
         for (number, id) in ids.enumerated() { queue.add(waiting("", id), for: "\(number)", priority: .min) }

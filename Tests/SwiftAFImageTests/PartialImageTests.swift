@@ -63,8 +63,7 @@ final class PartialImageTests {
         ImageDownloader(manager: manager, responseSerializer: ImageResponseSerializer(decoder: decoder))
     }
 
-    @Test("what has come is seen before the rest has")
-    func partial() async throws {
+    @Test func yieldsPartialImagesBeforeCompleteOne() async throws {
         let downloader = downloader()
         var widths: [Int] = []
         for try await downloaded in downloader.images(for: HTTPRequest("photo")) {
@@ -81,8 +80,7 @@ final class PartialImageTests {
         }
     }
 
-    @Test("processors are applied to what is seen early, too")
-    func processed() async throws {
+    @Test func appliesProcessorsToPartialImages() async throws {
         var widths: [Int] = []
         let processors = [ResizeProcessor(width: 5, height: 1)]
         for try await downloaded in downloader().images(for: HTTPRequest("photo"), processors: processors) {
@@ -92,8 +90,7 @@ final class PartialImageTests {
         #expect(widths == [5, 5, 5])
     }
 
-    @Test("others who wait for the same get the whole")
-    func merged() async throws {
+    @Test func mergedRequestReceivesCompleteImage() async throws {
         let downloader = downloader()
         async let whole = downloader.image(for: HTTPRequest("photo"))
         while downloader.waitingCount < 1 { await Task.yield() }
@@ -104,8 +101,8 @@ final class PartialImageTests {
         #expect(try await whole.image.isIdentical(to: try #require(last).image))
     }
 
-    @Test("a decoder that can't show what has come spoils nothing", arguments: [TextOrNot.none, .fails])
-    fileprivate func withoutSight(kind: TextOrNot) async throws {
+    @Test(arguments: [TextOrNot.none, .fails])
+    fileprivate func loadsWholeImageWithoutProgressiveDecoder(kind: TextOrNot) async throws {
         server.open("first")
         server.open("second")
         server.route("/text", .respond(200, headers: ["Content-Type": "image/png"], body: Data("7x3".utf8)))
@@ -122,8 +119,8 @@ final class PartialImageTests {
         case none, fails
     }
 
-    @Test("a failure ends the sequence", arguments: [true, false])
-    func failure(isStatus: Bool) async {
+    @Test(arguments: [true, false])
+    func failureEndsImageSequence(isStatus: Bool) async {
         var request = HTTPRequest(isStatus ? "missing" : "photo")
         if !isStatus { request.limits.maximumBodySize = 10 }
         let images = downloader().images(for: request)
@@ -133,8 +130,8 @@ final class PartialImageTests {
         #expect(failed == (isStatus ? .status : .tooLarge))
     }
 
-    @Test("a body that is cut short is retried if the manager's interceptors want that", arguments: [true, false])
-    func retried(hasPolicy: Bool) async throws {
+    @Test(arguments: [true, false])
+    func retriesTruncatedBodyIfPolicyAllows(hasPolicy: Bool) async throws {
         var policy = RetryPolicy(maximumRetries: 1)
         policy.baseDelay = .zero
         if hasPolicy { manager.interceptors = [policy] }
@@ -152,8 +149,7 @@ final class PartialImageTests {
         #expect(server.requests.count == (hasPolicy ? 2 : 1))
     }
 
-    @Test("a loop that ends early gives the image up")
-    func ended() async throws {
+    @Test func endingSequenceEarlyCancelsDownload() async throws {
         let downloader = downloader()
         for try await _ in downloader.images(for: HTTPRequest("photo")) { break }
         while downloader.counts.active > 0 { await Task.yield() }
@@ -162,8 +158,7 @@ final class PartialImageTests {
         server.open("second")
     }
 
-    @Test("of what a slow receiver has not seen only the newest is kept, and nothing comes after the end")
-    func newest() throws {
+    @Test func slowReceiverGetsOnlyNewestPartialImage() throws {
         let jobs = Locked<[@Sendable () -> Void]>([])
         let seen = Locked<[Int]>([])
         let receiver = ImageReceiver(
@@ -193,8 +188,7 @@ final class PartialImageTests {
         #expect(seen.withLock { $0 } == [100, 103, 0])
     }
 
-    @Test("it is not looked at too often")
-    func schedule() throws {
+    @Test func limitsNumberOfPreviews() throws {
         let decoder = try #require(KiBDecoder().makeProgressiveDecoder(options: ImageDecodingOptions()))
         let preview = ProgressivePreview(decoder)
         var count = 0
@@ -202,8 +196,7 @@ final class PartialImageTests {
         #expect((10...40).contains(count))
     }
 
-    @Test("the more pixels a preview has, the more bytes are received before the next one")
-    func interval() {
+    @Test func previewIntervalGrowsWithPixelCount() {
         func interval(_ received: Int, _ pixelCount: Int) -> Int {
             ProgressivePreview.interval(received: received, pixelCount: pixelCount)
         }
@@ -220,8 +213,7 @@ final class PartialImageTests {
         #expect((2...15).contains(copies))
     }
 
-    @Test("a small file with many pixels isn't copied often")
-    func manyPixels() throws {
+    @Test func smallFileWithManyPixelsHasFewPreviews() throws {
         final class Large: ProgressiveImageDecoding {
             private let picture = Pictures.image(2000, 1000)
 
@@ -235,8 +227,8 @@ final class PartialImageTests {
     }
 
     @MainActor
-    @Test("a view shows what has come, if it wants to, and the whole in the end", arguments: [true, false])
-    func view(showsPartialImages: Bool) async {
+    @Test(arguments: [true, false])
+    func viewShowsPartialImagesOnRequest(showsPartialImages: Bool) async {
         let view = RecordingImageView(downloader())
         view.setImage(for: HTTPRequest("photo"), showsPartialImages: showsPartialImages)
         if showsPartialImages { await view.shown.wait() }
@@ -248,8 +240,7 @@ final class PartialImageTests {
     }
 
     @MainActor
-    @Test("a view that has given an image up shows nothing of it")
-    func cancelledView() async {
+    @Test func viewShowsNothingOfCancelledImage() async {
         server.route("/other", .respond(200, headers: ["Content-Type": "image/png"], body: Data(count: 3 << 10)))
         let view = RecordingImageView(downloader())
         view.setImage(for: HTTPRequest("photo"), showsPartialImages: true)
@@ -262,7 +253,7 @@ final class PartialImageTests {
     }
 }
 
-@Suite("gdk-pixbuf, while files come", .enabled(if: SystemImageDecoder.isAvailable))
+@Suite(.enabled(if: SystemImageDecoder.isAvailable))
 struct SystemProgressiveDecoderTests {
     private func progressive(
         _ change: (inout ImageDecodingOptions) -> Void = { _ in }
@@ -272,8 +263,8 @@ struct SystemProgressiveDecoderTests {
         return try #require(SystemImageDecoder().makeProgressiveDecoder(options: options))
     }
 
-    @Test("PNG, JPEG and BMP are seen as they come, from the top", arguments: ["png", "jpeg", "bmp"])
-    func previewsShowTheReceivedPartFromTheTop(type: String) throws {
+    @Test(arguments: ["png", "jpeg", "bmp"])
+    func previewsFullSizePNGJPEGAndBMP(type: String) throws {
         let picture = Pictures.image(64, 64)
         let file =
             switch type {
@@ -291,8 +282,8 @@ struct SystemProgressiveDecoderTests {
         #expect(try decoder.image() == SystemImageDecoder().decode(file, options: ImageDecodingOptions()))
     }
 
-    @Test("of an image that is scaled down nothing is seen early", arguments: [32, 64, 100])
-    func scaled(maximum: Int) throws {
+    @Test(arguments: [32, 64, 100])
+    func downscaledImageHasNoPreviews(maximum: Int) throws {
         let picture = Pictures.image(64, 64)
         let files = [
             try picture.data(as: .png), try picture.data(as: .jpeg(quality: 90)),
@@ -309,8 +300,7 @@ struct SystemProgressiveDecoderTests {
         }
     }
 
-    @Test("what has not come is blank, not what was in memory before")
-    func missingPartOfAPreviewIsBlank() throws {
+    @Test func missingPartOfPreviewIsBlank() throws {
         for format in [Image.FileFormat.png, .jpeg(quality: 90)] {
             let file = try Pictures.image(300, 300).data(as: format)
             let decoder = try progressive()
@@ -325,8 +315,7 @@ struct SystemProgressiveDecoderTests {
         }
     }
 
-    @Test("of other types nothing is seen early; of what is no image neither")
-    func others() throws {
+    @Test func otherFormatsHaveNoPreviews() throws {
         for data in [Pictures.gif(frames: 300), Data("<html>and more of it".utf8), Data([1])] {
             let decoder = try progressive()
             try decoder.append(data)
@@ -335,8 +324,7 @@ struct SystemProgressiveDecoderTests {
         }
     }
 
-    @Test("limits hold")
-    func previewsBeyondTheLimitsAreRefused() throws {
+    @Test func refusesPreviewsBeyondLimits() throws {
         let decoder = try progressive()
         #expect(code { try decoder.append(Pictures.pngHead(width: 100_000, height: 100_000)) } == .tooLarge)
         let small = try progressive { $0.maximumPixelCount = 10 }
@@ -350,7 +338,7 @@ struct SystemProgressiveDecoderTests {
 }
 
 extension SystemProgressiveDecoderTests {
-    @Test("limits that depend on the structure of a file hold for pieces of any size", arguments: [1, 2, 3, 7, 64])
+    @Test(arguments: [1, 2, 3, 7, 64])
     func structuralLimitsHoldForPiecesOfAnySize(size: Int) throws {
         func append(_ file: Data, to decoder: any ProgressiveImageDecoding) throws {
             for at in stride(from: 0, to: file.count, by: size) {
@@ -372,8 +360,7 @@ extension SystemProgressiveDecoderTests {
 @Suite struct ImageFileTests {
     private let response = HTTPResponse(status: 200, headers: ["Content-Type": "image/gif"], url: "http://h/a")
 
-    @Test("a file is decoded when somebody asks for its pixels")
-    func decodesLate() throws {
+    @Test func decodesFileOnFirstAccess() throws {
         let serializer = ImageFileResponseSerializer(decoder: TextDecoder())
         let file = try serializer.serialize(response, body: Data("4x2".utf8))
         #expect(try file.image().pixelWidth == 4)
@@ -385,8 +372,8 @@ extension SystemProgressiveDecoderTests {
         #expect(code { try serializer.serialize(page, body: Data("4x2".utf8)) } == .contentType)
     }
 
-    @Test("the first frame, or all of them", .enabled(if: SystemImageDecoder.isAvailable))
-    func frames() throws {
+    @Test(.enabled(if: SystemImageDecoder.isAvailable))
+    func decodesFirstFrameOrAllFrames() throws {
         let file = try ImageFileResponseSerializer().serialize(response, body: Pictures.gif(frames: 3))
         #expect(try file.frames().count == 3)
         #expect(try file.image().pixelWidth == 1)

@@ -4,10 +4,9 @@ import Testing
 
 @testable import SwiftAFImage
 
-@Suite("Without the trait, images need a decoder of one's own", .enabled(if: !SystemImageDecoder.isAvailable))
+@Suite(.enabled(if: !SystemImageDecoder.isAvailable))
 struct UnavailableDecoderTests {
-    @Test("decoding and writing say so")
-    func unavailable() {
+    @Test func decodingAndEncodingFailAsUnsupported() {
         #expect(
             code {
                 try SystemImageDecoder().decode(Pictures.gif(frames: 1), options: ImageDecodingOptions())
@@ -20,7 +19,7 @@ struct UnavailableDecoderTests {
     }
 }
 
-@Suite("gdk-pixbuf's decoders", .enabled(if: SystemImageDecoder.isAvailable))
+@Suite(.enabled(if: SystemImageDecoder.isAvailable))
 struct SystemImageDecoderTests {
     private let decoder = SystemImageDecoder()
 
@@ -42,8 +41,7 @@ struct SystemImageDecoderTests {
         }
     }
 
-    @Test("what is written as PNG is read as it was")
-    func png() throws {
+    @Test func pngRoundTripKeepsPixels() throws {
         let image = Pictures.image(37, 11)
         let file = try image.data(as: .png)
         #expect(ImageType(sniffing: file) == .png)
@@ -51,8 +49,7 @@ struct SystemImageDecoderTests {
         #expect(try decode(file) { $0.scale = 2 }.size == (18.5, 5.5))
     }
 
-    @Test("what is written as JPEG is read in its size")
-    func jpeg() throws {
+    @Test func jpegRoundTripKeepsSize() throws {
         let file = try Pictures.image(64, 40).data(as: .jpeg(quality: 90))
         let image = try decode(file)
         #expect((image.pixelWidth, image.pixelHeight, image.hasAlpha) == (64, 40, false))
@@ -60,16 +57,14 @@ struct SystemImageDecoderTests {
         #expect(image.withPixels { pixels in (0..<pixels.count / 4).allSatisfy { pixels[$0 * 4 + 3] == 255 } })
     }
 
-    @Test("BMP and GIF are read")
-    func others() throws {
+    @Test func decodesBMPAndGIF() throws {
         let bmp = try decode(Pictures.bmp(width: 4, height: 2, bytes: 24))
         #expect((bmp.pixelWidth, bmp.pixelHeight) == (4, 2))
         #expect(bmp.withPixels { Array($0.prefix(4)) } == [0x40, 0x40, 0x40, 255])
         #expect(try decode(Pictures.gif(frames: 3)).pixelWidth == 1)
     }
 
-    @Test("the type is what the file is, not what it is called")
-    func types() {
+    @Test func sniffsTypeFromContent() {
         #expect(ImageType(sniffing: Data("GIF89a".utf8)) == .gif)
         #expect(ImageType(sniffing: Data([0xFF, 0xD8, 0xFF])) == .jpeg)
         #expect(ImageType(sniffing: Data([0x4D, 0x4D, 0, 0x2A])) == .tiff)
@@ -84,8 +79,7 @@ struct SystemImageDecoderTests {
         #expect(failure(Data("<svg/>".utf8)) == .serialization)
     }
 
-    @Test("large images are made smaller while they are decoded")
-    func downsampling() throws {
+    @Test func downsamplesLargeImagesWhileDecoding() throws {
         for format in [Image.FileFormat.png, .jpeg(quality: 90)] {
             let file = try Pictures.image(400, 100).data(as: format)
             let image = try decode(file) { $0.maximumPixelSize = 40 }
@@ -93,8 +87,7 @@ struct SystemImageDecoderTests {
         }
     }
 
-    @Test("the camera's orientation is applied")
-    func orientation() throws {
+    @Test func appliesOrientationFromExif() throws {
         var file = try Pictures.image(30, 10).data(as: .jpeg(quality: 90))
         // An Exif segment that says: turned by a quarter.
         let exif: [UInt8] =
@@ -105,8 +98,7 @@ struct SystemImageDecoderTests {
         #expect((image.pixelWidth, image.pixelHeight) == (10, 30))
     }
 
-    @Test("all frames of an animation, with their times")
-    func frames() throws {
+    @Test func decodesAllFramesWithDurations() throws {
         let frames = try decoder.decodeFrames(Pictures.gif(frames: 3), options: ImageDecodingOptions())
         #expect(frames.count == 3)
         #expect(frames.allSatisfy { $0.duration == .milliseconds(20) && $0.image.pixelWidth == 1 })
@@ -117,17 +109,15 @@ struct SystemImageDecoderTests {
         #expect(GIFFrames(Pictures.gif(frames: 300), limit: 100).all.count == 101)
     }
 
-    @Test("frames have the times of the file, also those that are too short to be shown", arguments: [0, 1, 2, 255])
-    func frameTimes(centiseconds: UInt8) throws {
+    @Test(arguments: [0, 1, 2, 255])
+    func keepsFrameDurationsOfFile(centiseconds: UInt8) throws {
         let file = Pictures.gif(frames: 3, repetitions: 0, centiseconds: centiseconds)
         let frames = try decoder.decodeFrames(file, options: ImageDecodingOptions())
         #expect(frames.map(\.duration) == Array(repeating: .milliseconds(10 * Int(centiseconds)), count: 3))
     }
 
-    @Test(
-        "what a GIF says about its repetition",
-        arguments: [(nil, 1), (0, nil), (1, 2), (65_535, 65_536)] as [(UInt16?, Int?)])
-    func playCount(repetitions: UInt16?, plays: Int?) throws {
+    @Test(arguments: [(nil, 1), (0, nil), (1, 2), (65_535, 65_536)] as [(UInt16?, Int?)])
+    func readsPlayCountOfGIF(repetitions: UInt16?, plays: Int?) throws {
         let file = Pictures.gif(frames: 2, repetitions: repetitions)
         let animation = try #require(try decoder.decodeAnimation(file, options: ImageDecodingOptions()))
         #expect(animation.playCount == plays)
@@ -136,15 +126,13 @@ struct SystemImageDecoderTests {
         for size in 0..<file.count { #expect([1, plays].contains(GIFFrames(file.prefix(size), limit: 9).playCount)) }
     }
 
-    @Test("a file of one frame, and of another type, is no animation")
-    func stills() throws {
+    @Test func singleFrameFileHasNoAnimation() throws {
         for file in [Pictures.gif(frames: 1), Pictures.gif(frames: 0), try Pictures.image(2, 2).data(as: .png)] {
             #expect(try decoder.decodeAnimation(file, options: ImageDecodingOptions()) == nil)
         }
     }
 
-    @Test("the serializer decodes an animation within its limit, and else its first frame")
-    func serializedAnimation() throws {
+    @Test func serializerDecodesAnimationWithinItsPixelLimit() throws {
         let file = Pictures.gif(frames: 3, width: 10, height: 10)
         let response = HTTPResponse(status: 200, headers: ["Content-Type": "image/gif"])
         for (limit, frames) in [(300, 3), (299, nil), (0, nil)] {
@@ -160,8 +148,7 @@ struct SystemImageDecoderTests {
         #expect(throws: SessionError.self) { try serializer.serialize(response, body: file.prefix(40)) }
     }
 
-    @Test("a size beyond the limits is refused before memory is taken for it")
-    func imageBeyondTheLimitsIsRefusedBeforeMemoryIsTaken() {
+    @Test func refusesSizeBeyondLimitsBeforeAllocating() {
         #expect(failure(Pictures.pngHead(width: 100_000, height: 100_000)) == .tooLarge)
         #expect(failure(Pictures.pngHead(width: 20_000, height: 20_000)) == .tooLarge)
         #expect(failure(Pictures.bmp(width: 30_000, height: 30_000, bytes: 100)) == .tooLarge)
@@ -172,8 +159,7 @@ struct SystemImageDecoderTests {
         #expect(failure(Data(xbm.utf8)) == .serialization)
     }
 
-    @Test("a frame beyond the limits is refused, however large the GIF says it is")
-    func frameSizeBombs() throws {
+    @Test func refusesFrameBeyondLimits() throws {
         let end = Data([0x3B])
         let huge = Pictures.gifFrame(width: 23_000, height: 23_000)
         for frames in [huge, Pictures.gifFrame() + huge, Data([0, 7]) + huge] {
@@ -210,8 +196,7 @@ struct SystemImageDecoderTests {
         return Data(passed)
     }
 
-    @Test("the text of a PNG doesn't get to its decoder, before and behind the pixels, in pieces of any size")
-    func textOfAPNGDoesNotGetToItsDecoder() throws {
+    @Test func removesTextChunksFromPNG() throws {
         let profile = ("iCCP", Array("sRGB\0\0".utf8) + Pictures.stored([UInt8](repeating: 0, count: 200)))
         let kept = [("gAMA", [0, 0, 0xB1, 0x8F] as [UInt8]), profile, ("pHYs", [0, 0, 1, 0, 0, 0, 1, 0, 1])]
         let file = Pictures.png(
@@ -227,8 +212,7 @@ struct SystemImageDecoderTests {
         #expect(failure(Data(file.prefix(60))) == .serialization)
     }
 
-    @Test("of a PNG, its decoder gets only the chunks that an image is made of, one of each, and no huge ones")
-    func decoderGetsOnlyTheChunksOfAnImage() throws {
+    @Test func passesOnlyKnownPNGChunksToDecoder() throws {
         let largest = PNGChunks.maximumSize
         let gamma: Pictures.Chunk = ("gAMA", [0, 0, 0xB1, 0x8F])
         let leftOut: [Pictures.Chunk] = [
@@ -248,8 +232,7 @@ struct SystemImageDecoderTests {
         #expect(passed(more, pieces: 1000) == more)
     }
 
-    @Test("each scan of a JPEG is in another piece of the file, so that decoding can be cancelled between them")
-    func scanPieces() {
+    @Test func feedsEachJPEGScanInSeparatePiece() {
         let file = Pictures.jpeg(scans: 40)
         let isScan = { (at: Int) in file[at..<at + 2] == Data([0xFF, 0xDA]) }
         let places = file.indices.dropLast().filter(isScan).map { $0 + 2 }
@@ -271,8 +254,7 @@ struct SystemImageDecoderTests {
         #expect(rest.withUnsafeBytes { later.read($0) } == places.map { $0 - places[0] + 1 })
     }
 
-    @Test("a JPEG with more scans than any encoder makes is refused")
-    func jpegWithTooManyScansIsRefused() throws {
+    @Test func refusesJPEGWithTooManyScans() throws {
         #expect(try decode(Pictures.jpeg(scans: 1)).pixelWidth == 8)
         #expect(failure(Pictures.jpeg(scans: 100)) == nil)
         #expect(failure(Pictures.jpeg(scans: 101)) == .tooLarge)
@@ -284,8 +266,7 @@ struct SystemImageDecoderTests {
         #expect(failure(Pictures.jpeg(scans: 60) + Pictures.jpeg(scans: 60)) == nil)
     }
 
-    @Test("a TIFF that makes libtiff take memory beyond the size of the image is refused")
-    func tiffBombs() throws {
+    @Test func refusesTIFFThatNeedsTooMuchMemory() throws {
         for isBigEndian in [false, true] {
             func tiff(_ more: [(tag: UInt16, type: UInt16, value: UInt32)]) -> Data {
                 Pictures.tiff(isBigEndian: isBigEndian, more)
@@ -324,8 +305,8 @@ struct SystemImageDecoderTests {
         }
     }
 
-    @Test("the values of a TIFF's directory are together not larger than the file", arguments: [false, true])
-    func tiffValues(isBigEndian: Bool) throws {
+    @Test(arguments: [false, true])
+    func refusesTIFFValuesLargerThanFile(isBigEndian: Bool) throws {
         func tiff(_ sharing: [(tag: UInt16, type: UInt16, count: UInt32)]) -> Data {
             Pictures.tiff(isBigEndian: isBigEndian, sharing: sharing, [UInt8](repeating: 65, count: 1000))
         }
@@ -352,8 +333,7 @@ struct SystemImageDecoderTests {
         }
     }
 
-    @Test("tiles and strips of a TIFF are limited with their samples and bits")
-    func tiffDepth() throws {
+    @Test func limitsTIFFTilesAndStripsByDepth() throws {
         let deep: [(tag: UInt16, type: UInt16, value: UInt32)] = [(258, 3, 16), (277, 3, 8)]
         let (tiles, strips) = (
             "the tiles of the image have more than 200000000 bytes",
@@ -378,8 +358,7 @@ struct SystemImageDecoderTests {
         #expect(try complaint(Pictures.tiff(tile + [(277, 3, 8)])) == tiles)
     }
 
-    @Test("the size and the frames of a WebP are judged before its decoder takes memory")
-    func webPBombs() throws {
+    @Test func checksSizeAndFramesOfWebPBeforeDecoding() throws {
         func webP(_ tag: String, _ content: [UInt8], frames: Int = 0) -> Data {
             let animation = String(repeating: "ANMF\0\0\0\0", count: frames)
             return Data("RIFF\0\0\0\0WEBP".utf8) + Data(tag.utf8) + Data([10, 0, 0, 0]) + Data(content)
@@ -403,8 +382,7 @@ struct SystemImageDecoderTests {
         #expect(failure(Data("RIFF\0\0\0\0WEBP".utf8)) == .serialization)
     }
 
-    @Test("a GIF is fed in small pieces where they are many blocks, and its first frame isn't made of tiny ones")
-    func tinyBlocks() {
+    @Test func feedsGIFWithTinyBlocksInSmallPieces() {
         let comment = Data([0x21, 0xFE]) + Data((0..<2 << 20).flatMap { _ in [1, 1] as [UInt8] }) + Data([0])
         let before = Pictures.gifHead() + comment + Pictures.gifFrame() + comment + Data([0x3B])
         let gif = GIFFrames(before, limit: 9)
@@ -424,8 +402,7 @@ struct SystemImageDecoderTests {
         #expect(failure(Pictures.gifHead() + Pictures.gifFrame() + frame + Data([0x3B])) == nil)
     }
 
-    @Test("a GIF is fed in few pieces while its first frame is decoded again after each, then in small ones")
-    func pieces() {
+    @Test func feedsFirstGIFFrameInFewPieces() {
         let file = Pictures.gifHead() + Pictures.gifFrame(extraBytes: 8 << 20) + Pictures.gifFrame(extraBytes: 2 << 20)
         let gif = GIFFrames(file, limit: 9)
         #expect(gif.all.count == 2)
@@ -441,8 +418,8 @@ struct SystemImageDecoderTests {
         #expect(!second.isEmpty && second.allSatisfy { $0.count <= 16 << 10 + 256 })
     }
 
-    @Test("an extension of a GIF may end at the end of a piece", arguments: [0, 1, 2, 255, 256])
-    func extensionsAtPieces(shift: Int) throws {
+    @Test(arguments: [0, 1, 2, 255, 256])
+    func gifExtensionMayEndAtPieceBoundary(shift: Int) throws {
         let head = Pictures.gifHead() + Data([0x21, 0xFF, 11]) + Data("XMP DataXMP".utf8)
         // The block of size 0 is the first byte of a piece, or `shift` bytes before it.
         var blocks = Data()
@@ -457,8 +434,7 @@ struct SystemImageDecoderTests {
         #expect(try decoder.decodeFrames(file, options: ImageDecodingOptions()).count == 2)
     }
 
-    @Test("decoding ends when its task is cancelled")
-    func cancellation() async throws {
+    @Test func decodingEndsWhenTaskIsCancelled() async throws {
         let files = [Pictures.gif(frames: 3), try Pictures.image(40, 40).data(as: .png)]
         for file in files {
             let task = Task { () -> SessionError.Code? in
@@ -469,8 +445,7 @@ struct SystemImageDecoderTests {
         }
     }
 
-    @Test("too many frames are refused")
-    func frameBombs() throws {
+    @Test func refusesTooManyFrames() throws {
         #expect(failure(Pictures.gif(frames: 5000)) == .tooLarge)
         #expect(
             code {
@@ -486,8 +461,7 @@ struct SystemImageDecoderTests {
             try decoder.decode(Pictures.gif(frames: 3, width: 100, height: 100), options: options).pixelWidth == 100)
     }
 
-    @Test("files that are cut off anywhere are an error")
-    func truncatedFilesAreErrors() throws {
+    @Test func failsForTruncatedFiles() throws {
         let files = [
             try Pictures.image(40, 40).data(as: .png), try Pictures.image(40, 40).data(as: .jpeg(quality: 80)),
             Pictures.bmp(width: 40, height: 40, bytes: 4800), Pictures.gif(frames: 1),
@@ -504,7 +478,7 @@ struct SystemImageDecoderTests {
         }
     }
 
-    @Test("bitmaps that are cut off anywhere are an error", arguments: Bitmaps.all)
+    @Test(arguments: Bitmaps.all)
     func truncatedBitmapsAreErrors(_ bitmap: Bitmaps.File) throws {
         #expect(failure(bitmap.data) == nil)
         for size in 0..<bitmap.data.count where failure(bitmap.data.prefix(size)) != .serialization {
@@ -513,21 +487,18 @@ struct SystemImageDecoderTests {
         }
     }
 
-    @Test("a bitmap whose rows begin in its own header is read as far as its rows go")
-    func offsetInTheHeader() {
+    @Test func offsetInTheHeader() {
         var file = Pictures.bmp(width: 40, height: 40, bytes: 4800)
         file.replaceSubrange(10..<14, with: [0, 0, 0, 0])
         #expect(failure(file.prefix(file.count - 20)) == .serialization)
     }
 
-    @Test("a PNG whose pixels end before its last row is an error")
-    func pngWithoutItsLastRows() throws {
+    @Test func pngWithoutItsLastRows() throws {
         #expect(failure(Pictures.png(height: 3, rows: 3)) == nil)
         for rows in 0..<3 { #expect(failure(Pictures.png(height: 3, rows: rows)) == .serialization) }
     }
 
-    @Test("a JPEG that is cut off behind its thumbnail is an error")
-    func cutOffBehindAThumbnail() throws {
+    @Test func failsForJPEGTruncatedAfterThumbnail() throws {
         let thumbnail = try Pictures.image(8, 8).data(as: .jpeg(quality: 50))
         var file = try Pictures.image(60, 60).data(as: .jpeg(quality: 90))
         let size = thumbnail.count + 8
@@ -538,16 +509,13 @@ struct SystemImageDecoderTests {
         #expect(failure(Data(file.prefix(file.count - 300))) == .serialization)
     }
 
-    @Test(
-        "what follows the end of a file doesn't matter, however much it is",
-        arguments: [Image.FileFormat.png, .jpeg(quality: 90)])
-    func appended(format: Image.FileFormat) throws {
+    @Test(arguments: [Image.FileFormat.png, .jpeg(quality: 90)])
+    func ignoresBytesAfterEndOfFile(format: Image.FileFormat) throws {
         let file = try Pictures.image(30, 30).data(as: format)
         for size in [1, 1000, 100_000] { #expect(failure(file + Data(count: size)) == nil) }
     }
 
-    @Test("damaged files are an image or an error, never more")
-    func damaged() throws {
+    @Test func damagedFilesDecodeOrFail() throws {
         let files = [
             try Pictures.image(20, 20).data(as: .png), try Pictures.image(20, 20).data(as: .jpeg(quality: 80)),
             Pictures.bmp(width: 20, height: 20, bytes: 1200), Pictures.gif(frames: 4),
@@ -564,8 +532,7 @@ struct SystemImageDecoderTests {
         }
     }
 
-    @Test("a file that says it is another")
-    func mislabelledFilesAreErrors() throws {
+    @Test func failsForMislabelledFiles() throws {
         var file = try Pictures.image(8, 8).data(as: .png)
         file.replaceSubrange(0..<8, with: [0xFF, 0xD8, 0xFF, 0xE0, 0, 0x10, 0x4A, 0x46])
         #expect(failure(file) == .serialization)

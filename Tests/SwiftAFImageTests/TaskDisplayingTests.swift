@@ -30,8 +30,7 @@ final class TaskDisplayingTests {
 
     // MARK: Spinners
 
-    @Test("a spinner turns while its task runs, and only then")
-    func spinner() async {
+    @Test func spinnerFollowsStateOfTask() async {
         let (task, _) = task()
         let spinner = RecordingSpinner()
         spinner.setAnimating(withStateOf: task)
@@ -46,8 +45,7 @@ final class TaskDisplayingTests {
         #expect(await spinner.turns.wait(for: 5) == [false, true, false, true, false])
     }
 
-    @Test("a spinner that is bound while the task runs turns at once; one of a task that has ended doesn't stir")
-    func late() async {
+    @Test func lateSpinnerStartsOnlyForRunningTask() async {
         let (task, ended) = task()
         task.resume()
         let spinner = RecordingSpinner()
@@ -60,8 +58,7 @@ final class TaskDisplayingTests {
         #expect(spinner.turns.all == [true, false])
     }
 
-    @Test("a refresh control ends at once for a task that has ended or doesn't run")
-    func refreshing() async {
+    @Test func refreshControlEndsUnlessTaskRuns() async {
         let (task, ended) = task()
         let control = RecordingSpinner()
         control.setRefreshing(withStateOf: task)
@@ -75,8 +72,7 @@ final class TaskDisplayingTests {
         #expect(control.turns.all == [false, true, false, false])
     }
 
-    @Test("another task takes the place of the one before, and no task that of any")
-    func rebound() async {
+    @Test func rebindingReplacesObservedTask() async {
         let first = task(), second = task()
         let spinner = RecordingSpinner()
         spinner.setAnimating(withStateOf: first.task)
@@ -91,8 +87,8 @@ final class TaskDisplayingTests {
         #expect(spinner.turns.all == [false, false])
     }
 
-    @Test("a view that has gone hears of nothing", arguments: ["resume", "suspend", "complete"])
-    func released(event: String) async {
+    @Test(arguments: ["resume", "suspend", "complete"])
+    func taskOutlivesReleasedViews(event: String) async {
         let (task, ended) = task()
         weak var goneSpinner: RecordingSpinner?
         weak var goneBar: RecordingBar?
@@ -117,8 +113,7 @@ final class TaskDisplayingTests {
         await ended.wait()
     }
 
-    @Test("a task that nobody starts is not kept by those who show it")
-    func neverStarted() {
+    @Test func viewsDoNotRetainUnstartedTask() {
         weak var gone: SessionTask?
         let spinner = RecordingSpinner(), bar = RecordingBar()
         do {
@@ -130,8 +125,7 @@ final class TaskDisplayingTests {
         #expect(gone == nil)
     }
 
-    @Test("a control stops when its task ends while the main actor is busy, also if the program doesn't hold the task")
-    func controlStopsWithATaskThatNobodyHolds() async {
+    @Test func controlsStopWithUnretainedTaskOnBusyMainActor() async {
         let spinner = RecordingSpinner(), control = RecordingSpinner(), bar = RecordingBar()
         UnheldTask.complete(with: manager, on: server) {
             let (task, _) = task()
@@ -149,8 +143,8 @@ final class TaskDisplayingTests {
 
     // MARK: Progress
 
-    @Test("a bar shows how much of an answer has come", arguments: [true, false])
-    func download(animated: Bool) async {
+    @Test(arguments: [true, false])
+    func progressBarFollowsDownload(animated: Bool) async {
         let (task, ended) = task()
         let bar = RecordingBar()
         bar.setProgress(withDownloadOf: task, animated: animated)
@@ -165,8 +159,7 @@ final class TaskDisplayingTests {
         #expect(bar.isAnimated == animated)
     }
 
-    @Test("a bar shows how much of a body was sent")
-    func upload() async {
+    @Test func progressBarFollowsUpload() async {
         let (task, ended) = task("sent", body: Data(count: 300_000))
         let bar = RecordingBar()
         bar.setProgress(withUploadOf: task, animated: true)
@@ -177,8 +170,7 @@ final class TaskDisplayingTests {
         #expect(bar.fractions.all == bar.fractions.all.sorted())
     }
 
-    @Test("an answer of unknown length moves no bar")
-    func unknownLength() async {
+    @Test func unknownLengthLeavesProgressBarUnchanged() async {
         server.route("/endless", [.chunkedHead(), .chunk(Data("abc".utf8)), .lastChunk()])
         let (task, ended) = task("endless")
         let bar = RecordingBar()
@@ -188,8 +180,7 @@ final class TaskDisplayingTests {
         #expect(bar.fractions.all.isEmpty)
     }
 
-    @Test("another task takes the place of the one that a bar showed, in both directions")
-    func reboundBar() async {
+    @Test func progressBarFollowsNewTaskAfterRebinding() async {
         let first = task(), second = task("sent", body: Data(count: 1000))
         let bar = RecordingBar()
         bar.setProgress(withDownloadOf: first.task, animated: false)
@@ -203,8 +194,7 @@ final class TaskDisplayingTests {
         #expect(bar.isAnimated)
     }
 
-    @Test("a task that is bound again and again has one observer, and a view that has gone leaves none")
-    func boundAgain() {
+    @Test func rebindingProgressKeepsSingleObserver() {
         let (task, _) = task()
         var bar: RecordingBar? = RecordingBar()
         for _ in 0..<1000 { bar?.setProgress(withDownloadOf: task, animated: false) }
@@ -216,8 +206,7 @@ final class TaskDisplayingTests {
     }
 
     /// Not the events of the whole process, which cost every request.
-    @Test("a spinner observes its task, once, and leaves no observer behind")
-    func spinnerObservesItsTask() {
+    @Test func spinnerKeepsSingleObserver() {
         let (task, _) = task()
         var spinner: RecordingSpinner? = RecordingSpinner()
         for _ in 0..<1000 { spinner?.setAnimating(withStateOf: task) }
@@ -230,8 +219,7 @@ final class TaskDisplayingTests {
         #expect(task.stateWatcherCount == 0)
     }
 
-    @Test("a view shows the activity of one task and the progress of another")
-    func twoTasks() async {
+    @Test func viewCombinesActivityAndProgressOfTwoTasks() async {
         let first = task(), second = task("sent", body: Data(count: 1000))
         let panel = RecordingPanel()
         first.task.resume()
@@ -243,8 +231,7 @@ final class TaskDisplayingTests {
         #expect(await panel.turns.wait(for: 2) == [true, false])
     }
 
-    @Test("many requests for one turn of the main actor are one")
-    func hops() async {
+    @Test func mergesRequestsForMainActorTurn() async {
         let turns = Happenings<Void>()
         let hop = MainActorHop { turns.add(()) }
         for _ in 0..<1000 { hop.request() }

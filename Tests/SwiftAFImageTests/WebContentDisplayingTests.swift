@@ -20,8 +20,7 @@ final class WebContentDisplayingTests {
             "/page", .respond(200, headers: ["Content-Type": "text/html; charset=utf-8"], body: Data("<p>Grüße".utf8)))
     }
 
-    @Test("a page is shown without anybody asking for its progress")
-    func page() async {
+    @Test func showsPageWithoutProgressClosure() async {
         view.loadText(HTTPRequest("page"))
         let content = WebContent(
             data: Data("<p>Grüße".utf8), mimeType: "text/html", textEncoding: "utf-8",
@@ -29,8 +28,7 @@ final class WebContentDisplayingTests {
         #expect(await view.events.wait(for: 3) == [.started, .content(content), .finished])
     }
 
-    @Test("progress is told, up to the end")
-    func progress() async {
+    @Test func reportsProgressUntilComplete() async {
         server.route(
             "/bytes", .respond(200, headers: ["Content-Type": "application/zip"], body: Data(count: 1 << 20)))
         let told = Happenings<TransferProgress>()
@@ -41,15 +39,13 @@ final class WebContentDisplayingTests {
         #expect(view.contents.first?.mimeType == "application/zip" && view.contents.first?.textEncoding == nil)
     }
 
-    @Test("the request's own fields reach the server")
-    func customHeaders() async {
+    @Test func customHeadersReachServer() async {
         view.loadText(HTTPRequest("page", headers: ["X-Custom": "7"]))
         await view.events.wait(for: 3)
         #expect(server.requests.first?["X-Custom"] == "7")
     }
 
-    @Test("progress is reported for a load that ends while the main actor is busy, also when the view has dropped it")
-    func progressOfDroppedLoad() async {
+    @Test func reportsProgressOfDroppedLoadOnBusyMainActor() async {
         server.route("/slow", [.stall(at: "answer"), .text("0123456789")])
         let reported = Happenings<TransferProgress>()
         let manager = HTTPSessionManager(baseURL: server.urlString("/"))
@@ -63,8 +59,8 @@ final class WebContentDisplayingTests {
         #expect(reported.all.count == 1)
     }
 
-    @Test("a load that has ended isn't kept", arguments: ["page", "missing"])
-    func endedLoadIsReleased(path: String) async {
+    @Test(arguments: ["page", "missing"])
+    func releasesLoadThatHasEnded(path: String) async {
         weak var task: SessionTask?
         let failed = Happenings<SessionError.Code>()
         server.route("/missing", .respond(404))
@@ -74,8 +70,7 @@ final class WebContentDisplayingTests {
         while task != nil { await Task.yield() }
     }
 
-    @Test("what success gives is what is shown")
-    func success() async {
+    @Test func showsContentReturnedBySuccessClosure() async {
         view.loadText(HTTPRequest("page"), success: { response, text in "\(response.status) \(text)" })
         await view.events.wait(for: 3)
         view.loadData(
@@ -85,8 +80,7 @@ final class WebContentDisplayingTests {
         #expect(view.contents.last?.mimeType == "text/plain" && view.contents.last?.textEncoding == "latin1")
     }
 
-    @Test("a text is read in the charset that the response names, else as UTF-8")
-    func charset() async {
+    @Test func decodesTextWithResponseCharsetOrUTF8() async {
         server.route(
             "/latin", .respond(200, headers: ["Content-Type": "text/plain; charset=iso-8859-1"], body: Data([0xE9])))
         server.route(
@@ -99,16 +93,14 @@ final class WebContentDisplayingTests {
         #expect(view.contents.allSatisfy { $0.textEncoding == "utf-8" && $0.mimeType == "text/plain" })
     }
 
-    @Test("links are relative to what answered, behind redirects")
-    func baseURL() async {
+    @Test func baseURLIsThatOfRedirectedResponse() async {
         server.route("/here", .redirect(to: "/page"))
         view.loadText(HTTPRequest("here"))
         await view.events.wait(for: 3)
         #expect(view.contents.first?.baseURL == server.urlString("/page"))
     }
 
-    @Test("a failure is told, and nothing is shown")
-    func failure() async {
+    @Test func reportsFailureWithoutShowingContent() async {
         server.route("/nothing", .status(404))
         let failed = Happenings<SessionError>()
         view.loadText(HTTPRequest("nothing"), failure: { failed.add($0) })
@@ -116,8 +108,8 @@ final class WebContentDisplayingTests {
         #expect(view.events.all == [.started])
     }
 
-    @Test("a load takes the place of the one before, which is cancelled and not shown", arguments: [true, false])
-    func replaced(byAnother: Bool) async {
+    @Test(arguments: [true, false])
+    func newLoadOrCancellationReplacesRunningLoad(byAnother: Bool) async {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
         let failed = Happenings<SessionError>()
         let task = view.loadText(HTTPRequest("slow"), failure: { failed.add($0) })
@@ -129,8 +121,7 @@ final class WebContentDisplayingTests {
         #expect(task.state == .completed)
     }
 
-    @Test("no progress of a load is reported after another one has replaced it")
-    func progressOfReplacedLoad() async {
+    @Test func replacedLoadReportsNoProgress() async {
         server.route(
             "/slow", [.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nslow"), .stall(at: "slow"), .send("later")])
         let reported = Happenings<TransferProgress>()
@@ -145,8 +136,7 @@ final class WebContentDisplayingTests {
         server.open("slow")
     }
 
-    @Test("a view that goes stops its load")
-    func releasedViewStopsItsLoad() async {
+    @Test func releasedViewCancelsItsLoad() async {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
         let failed = Happenings<SessionError>()
         do {
@@ -157,8 +147,7 @@ final class WebContentDisplayingTests {
         server.open("slow")
     }
 
-    @Test("views without a manager of their own share one")
-    func sharedManager() {
+    @Test func viewsShareManagerByDefault() {
         #expect(WebContentLoads().manager == nil)
         #expect(WebContentLoads.sharedManager === WebContentLoads.sharedManager)
     }

@@ -29,10 +29,11 @@ final class ChunkQueue: @unchecked Sendable {
     /// The room of a block, until one is filled; chunks that need less are copied.
     private static let minimumCapacity = 16 * 1024
     /// The room of a block of a fast stream.
-    private static let maximumRoom = 128 * 1024
+    private static let maximumCapacity = 128 * 1024
 
     private let memory = ReceiveMemory(
-        keeping: ChunkQueue.minimumCapacity...ChunkQueue.maximumRoom, blocks: StreamState.capacity / ChunkQueue.maximumRoom)
+        keeping: ChunkQueue.minimumCapacity...ChunkQueue.maximumCapacity,
+        blocks: StreamState.capacity / ChunkQueue.maximumCapacity)
     /// Full blocks, the oldest first.
     private var full: [Chunk] = []
     /// The block that is being filled.
@@ -85,7 +86,7 @@ final class ChunkQueue: @unchecked Sendable {
         last = next
         next = nil
         // A stream that fills a block before it is read is a fast one.
-        size = Self.maximumRoom
+        size = Self.maximumCapacity
     }
 
     private func makeChunk(for count: Int) -> Chunk {

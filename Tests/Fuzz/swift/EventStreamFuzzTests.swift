@@ -5,7 +5,7 @@ import Testing
 
 /// The stream's cuts must not matter, and the events must be those of a reading that is too simple to be wrong.
 @Suite struct EventStreamFuzzTests {
-    @Test func eventStreams() {
+    @Test func readsMutatedEventStreamsAlikeInAllPieceSizes() {
         var mutator = Mutator(
             seeds: [
                 "data: a\ndata: b\n\nid: 1\nevent: add\ndata:x\r\n\r\n", "\u{FEFF}: hi\rretry: 100\r\rdata\r\r",

@@ -21,7 +21,7 @@ struct ImageFuzzTests {
     }
 
     @Test(arguments: ["png", "jpeg", "gif", "bmp", "ico", "tiff", "webp"])
-    func whateverIsInAFile(type: String) throws {
+    func decodesMutatedImageFilesOrFails(type: String) throws {
         let start = UInt64(Self.number("AF_FUZZ_START") ?? 7)
         var mutator = Mutator(seeds: [try Self.seed(type)], fragments: Self.fragments, start: start)
         var count = 0

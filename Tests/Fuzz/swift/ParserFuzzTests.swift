@@ -5,7 +5,7 @@ import Testing
 
 /// Nothing that a server sends may crash, and what is accepted must mean something.
 @Suite struct ParserFuzzTests {
-    @Test func json() throws {
+    @Test func parsesMutatedJSONStably() throws {
         var mutator = Mutator(
             seeds: [
                 #"{"a":[1,-2.5e3,true,false,null,"x\u00e9\ud83d\ude00\n"],"b":{"c":{}},"a":[]}"#,
@@ -78,7 +78,7 @@ import Testing
         "utf-8", "us-ascii", "iso-8859-1", "windows-1252", "utf-16", "utf-16le", "utf-16be", "shift_jis", "iso-2022-jp",
         "euc-jp", "gb18030", "big5", "euc-kr", "koi8-r",
     ])
-    func charsets(label: String) throws {
+    func decodesMutatedTextInEveryCharset(label: String) throws {
         let charset = try #require(Charset(label: label))
         var mutator = Mutator(
             seeds: ["hello", "é漢字😀", "\u{FEFF}a", "\u{0}A\u{0}B", "A\u{0}B\u{0}", ""],
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func mediaTypes() {
+    @Test func parsesMutatedMediaTypesStably() {
         var mutator = Mutator(
             seeds: [
                 "text/html; charset=utf-8", "application/problem+json", #"multipart/form-data; boundary="a b\"c""#,

@@ -83,5 +83,5 @@ extension RealServers {
 }
 
 /// Every test with real servers is in an extension of this suite, which skips them where the servers are missing.
-@Suite("Real servers", .enabled(if: RealServers.areUsable, "\(RealServers.missing)"))
+@Suite(.enabled(if: RealServers.areUsable, "\(RealServers.missing)"))
 struct Interop {}

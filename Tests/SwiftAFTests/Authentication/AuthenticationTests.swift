@@ -57,7 +57,7 @@ import Testing
         #expect(try await status(HTTPRequest("/a")) == 401)
     }
 
-    @Test func cancellingCancels() async {
+    @Test func cancelDecisionFailsAsCancelled() async {
         manager.authenticationChallengeHandler = { _ in .cancel }
         await #expect { try await status(HTTPRequest("/a")) } throws: { SessionError.Code.cancelled ~= $0 }
     }
@@ -203,10 +203,8 @@ import Testing
         #expect(try await status(HTTPRequest("/b")) == 200)
     }
 
-    @Test(
-        "A refused credential is removed if it was stored for the session",
-        arguments: [true, false])
-    func refusedCredentialOfTheStorage(isForSession: Bool) async throws {
+    @Test(arguments: [true, false])
+    func removesRefusedCredentialStoredForSession(isForSession: Bool) async throws {
         let storage = try #require(manager.credentialStorage as? MemoryCredentialStorage)
         let space = ProtectionSpace(
             scheme: "http", host: "127.0.0.1", port: server.port, realm: "Fake Realm", authenticationScheme: .basic)

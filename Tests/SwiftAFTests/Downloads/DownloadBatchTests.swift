@@ -6,7 +6,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Batches of downloads", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct DownloadBatchTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -30,8 +30,7 @@ struct DownloadBatchTests {
 
     // MARK: Sums
 
-    @Test("Totals are known when those of all are")
-    func sums() {
+    @Test func totalIsKnownOnceEveryItemsTotalIs() {
         var tally = DownloadTally(count: 3)
         #expect(tally.all == TransferProgress())
         var told = tally.note(TransferProgress(received: 5), of: 0)
@@ -51,8 +50,7 @@ struct DownloadBatchTests {
         #expect(tally.all.fractionCompleted == 1)
     }
 
-    @Test("Sums of sizes beyond what a number can hold are the largest one")
-    func hugeSums() {
+    @Test func hugeSizesSaturateTotals() {
         var tally = DownloadTally(count: 3)
         let promised = TransferProgress(sentTotal: 0, received: 5, receivedTotal: .max, offset: .max)
         for index in 0..<3 { _ = tally.note(promised, of: index) }
@@ -61,8 +59,7 @@ struct DownloadBatchTests {
         #expect(tally.all == TransferProgress(sentTotal: 0, received: 18, receivedTotal: 21))
     }
 
-    @Test("Each item counts the same in the fraction, and one that has ended counts whole")
-    func fractions() {
+    @Test func itemsCountEquallyInFraction() {
         var tally = DownloadTally(count: 4)
         #expect(tally.report(of: 0).fractionCompleted == 0)
         #expect(tally.note(TransferProgress(received: 5), of: 0).fractionCompleted == 0)
@@ -79,8 +76,8 @@ struct DownloadBatchTests {
 
     // MARK: Batches
 
-    @Test("All come, each with its place", arguments: [-1, 1, 3, 100])
-    func all(atOnce: Int) async throws {
+    @Test(arguments: [-1, 1, 3, 100])
+    func downloadsAllItemsWithTheirIndexes(atOnce: Int) async throws {
         let names = names(10)
         var seen: Set<Int> = []
         for await download in manager.downloads(of: items(names), maximumConcurrent: atOnce) {
@@ -91,13 +88,11 @@ struct DownloadBatchTests {
         for name in names { #expect(try folder.read(name) == Data("text of \(name)".utf8)) }
     }
 
-    @Test("None is a batch, too")
-    func none() async {
+    @Test func emptyBatchEndsImmediately() async {
         for await _ in manager.downloads(of: []) { Issue.record("there is nothing to come") }
     }
 
-    @Test("No more at once than allowed, and the next begins when one ends")
-    func limit() async {
+    @Test func limitsConcurrencyAndStartsNextWhenOneEnds() async {
         let names = (0..<4).map { "f\($0)" }
         for name in names { server.route("/" + name, [.stall(at: name), .text(name)]) }
         var results = manager.downloads(of: items(names), maximumConcurrent: 2).makeAsyncIterator()
@@ -114,8 +109,7 @@ struct DownloadBatchTests {
         #expect(server.statistics.mostOpen <= 2)
     }
 
-    @Test("Those that fail don't stop the rest")
-    func failures() async throws {
+    @Test func failedItemsLeaveOthersRunning() async throws {
         let names = names(4)
         server.route("/f1", .text("not here", status: 404))
         var items = items(names)
@@ -131,8 +125,7 @@ struct DownloadBatchTests {
         #expect(try folder.names == ["f0", "f3"])
     }
 
-    @Test("The progress of all ends with everything")
-    func progress() async throws {
+    @Test func progressEndsWithTotalsOfAllItems() async throws {
         let names = (0..<3).map { "f\($0)" }
         for name in names { server.route("/" + name, .respond(repeating: Data(count: 1000), count: 100)) }
         let progress = Recorder<DownloadBatchProgress>()
@@ -151,16 +144,14 @@ struct DownloadBatchTests {
         #expect(fractions == fractions.sorted())
     }
 
-    @Test("An item says what it is")
-    func itemIsReadable() {
+    @Test func descriptionOfItemHidesSecrets() {
         let item = DownloadItem("https://user:secret@host/a?token=1", to: "/tmp/a")
         #expect(item.request.url == "https://user:secret@host/a?token=1" && item.filePath == "/tmp/a")
         #expect("\(item)" == "GET https://host/a?… to /tmp/a")
         #expect(DownloadItem("b", to: .folder("/tmp")).filePath == nil)
     }
 
-    @Test("Nothing is reported once the loop has ended by cancellation")
-    func noReportsAfterCancellation() async throws {
+    @Test func reportsNothingAfterCancelledLoopEnds() async throws {
         let names = (0..<4).map { "f\($0)" }
         for name in names { server.route("/" + name, [.stall(at: name), .text(name)]) }
         let hasEnded = Atomic<Bool>(false)
@@ -183,8 +174,7 @@ struct DownloadBatchTests {
         #expect(count == 0)
     }
 
-    @Test("Reports come one at a time and in order, however slow the closure is")
-    func serialReports() async throws {
+    @Test func reportsProgressSeriallyAndInOrder() async throws {
         let names = (0..<20).map { "f\($0)" }
         for name in names { server.route("/" + name, .respond(repeating: Data(count: 1000), count: 100)) }
         let calls = Atomic<Int>(0)
@@ -209,8 +199,7 @@ struct DownloadBatchTests {
         #expect(reports.last?.ended == names.count)
     }
 
-    @Test("The last report says that all have ended, also if some failed or had no known size")
-    func lastReport() async throws {
+    @Test func lastReportCountsFailedAndUnsizedItems() async throws {
         server.route("/f0", .chunked(chunks: ["a"]))
         server.route("/f1", .status(404))
         let progress = Recorder<DownloadBatchProgress>()
@@ -221,8 +210,7 @@ struct DownloadBatchTests {
         #expect(last.ended == 2 && last.fractionCompleted == 1)
     }
 
-    @Test("The end of an item is reported before the next begins, also of one that can't begin")
-    func reportedEnds() async throws {
+    @Test func reportsEndOfItemBeforeNextBegins() async throws {
         server.route("/f1", .status(404))
         let progress = Recorder<DownloadBatchProgress>()
         var items = items(["f0", "f1"])
@@ -233,8 +221,7 @@ struct DownloadBatchTests {
         #expect(progress.values.map(\.ended).contains(2))
     }
 
-    @Test("The manager's destination names those that name none")
-    func destinations() async throws {
+    @Test func managerDestinationAppliesToItemsWithoutOne() async throws {
         let names = names(3)
         manager.downloadDestination = .named { [folder] in folder.file("manager-" + $0.suggestedFileName) }
         let items = [
@@ -245,8 +232,7 @@ struct DownloadBatchTests {
         #expect(try folder.names == ["closure", "manager-f0", "path"])
     }
 
-    @Test("Tokens go on in a batch")
-    func resuming() async throws {
+    @Test func resumesTokensInBatch() async throws {
         let ranges = try RangeServer()
         ranges.breakOff()
         let request = HTTPRequest(ranges.server.urlString("/file"))
@@ -272,8 +258,7 @@ struct DownloadBatchTests {
         return items(names)
     }
 
-    @Test("Cancelling the task that iterates ends all")
-    func cancelling() async throws {
+    @Test func cancellingTaskCancelsAllDownloads() async throws {
         let items = endless(3)
         let task = Task { [manager] in
             var count = 0
@@ -290,8 +275,7 @@ struct DownloadBatchTests {
         try await eventually { try folder.names == [] }
     }
 
-    @Test("Leaving the loop ends all")
-    func leaving() async throws {
+    @Test func leavingLoopCancelsRemainingDownloads() async throws {
         let items = endless(2)
         server.route("/f1", .text("done"))
         for await download in manager.downloads(of: items) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Download tasks", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct DownloadTaskTests {
     private static let keeping: DownloadOptions = .keepsPartialFile
 
@@ -47,8 +47,7 @@ struct DownloadTaskTests {
         return task
     }
 
-    @Test("A task is made, resumed, and ends with the path")
-    func success() async throws {
+    @Test func completesWithPathOfDownloadedFile() async throws {
         let task = manager.downloadTask(for: HTTPRequest("file"), to: path, completionHandler: end)
         #expect(task.state == .suspended)
         #expect(task.kind == .download)
@@ -65,8 +64,7 @@ struct DownloadTaskTests {
         #expect(await task.cancelProducingResumeToken() == nil)
     }
 
-    @Test("A refused status gives no path, and no file")
-    func refusal() async throws {
+    @Test func refusedStatusLeavesNoFile() async throws {
         ranges.refuse(404)
         manager.downloadTask(for: HTTPRequest("file"), to: path, completionHandler: end).resume()
         let ending = try await endings.value()
@@ -77,8 +75,7 @@ struct DownloadTaskTests {
         #expect(try folder.names == [])
     }
 
-    @Test("A file that can't be put in its place is an error of the completion")
-    func unwritable() async throws {
+    @Test func unwritablePathFailsInCompletion() async throws {
         manager.downloadTask(for: HTTPRequest("file"), to: folder.file("a/b"), completionHandler: end).resume()
         let ending = try await endings.value()
         #expect(ending.response?.status == 200)
@@ -86,15 +83,13 @@ struct DownloadTaskTests {
         #expect(ending.error?.code == .file)
     }
 
-    @Test("What can't be begun is an error of the completion")
-    func noDestination() async throws {
+    @Test func missingDestinationFailsInCompletion() async throws {
         manager.downloadTask(for: HTTPRequest("file"), completionHandler: end).resume()
         #expect(try await endings.value().error?.code == .invalidInput)
         #expect(ranges.server.requests.isEmpty)
     }
 
-    @Test("The manager's destination is the one of the moment when the task was made")
-    func managersDestination() async throws {
+    @Test func capturesManagerDestinationWhenTaskIsCreated() async throws {
         manager.downloadDestination = .named { [folder] in folder.file("manager-" + $0.suggestedFileName) }
         let task = manager.downloadTask(for: HTTPRequest("file"), completionHandler: end)
         manager.downloadDestination = nil
@@ -104,8 +99,7 @@ struct DownloadTaskTests {
 
     // MARK: Cancelling
 
-    @Test("A cancelled task gives a token before its completion, and another manager's task goes on with it")
-    func producing() async throws {
+    @Test func cancelledTaskProducesTokenThatAnotherManagerResumes() async throws {
         let task = await begun(Self.keeping)
         let tokens = Recorder<(token: ResumeToken?, completions: Int)>()
         task.cancel { [endings] in tokens.record(($0, endings.values.count)) }
@@ -129,8 +123,7 @@ struct DownloadTaskTests {
         #expect(try folder.read("film") == RangeServer.content(1))
     }
 
-    @Test("It can be awaited, by many, also without a queue that runs")
-    func awaited() async throws {
+    @Test func awaitedTokenDoesNotNeedCompletionQueue() async throws {
         let task = await begun(Self.keeping)
         manager.completionQueue?.suspend()
         async let first = task.cancelProducingResumeToken()
@@ -141,15 +134,13 @@ struct DownloadTaskTests {
         manager.completionQueue?.resume()
     }
 
-    @Test("What was not to be kept gives no token and leaves nothing")
-    func notKept() async throws {
+    @Test func producesNoTokenWithoutKeepingPartialFile() async throws {
         let task = await begun([])
         #expect(await task.cancelProducingResumeToken() == nil)
         #expect(try folder.names == [])
     }
 
-    @Test("A task that never began gives what it was made with")
-    func neverBegun() async throws {
+    @Test func unstartedTaskReturnsTokenItWasCreatedWith() async throws {
         let plain = manager.downloadTask(for: HTTPRequest("file"), to: path, completionHandler: end)
         #expect(await plain.cancelProducingResumeToken() == nil)
         let token = try #require(await begun(Self.keeping).cancelProducingResumeToken())
@@ -165,8 +156,7 @@ struct DownloadTaskTests {
         #expect(try folder.names == ["film.part", "film.part.resume"])
     }
 
-    @Test("Suspending in the middle corrupts nothing")
-    func suspending() async throws {
+    @Test func suspendingDuringTransferKeepsFileIntact() async throws {
         let content = RangeServer.content(1)
         ranges.server.route(
             "/file",
@@ -184,8 +174,8 @@ struct DownloadTaskTests {
         #expect(try folder.read("film") == content)
     }
 
-    @Test("Nor does it again and again", arguments: [keeping, []])
-    func suspendingOften(options: DownloadOptions) async throws {
+    @Test(arguments: [keeping, []])
+    func suspendingRepeatedlyKeepsFileIntact(options: DownloadOptions) async throws {
         let content = RangeServer.content(1)
         let head = "HTTP/1.1 200 OK\r\nETag: \(RangeServer.tag(1))\r\nContent-Length: \(content.count)\r\n\r\n"
         ranges.server.route("/file", [.send(head), .send(content, inCrumbsOf: 500)])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Downloads", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct DownloadTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -21,8 +21,8 @@ struct DownloadTests {
 
     // MARK: The place
 
-    @Test("A file that exists is replaced, or stays", arguments: [true, false])
-    func replacing(replaces: Bool) async throws {
+    @Test(arguments: [true, false])
+    func replacesOrKeepsExistingFile(replaces: Bool) async throws {
         try folder.write("old", to: "a")
         if replaces {
             try await manager.download(HTTPRequest("file"), to: folder.file("a"))
@@ -37,8 +37,8 @@ struct DownloadTests {
         #expect(try folder.names == ["a"])
     }
 
-    @Test("A response that isn't acceptable replaces nothing", arguments: [true, false])
-    func unacceptable(isNamed: Bool) async throws {
+    @Test(arguments: [true, false])
+    func unacceptableResponseLeavesExistingFile(isNamed: Bool) async throws {
         try folder.write("old", to: "a")
         let path = folder.file("a")
         let destination = isNamed ? DownloadDestination.named { _ in path } : .path(path)
@@ -57,8 +57,8 @@ struct DownloadTests {
         #expect(try folder.read("a") == Data("new".utf8))
     }
 
-    @Test("An acceptable response that isn't saved is no download", arguments: [true, false])
-    func notSaved(exists: Bool) async throws {
+    @Test(arguments: [true, false])
+    func failsForAcceptableStatusThatIsNotSaved(exists: Bool) async throws {
         if exists { try folder.write("old", to: "a") }
         manager.validation = .any
         let error = try await sessionError { try await manager.download("gone", to: folder.file("a")) }
@@ -67,15 +67,13 @@ struct DownloadTests {
         #expect(try folder.names == (exists ? ["a"] : []))
     }
 
-    @Test("The empty path of a folder is refused")
-    func emptyFolder() async throws {
+    @Test func refusesEmptyFolderPath() async throws {
         let error = try await sessionError { try await manager.download("file", to: .folder("")) }
         #expect(error.code == .invalidInput)
         #expect(server.requests.isEmpty)
     }
 
-    @Test("Missing folders are made on demand")
-    func folders() async throws {
+    @Test func createsMissingFoldersOnRequest() async throws {
         let path = folder.file("a/b/c")
         let error = try await sessionError { try await manager.download(HTTPRequest("file"), to: path) }
         #expect(error.code == .file)
@@ -85,8 +83,8 @@ struct DownloadTests {
         #expect(try folder.read("a/b/c") == Data("new".utf8))
     }
 
-    @Test("Where no file can be there is an error", arguments: [[], .keepsPartialFile] as [DownloadOptions])
-    func unwritable(options: DownloadOptions) async throws {
+    @Test(arguments: [[], .keepsPartialFile] as [DownloadOptions])
+    func failsForUnwritablePath(options: DownloadOptions) async throws {
         try folder.write("file", to: "a")
         for path in [folder.file("a/b"), "/proc/swiftaf"] {
             let error = try await sessionError {
@@ -98,22 +96,19 @@ struct DownloadTests {
         #expect(try folder.names == ["a"])
     }
 
-    @Test("A path has to be one", arguments: ["", "a\0b", "/tmp/"])
-    func badPath(path: String) async throws {
+    @Test(arguments: ["", "a\0b", "/tmp/"])
+    func refusesInvalidPaths(path: String) async throws {
         #expect(
             try await sessionError { try await manager.download(HTTPRequest("file"), to: path) }.code == .invalidInput)
     }
 
-    @Test("Synchronised, the file is there as well")
-    func synchronizing() async throws {
+    @Test func syncedDownloadWritesFile() async throws {
         try await manager.download(HTTPRequest("file"), to: folder.file("a"), options: .syncsToDisk)
         #expect(try folder.read("a") == Data("new".utf8))
     }
 
-    @Test(
-        "A refused status leaves nothing and tells the body",
-        arguments: [[], .resumes] as [DownloadOptions])
-    func refusal(options: DownloadOptions) async throws {
+    @Test(arguments: [[], .resumes] as [DownloadOptions])
+    func refusedStatusReturnsBodyAndLeavesNoFile(options: DownloadOptions) async throws {
         let error = try await sessionError {
             try await manager.download(HTTPRequest("gone"), to: folder.file("a"), options: options)
         }
@@ -125,8 +120,7 @@ struct DownloadTests {
 
     // MARK: Named when the head is there
 
-    @Test("The destination is asked once, with the answer's name and URL")
-    func destination() async throws {
+    @Test func asksDestinationOnceWithFinalResponse() async throws {
         server.route("/from", .redirect(to: "/to/here.txt"))
         server.route("/to/here.txt", .respond(headers: ["X-A": "1"], body: Data("new".utf8)))
         let asked = Recorder<HTTPResponse>()
@@ -144,8 +138,7 @@ struct DownloadTests {
         #expect(asked.values[0].headers["X-A"] == "1")
     }
 
-    @Test("A redirect that was replaced counts, too")
-    func replacedRedirect() async throws {
+    @Test func destinationSeesURLOfReplacedRedirect() async throws {
         server.route("/from", .redirect(to: "/to"))
         server.route("/edited.bin", .text("new"))
         manager.redirectHandler = { [server] proposal in
@@ -157,8 +150,7 @@ struct DownloadTests {
         #expect(try folder.names == ["edited.bin"])
     }
 
-    @Test("No destination is asked about an answer that is none")
-    func noDestination() async throws {
+    @Test func destinationIsNotAskedForErrorStatus() async throws {
         let asked = Recorder<Int>()
         let error = try await sessionError {
             try await manager.download(
@@ -174,16 +166,15 @@ struct DownloadTests {
         #expect(try folder.names == [])
     }
 
-    @Test("What the destination gives has to be a path", arguments: ["", "/tmp/a\0b", "/tmp/"])
-    func badDestination(path: String) async throws {
+    @Test(arguments: ["", "/tmp/a\0b", "/tmp/"])
+    func refusesInvalidPathFromDestination(path: String) async throws {
         let error = try await sessionError { try await manager.download("file", to: .named { _ in path }) }
         #expect(error.code == .invalidInput)
         let later = try await manager.response(.get, "file")
         #expect(try later.text() == "new")
     }
 
-    @Test("The manager's destination is for those that have none")
-    func managersDestination() async throws {
+    @Test func managerDestinationAppliesToDownloadsWithoutOne() async throws {
         #expect(try await sessionError { try await manager.download(HTTPRequest("file")) }.code == .invalidInput)
         #expect(server.requests.isEmpty)
         manager.downloadDestination = .named { [folder] in folder.file("manager-" + $0.suggestedFileName) }
@@ -195,8 +186,7 @@ struct DownloadTests {
 
     // MARK: At once
 
-    @Test("Two plain downloads to one path both end, and one of them stands there whole")
-    func twoAtOnce() async throws {
+    @Test func concurrentDownloadsToOnePathLeaveWholeFile() async throws {
         server.route("/a", .respond(repeating: Data("a".utf8), count: 300_000))
         server.route("/b", .respond(repeating: Data("b".utf8), count: 300_000))
         async let first = manager.download(HTTPRequest("a"), to: folder.file("x"))
@@ -208,8 +198,7 @@ struct DownloadTests {
         #expect(try folder.names == ["x"])
     }
 
-    @Test("A partial file has one writer")
-    func oneWriter() async throws {
+    @Test func partialFileHasOnlyOneWriter() async throws {
         let options: DownloadOptions = .keepsPartialFile
         server.route(
             "/slow",

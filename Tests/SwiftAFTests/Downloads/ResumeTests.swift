@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Downloads that go on", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct ResumeTests {
     private static let keeping: DownloadOptions = .keepsPartialFile
     private static let retrying: RetryPolicy = {
@@ -32,8 +32,7 @@ struct ResumeTests {
         return try #require(error.resumeToken)
     }
 
-    @Test("What broke off goes on with its token, in another manager, by Range and If-Range")
-    func goesOn() async throws {
+    @Test func resumesWithTokenInAnotherManager() async throws {
         let token = try await brokenOff()
         #expect(token.url == ranges.server.urlString("/file"))
         #expect(token.filePath == path)
@@ -62,8 +61,7 @@ struct ResumeTests {
         #expect(progress.values.last?.fractionCompleted == 1)
     }
 
-    @Test("Without a token, what lies beside the path is gone on with if that is wanted")
-    func goesOnByPath() async throws {
+    @Test func resumesFromPartialFileBesidePath() async throws {
         _ = try await brokenOff()
         let answer = try await ranges.manager.download(HTTPRequest("file"), to: path, options: .resumes)
         #expect(answer.resumption == .resumed)
@@ -73,8 +71,7 @@ struct ResumeTests {
         #expect(ranges.server.requests[2]["Range"] == nil)
     }
 
-    @Test("A download that may resume also keeps what it has received")
-    func resumesAndKeeps() async throws {
+    @Test func resumingDownloadAlsoKeepsPartialFile() async throws {
         for options: DownloadOptions in [.resumes, [.resumes, .keepsExistingFile]] {
             ranges.breakOff()
             let error = try await sessionError {
@@ -88,8 +85,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("The manager's path and token can be resumed, and the rest of a 200 is acceptable where a 200 is")
-    func managerDefault() async throws {
+    @Test func resumesManagersDestinationWhereOnly200IsAcceptable() async throws {
         let manager = HTTPSessionManager()
         manager.validation = ResponseValidation(acceptableStatusCodes: [200])
         let url = ranges.server.urlString("/file")
@@ -104,8 +100,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("The rest that a retry asks for is acceptable where a 200 is")
-    func restOfARetry() async throws {
+    @Test func retryResumesWhereOnly200IsAcceptable() async throws {
         ranges.breakOff()
         let manager = ranges.manager
         manager.validation = ResponseValidation(acceptableStatusCodes: [200])
@@ -115,8 +110,7 @@ struct ResumeTests {
         #expect(try folder.read("film") == RangeServer.content(1))
     }
 
-    @Test("A download that was named late goes on where it was")
-    func goesOnAfterDestination() async throws {
+    @Test func resumesDownloadNamedByDestinationClosure() async throws {
         ranges.breakOff()
         let error = try await sessionError {
             try await ranges.manager.download(
@@ -129,8 +123,7 @@ struct ResumeTests {
         #expect(try folder.names == ["named-file"])
     }
 
-    @Test("Another version comes anew, never mixed")
-    func changed() async throws {
+    @Test func restartsWhenServerHasAnotherVersion() async throws {
         let token = try await brokenOff()
         ranges.serve(version: 2)
         let answer = try await ranges.manager.download(token.url, to: .resuming(token))
@@ -140,16 +133,14 @@ struct ResumeTests {
         #expect(try folder.read("film") == RangeServer.content(2))
     }
 
-    @Test("A partial file that is gone comes anew")
-    func vanished() async throws {
+    @Test func restartsWhenPartialFileIsMissing() async throws {
         let token = try await brokenOff()
         try FileManager.default.removeItem(atPath: path + ".part")
         #expect(try await ranges.manager.download(token.url, to: .resuming(token)).offset == 0)
         #expect(try folder.read("film") == RangeServer.content(1))
     }
 
-    @Test("Nothing is kept without a strong validator, or unasked")
-    func weak() async throws {
+    @Test func keepsNothingWithoutStrongValidatorOrOption() async throws {
         for (tag, options) in [("W/\"1\"", Self.keeping), (RangeServer.tag(1), DownloadOptions())] {
             ranges.breakOff(tag: tag)
             let error = try await sessionError {
@@ -161,8 +152,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("A 416 at the very end is a success")
-    func complete() async throws {
+    @Test func returns416AtEndAsAlreadyComplete() async throws {
         ranges.forgetTheEnd()
         let error = try await sessionError {
             try await ranges.manager.download(HTTPRequest("file"), to: path, options: Self.keeping)
@@ -177,8 +167,7 @@ struct ResumeTests {
         #expect(try folder.names == ["film"])
     }
 
-    @Test("A status that says nothing about the file leaves what is there, one that does removes it")
-    func refused() async throws {
+    @Test func keepsPartialFileAfter503AndRemovesItAfter410() async throws {
         let token = try await brokenOff()
         ranges.refuse(503)
         var error = try await sessionError { try await ranges.manager.download(token.url, to: .resuming(token)) }
@@ -193,8 +182,7 @@ struct ResumeTests {
         #expect(try folder.names == [])
     }
 
-    @Test("No connection keeps the token")
-    func unreachable() async throws {
+    @Test func keepsTokenWhenConnectionIsLost() async throws {
         let token = try await brokenOff()
         let manager = ranges.manager
         ranges.server.route("/file", times: 2, .reset)
@@ -205,8 +193,8 @@ struct ResumeTests {
         #expect(try folder.names == ["film.part", "film.part.resume"])
     }
 
-    @Test("The range belongs to the download", arguments: ["Range", "If-Range"])
-    func ownRange(name: String) async throws {
+    @Test(arguments: ["Range", "If-Range"])
+    func refusesRequestsWithOwnRange(name: String) async throws {
         let request = HTTPRequest("file", headers: HTTPHeaders([(name, "bytes=1-")]))
         let error = try await sessionError {
             try await ranges.manager.download(request, to: path, options: .resumes)
@@ -216,15 +204,14 @@ struct ResumeTests {
 
     // MARK: Tokens
 
-    @Test("What is no token can't be read", arguments: ["", "afcore-resume 1\n", "\0", "url x\nend\n"])
-    func damaged(text: String) throws {
+    @Test(arguments: ["", "afcore-resume 1\n", "\0", "url x\nend\n"])
+    func refusesInvalidTokenText(text: String) throws {
         #expect(throws: SessionError.self) { try ResumeToken(text: text, filePath: "/a") }
         let json = try JSONEncoder().encode(["text": text, "filePath": "/a"])
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(ResumeToken.self, from: json) }
     }
 
-    @Test("A token needs a path")
-    func pathOfToken() async throws {
+    @Test func refusesTokenWithInvalidPath() async throws {
         let token = try await brokenOff()
         for path in ["", "a\0"] {
             #expect(throws: SessionError.self) { try ResumeToken(text: token.text, filePath: path) }
@@ -236,8 +223,7 @@ struct ResumeTests {
         #expect(try ResumeToken(text: text, filePath: path).url == token.url)
     }
 
-    @Test("Descriptions don't show the query")
-    func description() async throws {
+    @Test func descriptionOfTokenHidesQuery() async throws {
         let token = try await brokenOff()
         let text = token.text.replacing("/file", with: "/file?key=secret")
         let other = try ResumeToken(text: text, filePath: path)

@@ -2,8 +2,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Base URLs")
-struct BaseURLTests {
+@Suite struct BaseURLTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let base: String
         let reference: String
@@ -65,13 +64,12 @@ struct BaseURLTests {
         ("g?y/./x", "http://a/b/c/g?y/./x"), ("g#s/../x", "http://a/b/c/g#s/../x"),
     ].map { Case("http://a/b/c/", $0.0, $0.1) }
 
-    @Test("Resolution", arguments: practice + standard)
-    func resolves(_ test: Case) {
+    @Test(arguments: practice + standard)
+    func resolvesReferencesAgainstBaseURL(_ test: Case) {
         #expect(BaseURL(test.base).resolve(test.reference) == test.result)
     }
 
     @Test(
-        "A URL of the base's origin, however it is written",
         arguments: [
             ("https://host/v1", "https://host/v1/x", true), ("https://host", "https://host", true),
             ("https://host", "https://host?q=1", true), ("https://host", "HTTPS://HOST:443/x", true),
@@ -81,12 +79,11 @@ struct BaseURLTests {
             ("https://host", "http://host/x", false), ("https://host", "https://host\\@evil.test/", false),
             ("https://host", "https://evil.test/https://host/", false), ("https://host:8", "https://host:80/", false),
         ])
-    func origin(base: String, url: String, isOfOrigin: Bool) {
+    func comparesOriginOfURLWithBase(base: String, url: String, isOfOrigin: Bool) {
         #expect(BaseURL(base).isOfOrigin(url) == isOfOrigin)
     }
 
-    @Test("The base as the manager shows it")
-    func shown() {
+    @Test func addsTrailingSlashToBasePath() {
         #expect(HTTPSessionManager(baseURL: "http://host/v1").baseURL?.absoluteString == "http://host/v1/")
         #expect(HTTPSessionManager(baseURL: "http://host").baseURL?.absoluteString == "http://host")
         #expect(HTTPSessionManager().baseURL == nil)

@@ -35,10 +35,8 @@ private enum SharedTable {
 
 /// Swift decides nothing about URLs, fields and dates that the core decides: it gives the same answers for the same
 /// table.
-@Suite("Rules of the core")
-struct CoreRulesTests {
-    @Test("URLs are accepted and refused as in C, for the same reason and with the same origin")
-    func urls() throws {
+@Suite struct CoreRulesTests {
+    @Test func validatesURLsAndOriginsLikeC() throws {
         let rows = try SharedTable.rows("urls.txt", fields: 3)
         #expect(rows.count > 60)
         for row in rows {
@@ -58,8 +56,7 @@ struct CoreRulesTests {
         }
     }
 
-    @Test("Dates are read as in C")
-    func dates() throws {
+    @Test func parsesHTTPDatesLikeC() throws {
         let rows = try SharedTable.rows("dates.txt", fields: 3)
         #expect(rows.count > 40)
         for row in rows {
@@ -69,8 +66,7 @@ struct CoreRulesTests {
         }
     }
 
-    @Test("A host in its own script and in A-labels is one origin")
-    func internationalisedHosts() {
+    @Test func internationalisedHostEqualsItsALabels() {
         // Nil for both if this libcurl has no IDN.
         let origin = Origin("https://xn--bcher-kva.example")
         for url in ["https://bücher.example/", "https://BÜCHER.example:443/x", "https://bücher.example./"] {
@@ -80,9 +76,8 @@ struct CoreRulesTests {
         #expect(Origin("https://a\u{FF0F}b.example/") == nil)
     }
 
-    @Test(
-        "What a text splits into lies in the text", arguments: ["", "//", "a:", "http://@:/?#", "http://ä@ö:ü/é?è#ê"])
-    func parts(url: String) {
+    @Test(arguments: ["", "//", "a:", "http://@:/?#", "http://ä@ö:ü/é?è#ê"])
+    func partsRebuildOriginalURLText(url: String) {
         let parts = URLText(url)
         let rebuilt = [
             parts.scheme.map { "\($0):" }, parts.host == nil ? nil : "//", parts.userInfo.map { "\($0)@" },
@@ -95,23 +90,21 @@ struct CoreRulesTests {
     }
 
     @Test(
-        "Queries are added before the fragment",
         arguments: [
             ("http://h", "http://h?a=1"), ("http://h/p?x=y#f", "http://h/p?x=y&a=1#f"),
             ("http://h/p?", "http://h/p?a=1"),
             ("http://h/p?x&", "http://h/p?x&a=1"), ("http://h/p?x?", "http://h/p?x?&a=1"),
         ])
-    func queries(url: String, result: String) {
+    func appendsQueryBeforeFragment(url: String, result: String) {
         #expect(CoreURL.append(query: "a=1", to: url) == result)
         #expect(CoreURL.append(query: "", to: url) == url)
     }
 
     @Test(
-        "Tokens",
         arguments: [
             ("", ""), ("GET", "GET"), ("a b", "a"), ("a\u{301}", "a"), ("é", ""), ("x-1!~", "x-1!~"), ("\0", ""),
         ])
-    func tokens(text: String, token: String) {
+    func findsTokenAtStartOfText(text: String, token: String) {
         #expect(CoreField.token(atStartOf: Substring(text)) == token)
         #expect(CoreField.isToken(text) == (!text.isEmpty && text == token))
     }

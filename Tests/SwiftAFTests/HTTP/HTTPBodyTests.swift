@@ -3,7 +3,7 @@ import SwiftAF
 import Testing
 
 @Suite struct HTTPBodyTests {
-    @Test func kinds() {
+    @Test func bodiesReportTheirKindLengthAndType() {
         #expect(HTTPBody.none.isNone && HTTPBody.none.length == 0)
         #expect(!HTTPBody.data(Data()).isNone)
         #expect(HTTPBody.text("é").data == Data([0xC3, 0xA9]))
@@ -20,7 +20,7 @@ import Testing
         #expect(HTTPBody.stream(once: Self.chunks([])).description == "stream, unknown length")
     }
 
-    @Test func replayableStreamIsMadeAnewEachTime() async throws {
+    @Test func replayableStreamIsCreatedForEachRead() async throws {
         let stream = try #require(Self.stream(of: .stream(length: 4) { Self.chunks(["ab", "cd"]) }))
         #expect(stream.isReplayable)
         #expect(try await Self.collect(stream) == "abcd")

@@ -34,7 +34,7 @@ import Testing
         #expect(headers.map(\.name) == ["Content-Type", "ETag", "Host", "X-Text"])
     }
 
-    @Test func namesAreEqualWhateverTheirCase() {
+    @Test func comparesNamesIgnoringCase() {
         let name: HTTPHeaders.Name = "CONTENT-type"
         #expect(name == .contentType && name != .contentLength && "\(name)" == "CONTENT-type")
         #expect(Set([name, .contentType, HTTPHeaders.Name("Content-Type")]).count == 1)
@@ -57,7 +57,7 @@ import Testing
         #expect(headers == ["x": "new", "Z": "4", "W": "last"])
     }
 
-    @Test func arrayLiteral() {
+    @Test func arrayLiteralKeepsRepeatedHeaders() {
         let headers: HTTPHeaders = [("Accept", "text/html"), ("Accept", "text/plain")]
         #expect(headers["accept"] == "text/html, text/plain")
     }
@@ -73,7 +73,7 @@ import Testing
         #expect(HTTPHeaders(["Authorization": "s3cret"] as [String: String])[0].isSecret)
     }
 
-    @Test func suppressedDefaults() {
+    @Test func suppressesDefaultHeadersUntilSet() {
         var headers: HTTPHeaders = ["Accept": "x"]
         headers.suppressDefault("accept")
         #expect(headers.isEmpty)
@@ -103,7 +103,7 @@ import Testing
         #expect(headers == ["A": "mine", "B": "1", "B": "2"])
     }
 
-    @Test func mergeReplaces() {
+    @Test func mergeReplacesAndSuppressesHeaders() {
         var headers: HTTPHeaders = ["A": "1", "A": "2", "B": "3"]
         var other: HTTPHeaders = ["a": "4", "a": "5", "C": "6"]
         other.suppressDefault("B")
@@ -181,7 +181,7 @@ import Testing
         #expect(try JSONDecoder().decode(HTTPHeaders.Field.self, from: data).rawValue == Array("€".utf8))
     }
 
-    @Test func authorization() {
+    @Test func encodesBasicAndBearerAuthorization() {
         var headers = HTTPHeaders()
         headers.authorization = .basic(user: "Aladdin", password: "open sesame")
         #expect(headers["Authorization"] == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")

@@ -7,7 +7,7 @@ import Testing
         ("", false), ("GE T", false), ("GET ", false), ("GET\r\n", false), ("GET\0", false), ("GET/", false),
         ("GET:", false), ("ПУТ", false), ("(GET)", false), ("G\tT", false), ("\u{7F}", false),
     ])
-    func validity(text: String, isValid: Bool) {
+    func validatesMethodAsToken(text: String, isValid: Bool) {
         #expect(HTTPMethod(text).isValid == isValid)
     }
 
@@ -23,7 +23,7 @@ import Testing
         (.put, false, true), (.delete, false, true), (.post, false, false), (.patch, false, false),
         (.connect, false, false), ("PURGE", false, false),
     ])
-    func semantics(method: HTTPMethod, isSafe: Bool, isIdempotent: Bool) {
+    func classifiesSafeAndIdempotentMethods(method: HTTPMethod, isSafe: Bool, isIdempotent: Bool) {
         #expect(method.isSafe == isSafe)
         #expect(method.isIdempotent == isIdempotent)
     }
@@ -34,12 +34,12 @@ import Testing
         (HTTPVersion.http1_0, "HTTP/1.0", "1.0"), (.http1_1, "HTTP/1.1", "1.1"), (.http2, "HTTP/2", "2"),
         (.http3, "HTTP/3", "3"),
     ])
-    func text(version: HTTPVersion, description: String, number: String) {
+    func formatsVersionAsText(version: HTTPVersion, description: String, number: String) {
         #expect(version.description == description)
         #expect(version.number == number)
     }
 
-    @Test func order() {
+    @Test func ordersVersionsByNumber() {
         #expect(HTTPVersion.http1_0 < .http1_1 && .http1_1 < .http2 && .http2 < .http3)
     }
 }

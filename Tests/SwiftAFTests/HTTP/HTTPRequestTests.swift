@@ -17,7 +17,7 @@ import Testing
             ("http://[::1]:8080/", "http", "::1", 8080), ("http://u:p@h:1/", "http", "h", 1),
             ("ftp://h/", "ftp", "h", nil), ("http://h:/", "http", "h", 80), ("http://h:99999/", "http", "h", nil),
         ] as [(String, String, String, Int?)])
-    func parts(url: String, scheme: String, host: String, port: Int?) {
+    func readsSchemeHostAndPortOfURL(url: String, scheme: String, host: String, port: Int?) {
         let request = HTTPRequest(url)
         #expect(request.scheme == scheme)
         #expect(request.host == host)
@@ -69,15 +69,15 @@ import Testing
         ("A", "x\u{7F}", "control character"), ("Content-Length", "1", "computed"), ("content-length", "1", "computed"),
         ("Transfer-Encoding", "chunked", "computed"),
     ])
-    func invalidHeaders(name: String, value: String, part: String) {
+    func refusesInvalidHeaders(name: String, value: String, part: String) {
         expectInvalid(HTTPRequest("http://h/", headers: [name: value]), part)
     }
 
-    @Test func validHeaders() throws {
+    @Test func acceptsValidHeaderValues() throws {
         try HTTPRequest("http://h/", headers: ["A": "", "B": "tab\tand ä", "Content-Type": "x"]).validate()
     }
 
-    @Test func invalidOthers() {
+    @Test func refusesInvalidMethodPathAndLength() {
         expectInvalid(HTTPRequest("GE T", "http://h/"), "method")
         var request = HTTPRequest("http://h/")
         request.headers.suppressDefault("Ac cept")
@@ -88,7 +88,7 @@ import Testing
             HTTPRequest(.post, "http://h/", body: .stream(length: -1) { AsyncStream<Data> { $0.finish() } }), "length")
     }
 
-    @Test func invalidOptions() {
+    @Test func refusesInvalidTimeoutsLimitsAndPriority() {
         let changes: [(String, @Sendable (inout HTTPRequest) -> Void)] = [
             ("connect timeout", { $0.timeouts.connect = .milliseconds(-1) }),
             ("idle timeout", { $0.timeouts.idle = .seconds(-1) }),

@@ -3,7 +3,7 @@ import SwiftAF
 import Testing
 
 @Suite struct HTTPResponseTests {
-    @Test func accessors() {
+    @Test func responseSummarizesHeadersAndMetrics() {
         let hop = HopMetrics(url: "http://h/", total: .milliseconds(2), bytesSent: 10, bytesReceived: 20)
         let response = HTTPResponse(
             status: 200, reason: "OK", headers: ["content-type": "text/html; charset=UTF-8", "Content-Length": "12"],
@@ -80,7 +80,7 @@ import Testing
         #expect(HTTPResponse(status: 200, headers: HTTPHeaders([field]), url: "").suggestedFileName == "é.txt")
     }
 
-    @Test func noMetrics() {
+    @Test func emptyMetricsHaveNoTotals() {
         let metrics = ResponseMetrics()
         #expect(metrics.total == nil && metrics.bytesSent == 0 && metrics.redirects.isEmpty)
     }
@@ -96,12 +96,12 @@ import Testing
         #expect(ResponseMetrics(hops: [least, least]).total == Duration(attoseconds: .min))
     }
 
-    @Test func phrases() {
+    @Test func knowsPhrasesOfRegisteredStatuses() {
         #expect(HTTPStatus.phrase(for: 404) == "Not Found")
         #expect(HTTPStatus.phrase(for: 299) == nil)
     }
 
-    @Test func addresses() {
+    @Test func describesIPv6AddressInBrackets() {
         #expect(SocketAddress(ip: "127.0.0.1", port: 80).description == "127.0.0.1:80")
         #expect(SocketAddress(ip: "::1", port: 80).description == "[::1]:80")
     }

@@ -13,7 +13,9 @@ import Testing
             ("a/b; c=\"é\"", "a/b", [("c", "é")], "a/b; c=\"é\""),
             ("application/problem+json", "application/problem+json", [], "application/problem+json"),
         ] as [(String, String, [(String, String)], String)])
-    func parsing(text: String, essence: String, parameters: [(String, String)], description: String) throws {
+    func parsesAndNormalisesMediaTypes(
+        text: String, essence: String, parameters: [(String, String)], description: String
+    ) throws {
         let type = try #require(MediaType(text))
         #expect(type.essence == essence)
         #expect(type.parameters == parameters.map { MediaType.Parameter(name: $0.0, value: $0.1) })
@@ -26,7 +28,7 @@ import Testing
         "text/html; charset", "text/html; charset=", "text/html; =x", "a/b; c=\"", "a/b; c=\"x\\", "a/b; c=é",
         "tèxt/html", "text//html",
     ])
-    func refused(text: String) {
+    func refusesInvalidMediaTypes(text: String) {
         #expect(MediaType(text) == nil)
     }
 
@@ -35,13 +37,13 @@ import Testing
             ("application/json", nil, true), ("text/json", nil, true), ("application/problem+json", "json", true),
             ("image/svg+xml", "xml", false), ("image/json", nil, false), ("text/javascript", nil, false),
         ] as [(String, String?, Bool)])
-    func json(text: String, suffix: String?, isJSON: Bool) throws {
+    func recognisesJSONByTypeOrSuffix(text: String, suffix: String?, isJSON: Bool) throws {
         let type = try #require(MediaType(text))
         #expect(type.suffix == suffix)
         #expect(type.isJSON == isJSON)
     }
 
-    @Test func charset() {
+    @Test func readsCharsetInLowerCase() {
         #expect(MediaType("text/html; CHARSET=UTF-8")?.charset == "utf-8")
         #expect(MediaType.plainText.charset == nil)
     }

@@ -16,7 +16,7 @@ import Testing
             ("mailto:x", "mailto", nil, nil, nil, "x", nil, nil), ("1a:x", nil, nil, nil, nil, "1a:x", nil, nil),
             ("", nil, nil, nil, nil, "", nil, nil),
         ] as [(String, String?, String?, String?, String?, String, String?, String?)])
-    func splitting(
+    func splitsURLTextIntoParts(
         url: String, scheme: String?, userInfo: String?, host: String?, port: String?, path: String, query: String?,
         fragment: String?
     ) {
@@ -36,7 +36,7 @@ import Testing
         ("http://u:s3cret@\u{301}h/", "http://\u{301}h/"), ("http://h/#\u{301}s3cret", "http://h/"),
         ("http://h\r\nX: y/\u{1B}[2J", "http://h\u{FFFD}\u{FFFD}X: y/\u{FFFD}[2J"),
     ])
-    func redaction(url: String, shown: String) {
+    func redactsUserInfoQueryAndFragment(url: String, shown: String) {
         #expect(URLText(url).redacted == shown)
         #expect(!URLText(url).redacted.contains("s3cret"))
     }

@@ -90,7 +90,7 @@ import Testing
         #expect(try await self.cache.verify().validCount == 0)
     }
 
-    @Test func handlerRefuses() async throws {
+    @Test func handlerPreventsCachingOfResponse() async throws {
         manager.cachingHandler = { _ in .refuse }
         for _ in 0..<2 { #expect(try await manager.response(for: request).cacheStatus == .server) }
         #expect(cache.statistics.count == 0 && cache.statistics.refused == 2)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Attempts: what is sent, what comes back, and what ends them", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct AttemptTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -48,8 +48,7 @@ struct AttemptTests {
 
     // MARK: Ways to send
 
-    @Test("Awaited: each attempt is adapted anew, and the last answer counts")
-    func awaited() async throws {
+    @Test func adaptsEachAttemptAndReturnsLastResponse() async throws {
         fail()
         let text: String = try await manager.get("x")
         #expect(text == "done")
@@ -59,8 +58,7 @@ struct AttemptTests {
         #expect(outcomes.values.map(\.metrics.hops.count) == [1, 1])
     }
 
-    @Test("Awaited: when nobody wants more, the last answer stands as it came")
-    func exhausted() async throws {
+    @Test func returnsLastResponseWhenRetriesAreExhausted() async throws {
         server.route("/x", .text("busy", status: 503))
         let response = try await manager.response(.get, "x")
         #expect(response.status == 503)
@@ -68,8 +66,7 @@ struct AttemptTests {
         #expect(server.requests.count == 6)
     }
 
-    @Test("A connection that is lost, a body that is cut off")
-    func failures() async throws {
+    @Test func retriesLostConnectionAndTruncatedBody() async throws {
         server.route("/x", times: 1, .reset)
         server.route("/y", times: 1, .truncated(body: Data("do".utf8), promising: 4))
         server.route("/y", .text("done"))
@@ -80,8 +77,7 @@ struct AttemptTests {
         #expect(outcomes.values.compactMap(\.error?.code).last == .truncated)
     }
 
-    @Test("An upload from a file and a form are sent whole each time")
-    func uploads() async throws {
+    @Test func resendsWholeFileAndForm() async throws {
         let folder = try TestFolder()
         let path = folder.file("upload")
         try folder.write(String(repeating: "a", count: 100_000), to: "upload")
@@ -97,8 +93,7 @@ struct AttemptTests {
         #expect(bodies[0] == bodies[1] && !bodies[0].isEmpty)
     }
 
-    @Test("A body that can be read once is sent once, and its answer stands")
-    func bodyThatCanBeReadOnceIsSentOnce() async throws {
+    @Test func sendsBodyThatCannotBeReplayedOnce() async throws {
         fail()
         let chunks = AsyncStream<Data> { continuation in
             continuation.yield(Data("once".utf8))
@@ -111,8 +106,7 @@ struct AttemptTests {
         #expect(outcomes.values.map(\.status) == [503])
     }
 
-    @Test("A stream that can be made anew is")
-    func replayedStream() async throws {
+    @Test func resendsStreamThatCanBeReplayed() async throws {
         fail(1)
         let body = HTTPBody.stream {
             AsyncStream<Data> { continuation in
@@ -124,8 +118,7 @@ struct AttemptTests {
         #expect(server.requests.map(\.bodyText) == ["again", "again"])
     }
 
-    @Test("A download goes on from what was kept")
-    func download() async throws {
+    @Test func retryResumesDownloadFromPartialFile() async throws {
         let server = try RangeServer()
         server.breakOff()
         server.refuse(503)
@@ -141,8 +134,7 @@ struct AttemptTests {
         #expect(server.server.requests.last?["Range"] == "bytes=\(RangeServer.half)-")
     }
 
-    @Test("What a download has kept isn't forgotten by an interceptor that fails")
-    func downloadWithoutMoreAttempts() async throws {
+    @Test func failingInterceptorKeepsResumeToken() async throws {
         struct Refused: Error {}
         let folder = try TestFolder()
         let failing: [Interceptor] = [
@@ -166,8 +158,7 @@ struct AttemptTests {
         }
     }
 
-    @Test("A download that keeps nothing begins again")
-    func downloadAnew() async throws {
+    @Test func retryRestartsDownloadWithoutPartialFile() async throws {
         server.route("/x", times: 1, .truncated(headers: ["ETag": "\"1\""], body: Data("do".utf8), promising: 4))
         let folder = try TestFolder()
         let done = try await manager.download(HTTPRequest("x"), to: folder.file("film"))
@@ -176,8 +167,7 @@ struct AttemptTests {
         #expect(try folder.names == ["film"])
     }
 
-    @Test("A stream: heads that don't count are not handed on")
-    func streamed() async throws {
+    @Test func streamReturnsOnlyHeadOfLastAttempt() async throws {
         fail()
         let response = try await manager.stream(HTTPRequest("x"))
         #expect(response.status == 200)
@@ -187,16 +177,14 @@ struct AttemptTests {
         #expect(attempts == ["1", "2", "3"])
     }
 
-    @Test("A stream is not taken back once its head was handed on")
-    func streamedBreak() async throws {
+    @Test func streamIsNotRetriedAfterItsHead() async throws {
         server.route("/x", .truncated(body: Data("do".utf8), promising: 4))
         let response = try await manager.stream(HTTPRequest("x"))
         await #expect(throws: SessionError.self) { for try await _ in response.bytes {} }
         #expect(server.requests.count == 1)
     }
 
-    @Test("A task handle: one task, one completion, over all attempts")
-    func handles() async throws {
+    @Test func taskCompletesOnceAfterAllAttempts() async throws {
         fail()
         let ends = Recorder<(Int?, SessionError?)>()
         let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { response, _, error in
@@ -213,8 +201,7 @@ struct AttemptTests {
         #expect(manager.tasks.isEmpty)
     }
 
-    @Test("A download task")
-    func downloadTask() async throws {
+    @Test func downloadTaskIsRetried() async throws {
         fail(1)
         let folder = try TestFolder()
         let ends = Recorder<String?>()
@@ -226,8 +213,7 @@ struct AttemptTests {
 
     // MARK: Who has a say
 
-    @Test("The request's interceptor comes before the session's")
-    func composition() async throws {
+    @Test func requestInterceptorsRunBeforeManagers() async throws {
         fail(1)
         let order = Recorder<String>()
         func mark(_ name: String, _ decision: RetryDecision) -> Interceptor {
@@ -250,8 +236,7 @@ struct AttemptTests {
         #expect(order.values == ["a", "b", "c"])
     }
 
-    @Test("What is adapted is validated")
-    func invalid() async throws {
+    @Test func validatesAdaptedRequest() async throws {
         manager.interceptors = [
             Interceptor(adapt: { request, _ in
                 var request = request
@@ -265,8 +250,7 @@ struct AttemptTests {
 
     private struct Refusal: Error {}
 
-    @Test("Errors of interceptors are the request's")
-    func refusals() async throws {
+    @Test func failsWithErrorsOfInterceptors() async throws {
         manager.interceptors = [Interceptor(adapt: { _, _ in throw Refusal() })]
         let own = try await sessionError { try await manager.response(.get, "x") }
         #expect(own.code == .interceptor)
@@ -282,8 +266,7 @@ struct AttemptTests {
         #expect(late.status == 503)
     }
 
-    @Test("Acceptable answers are not asked about")
-    func accepted() async throws {
+    @Test func acceptableResponsesAreNotRetried() async throws {
         server.route("/moved", .redirect(to: "/x"))
         server.route("/same", .status(304))
         for path in ["x", "moved", "same"] { _ = try await manager.response(.get, path) }
@@ -293,8 +276,7 @@ struct AttemptTests {
 
     // MARK: What ends them
 
-    @Test("A task that is cancelled while it waits for its next attempt ends at once")
-    func cancelledWait() async throws {
+    @Test func cancellationEndsWaitForNextAttempt() async throws {
         manager.interceptors = [patient]
         fail()
         let task = Task { [manager] in try await manager.response(.get, "x") }
@@ -304,8 +286,7 @@ struct AttemptTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("So does a stream")
-    func cancelledStream() async throws {
+    @Test func cancellationEndsWaitOfStream() async throws {
         manager.interceptors = [patient]
         fail()
         let task = Task { [manager] in try await manager.stream(HTTPRequest("x")) }
@@ -314,8 +295,7 @@ struct AttemptTests {
         await #expect { try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
     }
 
-    @Test("So does a handle, and a session that is ended with its tasks")
-    func cancelledHandles() async throws {
+    @Test func cancellationEndsWaitOfTaskAndInvalidatedManager() async throws {
         manager.interceptors = [patient]
         fail(3)
         let ends = Recorder<SessionError?>()
@@ -340,8 +320,7 @@ struct AttemptTests {
         #expect(server.requests.count == 3)
     }
 
-    @Test("An interceptor that never answers keeps nobody from cancelling")
-    func deafInterceptor() async throws {
+    @Test func cancellationDoesNotWaitForInterceptor() async throws {
         let asked = Recorder<Bool>()
         let released = Recorder<Bool>()
         manager.interceptors = [
@@ -360,8 +339,7 @@ struct AttemptTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("Nor the total time limit from passing")
-    func deafInterceptorAndLimit() async throws {
+    @Test func totalTimeoutDoesNotWaitForInterceptor() async throws {
         let released = Recorder<Bool>()
         manager.interceptors = [
             Interceptor(adapt: { request, _ in
@@ -376,8 +354,7 @@ struct AttemptTests {
         released.record(true)
     }
 
-    @Test("A wait that would outlast the total time limit is not begun")
-    func noTime() async throws {
+    @Test func skipsRetryWhoseDelayExceedsTotalTimeout() async throws {
         manager.interceptors = [patient]
         fail()
         var request = HTTPRequest("x")
@@ -386,8 +363,7 @@ struct AttemptTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("Each attempt has what is left of the total time limit")
-    func eachAttemptHasTheRestOfTheTotalTimeLimit() async throws {
+    @Test func attemptGetsRemainingTotalTimeout() async throws {
         fail()
         let limits = Recorder<Duration?>()
         var request = HTTPRequest("x")
@@ -404,8 +380,7 @@ struct AttemptTests {
         #expect(.seconds(3600) > rest[0] && rest[0] > rest[1] && rest[1] > .zero)
     }
 
-    @Test("The total time limit of the session does, too, and no attempt follows when it has passed")
-    func sessionLimit() async throws {
+    @Test func sessionTotalTimeoutPreventsRetry() async throws {
         var configuration = SessionConfiguration()
         configuration.timeouts.total = .milliseconds(50)
         let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
@@ -438,8 +413,7 @@ struct AttemptTests {
         return (task, ends)
     }
 
-    @Test("A suspended task makes no attempt until it is resumed")
-    func suspended() async throws {
+    @Test func suspendedTaskStartsNoAttemptUntilResumed() async throws {
         let (task, ends) = await taskSuspendedBetweenAttempts()
         #expect(task.state == .suspended)
         // A later request of the same session is answered, this one is not even sent.
@@ -451,8 +425,7 @@ struct AttemptTests {
         #expect(server.requests.filter { $0.path == "/x" }.count == 2)
     }
 
-    @Test("The total time limit runs on while a task is suspended between attempts")
-    func suspendedTooLong() async throws {
+    @Test func totalTimeoutRunsWhileTaskIsSuspended() async throws {
         // Long enough to get there on a busy machine.
         manager.timeouts.total = .seconds(8)
         let (task, ends) = await taskSuspendedBetweenAttempts()
@@ -463,16 +436,14 @@ struct AttemptTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("A task that is suspended between attempts can be cancelled")
-    func suspendedAndCancelled() async throws {
+    @Test func cancelsTaskSuspendedBetweenAttempts() async throws {
         let (task, ends) = await taskSuspendedBetweenAttempts()
         task.cancel()
         #expect(try await ends.value()?.code == .cancelled)
         #expect(server.requests.count == 1)
     }
 
-    @Test("Many at once, some cancelled: each ends once")
-    func many() async throws {
+    @Test func everyConcurrentTaskCompletesOnce() async throws {
         server.route("/x", times: 100, .text("busy", status: 503))
         let ends = Recorder<SessionError?>()
         let tasks = (0..<100).map { _ in
@@ -487,8 +458,7 @@ struct AttemptTests {
         #expect(tasks.allSatisfy { $0.state == .completed })
     }
 
-    @Test("A retry policy at work")
-    func policy() async throws {
+    @Test func retryPolicyRetriesIdempotentMethodsUpToMaximum() async throws {
         var policy = RetryPolicy(maximumRetries: 2)
         policy.baseDelay = .milliseconds(1)
         manager.interceptors = [policy]

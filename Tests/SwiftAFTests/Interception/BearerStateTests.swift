@@ -3,8 +3,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Which token goes, and who refreshes it")
-struct BearerStateTests {
+@Suite struct BearerStateTests {
     private static let now = Date(timeIntervalSince1970: 1_000_000)
     private static let start = ContinuousClock.now
     private static let error = SessionError(.authentication)
@@ -26,27 +25,24 @@ struct BearerStateTests {
     }
 
     @Test(
-        "By its expiry",
         arguments: [
             (nil, nil, "use a"), (nil, 60, "use a"), (61, 60, "use a"), (60, 60, "use a, refresh"),
             (1, 60, "use a, refresh"), (1, nil, "use a"), (1, 0, "use a"), (0, nil, "refresh"), (0, 60, "refresh"),
             (-1, nil, "refresh"), (1e25, 60, "use a"), (-1e25, 60, "refresh"),
         ] as [(Double?, Double?, String)])
-    func expiry(rest: Double?, leeway: Double?, expected: String) {
+    func expiryDecidesWhetherTokenIsUsedOrRefreshed(rest: Double?, leeway: Double?, expected: String) {
         let state = BearerState(token: BearerToken("a", expires: rest.map { Self.now + $0 }))
         let step = state.prepare(start: Self.start, now: Self.now, leeway: leeway.map { .seconds($0) })
         #expect(Self.name(step) == expected)
     }
 
-    @Test("Without one, one is asked for")
-    func none() {
+    @Test func missingTokenIsRequested() {
         let state = BearerState(token: nil)
         #expect(Self.name(state.prepare(start: Self.start, now: Self.now, leeway: nil)) == "refresh")
         #expect(Self.name(state.decide(refused: "a", start: Self.start)) == "ignore")
     }
 
-    @Test("A refused token is compared with the current one")
-    func refused() {
+    @Test func comparesRefusedTokenWithCurrentOne() {
         var state = BearerState(token: BearerToken("a"))
         #expect(Self.name(state.decide(refused: "a", start: Self.start)) == "refresh")
         #expect(Self.name(state.decide(refused: "x", start: Self.start)) == "ignore")
@@ -58,8 +54,7 @@ struct BearerStateTests {
         #expect(Self.name(state.decide(refused: "x", start: Self.start)) == "ignore")
     }
 
-    @Test("A failed refresh fails those that were under way, and nobody later")
-    func failed() {
+    @Test func failedRefreshFailsOnlyEarlierRequests() {
         var state = BearerState(token: BearerToken("a"))
         state.finish(.failure(Self.error), from: state.generation, at: Self.start + .seconds(5))
         #expect(Self.name(state.decide(refused: "a", start: Self.start + .seconds(5))) == "fail")
@@ -69,8 +64,7 @@ struct BearerStateTests {
         #expect(Self.name(state.decide(refused: "a", start: Self.start)) == "use b")
     }
 
-    @Test("A token that was set during a refresh stays")
-    func overtaken() {
+    @Test func tokenSetDuringRefreshIsKept() {
         var state = BearerState(token: BearerToken("a"))
         let generation = state.generation
         state.set(BearerToken("mine"))
@@ -80,8 +74,7 @@ struct BearerStateTests {
         #expect(Self.name(state.decide(refused: "mine", start: Self.start)) == "refresh")
     }
 
-    @Test("Signing out during the first refresh isn't undone")
-    func signedOut() {
+    @Test func signingOutDuringRefreshIsKept() {
         var state = BearerState(token: nil)
         let generation = state.generation
         state.set(nil)
@@ -89,8 +82,7 @@ struct BearerStateTests {
         #expect(state.token == nil)
     }
 
-    @Test("A token that expires soon isn't refreshed again and again")
-    func pause() {
+    @Test func refreshingAheadPausesAfterFailure() {
         var state = BearerState(token: BearerToken("a", expires: Self.now + 30))
         let step = { (state: BearerState, time: Double) in
             Self.name(state.prepare(start: Self.start + .seconds(time), now: Self.now, leeway: .seconds(60)))
@@ -102,8 +94,7 @@ struct BearerStateTests {
         #expect(step(state, 15) == "use a, refresh")
     }
 
-    @Test("Former tokens are forgotten in the end")
-    func memory() {
+    @Test func forgetsOldestFormerTokens() {
         var state = BearerState(token: BearerToken("0"))
         for number in 1...16 { state.set(BearerToken("\(number)")) }
         #expect(Self.name(state.decide(refused: "0", start: Self.start)) == "use 16")
@@ -111,8 +102,7 @@ struct BearerStateTests {
         #expect(Self.name(state.decide(refused: "0", start: Self.start)) == "ignore")
     }
 
-    @Test("A token is in no description")
-    func descriptions() {
+    @Test func descriptionsHideTokenValue() {
         let token = BearerToken("secret-token")
         var text = ""
         dump(token, to: &text)
@@ -122,7 +112,6 @@ struct BearerStateTests {
     }
 
     @Test(
-        "Origins",
         arguments: [
             ("https://a.org", "https://a.org:443/x?y", true), ("http://a.org:80", "HTTP://A.ORG", true),
             ("https://a.org", "http://a.org", false), ("https://a.org", "https://a.org:444", false),
@@ -130,13 +119,13 @@ struct BearerStateTests {
             ("https://a.org", "https://a.org@b.org/", false), ("https://a.org", "https://x:y@a.org/", true),
             ("https://a.org", "https://a.org:", true), ("https://a.org", "https://a.org:x", false),
         ])
-    func origins(left: String, right: String, isSame: Bool) throws {
+    func comparesNormalisedOrigins(left: String, right: String, isSame: Bool) throws {
         let origin = try #require(Origin(left))
         #expect((Origin(right) == origin) == isSame)
     }
 
     @Test(arguments: ["", "a.org", "//a.org", "ftp://a.org", "https://", "https://a.org:99999"])
-    func noOrigin(text: String) {
+    func refusesInvalidOriginText(text: String) {
         #expect(Origin(text) == nil)
     }
 }

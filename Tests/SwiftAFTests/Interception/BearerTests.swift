@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Bearer tokens: one refresh for all, and nowhere else", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct BearerTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -57,8 +57,7 @@ struct BearerTests {
         }
     }
 
-    @Test("A hundred refused at once: one refresh, and all are sent again with the new token")
-    func refusedRequestsShareOneRefresh() async throws {
+    @Test func refusedRequestsShareOneRefresh() async throws {
         server.route("/x", times: 100, [.stall(at: "old"), .status(401)])
         manager.interceptors = [authenticator()]
         async let all = statuses(100)
@@ -70,8 +69,7 @@ struct BearerTests {
         #expect(server.requests.count == 200)
     }
 
-    @Test("A 401 to a request that can't be sent again refreshes the token for the next one")
-    func bodyThatCannotBeReplayed() async throws {
+    @Test func refreshesTokenAfter401ToUnreplayableBody() async throws {
         manager.interceptors = [authenticator()]
         func send() async throws -> Int {
             let chunks = AsyncStream<Data> { continuation in
@@ -85,7 +83,7 @@ struct BearerTests {
         #expect(server.requests.count == 2)
     }
 
-    @Test("Again and again, in whatever order they come", arguments: 0..<10)
+    @Test(arguments: 0..<10)
     func refusalsInAnyOrderShareOneRefresh(round: Int) async throws {
         manager.interceptors = [authenticator()]
         let statuses = try await statuses(100).map { try $0.get() }
@@ -93,8 +91,7 @@ struct BearerTests {
         #expect(refreshes.values.count == 1)
     }
 
-    @Test("With handles, too")
-    func handles() async throws {
+    @Test func tasksShareOneRefresh() async throws {
         manager.interceptors = [authenticator()]
         let ends = Recorder<Int?>()
         for _ in 0..<100 {
@@ -106,8 +103,7 @@ struct BearerTests {
         #expect(refreshes.values.count == 1)
     }
 
-    @Test("A refresh that fails fails them all, once and with one error")
-    func failing() async throws {
+    @Test func failedRefreshFailsAllWaitingRequests() async throws {
         server.route("/x", times: 100, [.stall(at: "old"), .status(401)])
         manager.interceptors = [authenticator(fails: true)]
         async let all = statuses(100)
@@ -128,8 +124,7 @@ struct BearerTests {
         #expect(refreshes.values.count == 2)
     }
 
-    @Test("After a change of users, no request gets the token of a refresh for the former one")
-    func changeOfUsers() async throws {
+    @Test func requestAfterChangeOfUsersGetsNewToken() async throws {
         let gate = Recorder<Bool>()
         let bearer = BearerAuthenticator(for: server.urlString("/"), token: BearerToken("alice")) { [refreshes] token in
             refreshes.record(token)
@@ -151,8 +146,7 @@ struct BearerTests {
         #expect(sent.filter { $0 == "Bearer alice's new" }.count <= 1 && sent.contains("Bearer new"))
     }
 
-    @Test("A late 401 for a token that was replaced meanwhile refreshes nothing")
-    func late() async throws {
+    @Test func late401ForReplacedTokenSkipsRefresh() async throws {
         manager.interceptors = [authenticator()]
         server.route("/late", times: 1, [.stall(at: "late"), .status(401)])
         accept("new", at: "/late")
@@ -164,8 +158,8 @@ struct BearerTests {
         #expect(refreshes.values.count == 1)
     }
 
-    @Test("Who is cancelled ends at once; the refresh goes on for the others", arguments: [0, 1])
-    func cancelled(position: Int) async throws {
+    @Test(arguments: [0, 1])
+    func cancellingOneRequestKeepsSharedRefresh(position: Int) async throws {
         let gate = Recorder<Bool>()
         manager.interceptors = [authenticator(nil, gate: gate)]
         // The first of them has started the refresh.
@@ -180,8 +174,7 @@ struct BearerTests {
         #expect(refreshes.values.count == 1)
     }
 
-    @Test("Without a token, or with one that has expired, one is asked for before anything is sent")
-    func beforehand() async throws {
+    @Test func refreshesMissingOrExpiredTokenBeforeSending() async throws {
         for token in [nil, BearerToken("old", expires: Date(timeIntervalSinceNow: -1))] {
             manager.interceptors = [authenticator(token)]
             #expect(try await manager.response(.get, "x").status == 200)
@@ -190,8 +183,7 @@ struct BearerTests {
         #expect(refreshes.values.count == 2)
     }
 
-    @Test("One that will soon expire is used while the next is asked for")
-    func ahead() async throws {
+    @Test func usesTokenWhileRefreshingItAhead() async throws {
         accept("old", at: "/x")
         let gate = Recorder<Bool>()
         let token = BearerToken("old", expires: Date(timeIntervalSinceNow: 3600))
@@ -203,8 +195,7 @@ struct BearerTests {
         gate.record(true)
     }
 
-    @Test("A refresh over the same manager is left alone, and doesn't wait for itself")
-    func sameManager() async throws {
+    @Test func refreshOverSameManagerDoesNotDeadlock() async throws {
         server.route("POST /token", .text("new"))
         let refreshes = refreshes
         manager.interceptors = [
@@ -255,8 +246,7 @@ struct BearerTests {
         #expect(server.requests.map { $0["Authorization"] } == ["Bearer new", "Bearer new"])
     }
 
-    @Test("The token goes to its origin alone, and a foreign 401 refreshes nothing")
-    func tokenIsSentToItsOriginOnly() async throws {
+    @Test func tokenIsSentToItsOriginOnly() async throws {
         let other = try TestServer()
         other.route("/x", .status(401))
         server.route("/moved", .redirect(to: other.urlString("/x")))
@@ -268,10 +258,8 @@ struct BearerTests {
         #expect(refreshes.values.isEmpty)
     }
 
-    @Test(
-        "An origin without a scheme is https",
-        arguments: ["api.example.org", "https://api.example.org/", "api.example.org:443"])
-    func originWithoutScheme(origin: String) async throws {
+    @Test(arguments: ["api.example.org", "https://api.example.org/", "api.example.org:443"])
+    func originWithoutSchemeUsesHTTPS(origin: String) async throws {
         let bearer = BearerAuthenticator(for: origin, token: BearerToken("new")) { _ in BearerToken("other") }
         let ours = try await bearer.adapt(HTTPRequest("https://api.example.org/x"), for: RequestAttempt())
         #expect(ours.headers["Authorization"] == "Bearer new")
@@ -280,12 +268,11 @@ struct BearerTests {
     }
 
     @Test(
-        "A server's URL that isn't valid is an error of every request",
         arguments: [
             "api example.org", "https://ho st/", "http://127.0.0.1:99999", "http://", "http:/127.0.0.1",
             "http//127.0.0.1", "ftp://127.0.0.1", "http://[::1", "", "HTTPS:/x",
         ])
-    func invalidOrigin(text: String) async throws {
+    func invalidServerURLFailsEveryRequest(text: String) async throws {
         let bearer = BearerAuthenticator(for: "https://api.example.org", text) { _ in BearerToken("a") }
         let error = try await #require(throws: SessionError.self) {
             try await bearer.adapt(HTTPRequest("https://api.example.org/x"), for: RequestAttempt())
@@ -293,8 +280,7 @@ struct BearerTests {
         #expect(error.code == .invalidInput && error.message.contains("\"\(text)\""))
     }
 
-    @Test("The message about a server's URL doesn't show its password")
-    func invalidOriginWithPassword() async throws {
+    @Test func errorForInvalidServerURLHidesPassword() async throws {
         let bearer = BearerAuthenticator(for: "ftp://ada:s3cret@host") { _ in BearerToken("a") }
         let error = try await #require(throws: SessionError.self) {
             try await bearer.adapt(HTTPRequest("https://api.example.org/x"), for: RequestAttempt())
@@ -322,8 +308,7 @@ struct BearerTests {
         #expect(bearer.token == nil && server.requests.count == 1)
     }
 
-    @Test("The error of a failed refresh has the 401 that it was for")
-    func refusedResponse() async throws {
+    @Test func failedRefreshIncludesRefusedResponse() async throws {
         manager.interceptors = [authenticator(fails: true)]
         let error = try await #require(throws: SessionError.self) { try await manager.response(.get, "x") }
         #expect(error.code == .authentication && error.status == 401 && error.body == Data("answer".utf8))
@@ -447,8 +432,8 @@ struct BearerTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("A request that waits for a refresh uses the token that was set meanwhile", arguments: [true, false])
-    func replacedDuringRefresh(fails: Bool) async throws {
+    @Test(arguments: [true, false])
+    func waitingRequestUsesTokenSetDuringRefresh(fails: Bool) async throws {
         let gate = Recorder<Bool>()
         let bearer = authenticator(nil, gate: gate, fails: fails)
         manager.interceptors = [bearer]
@@ -462,8 +447,7 @@ struct BearerTests {
         #expect(bearer.token == BearerToken("of another user"))
     }
 
-    @Test("Requests with an Authorization of their own are left alone")
-    func own() async throws {
+    @Test func keepsAuthorizationOfRequest() async throws {
         manager.interceptors = [authenticator()]
         var request = HTTPRequest("x", headers: ["Authorization": "Bearer mine"])
         #expect(try await manager.response(for: request).status == 401)
@@ -473,8 +457,7 @@ struct BearerTests {
         #expect(refreshes.values.isEmpty)
     }
 
-    @Test("A server that refuses every token is asked three times")
-    func hopeless() async throws {
+    @Test func returns401AfterTwoRefreshedTokensAreRefused() async throws {
         server.route("/x", .status(401))
         manager.interceptors = [authenticator()]
         #expect(try await manager.response(.get, "x").status == 401)
@@ -482,8 +465,7 @@ struct BearerTests {
         #expect(refreshes.values.count == 2)
     }
 
-    @Test("A token that can't be a header is an error, which doesn't show it")
-    func malformed() async throws {
+    @Test func refusesMalformedTokenWithoutShowingIt() async throws {
         manager.interceptors = [authenticator(BearerToken("secret\r\nX: y"))]
         await #expect { _ = try await manager.response(.get, "x") } throws: { error in
             "\(error)".contains("invalidInput") && !"\(error)".contains("secret")
@@ -491,8 +473,7 @@ struct BearerTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("Beside a retry policy")
-    func composed() async throws {
+    @Test func combinesWithRetryPolicy() async throws {
         var policy = RetryPolicy()
         policy.baseDelay = .zero
         manager.interceptors = [authenticator(), policy]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Interceptors that wrap the sending", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct InterceptTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -101,7 +101,7 @@ struct InterceptTests {
         #expect(other.requests.map { $0["X-Api-Key"] } == [nil])
     }
 
-    @Test func aCancelledStreamIsClosedAlthoughAnInterceptorGoesOn() async throws {
+    @Test func closesCancelledStreamDuringInterceptor() async throws {
         server.route("/stream", [.chunkedHead(), .chunk(Data("abc".utf8)), .waitForPeerClose])
         let (opened, gate) = (Recorder<Bool>(), Recorder<Bool>())
         intercept { request, next in

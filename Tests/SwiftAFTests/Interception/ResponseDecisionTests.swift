@@ -6,7 +6,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("What becomes of a response", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct ResponseDecisionTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -39,8 +39,7 @@ struct ResponseDecisionTests {
 
     // MARK: Who is asked
 
-    @Test("The final head is asked about, once, with its URL")
-    func finalHead() async throws {
+    @Test func asksHandlerOnceForFinalHead() async throws {
         server.route("/from", [.interim(103), .redirect(to: "/to")])
         server.route("/to", [.interim(103), .json("[1]")])
         let answer = try await manager.response(for: request("from", .allow))
@@ -51,8 +50,7 @@ struct ResponseDecisionTests {
         #expect(asked.values[0].mediaType?.essence == "application/json")
     }
 
-    @Test("The manager's is asked where the request has none")
-    func precedence() async throws {
+    @Test func requestHandlerOverridesManagersHandler() async throws {
         manager.responseHandler = answering(.cancel)
         #expect(try await manager.response(for: request("json", .allow)).body.count == 7)
         #expect(asked.values.count == 1)
@@ -61,8 +59,7 @@ struct ResponseDecisionTests {
         #expect(asked.values.count == 2)
     }
 
-    @Test("Downloads and events are not asked")
-    func notAsked() async throws {
+    @Test func handlerIsNotAskedForDownloadsAndEvents() async throws {
         manager.responseHandler = answering(.cancel)
         try await manager.download(HTTPRequest("json"), to: path)
         try await manager.download(request("json", .cancel), to: .named { [path] _ in path })
@@ -75,8 +72,7 @@ struct ResponseDecisionTests {
 
     // MARK: Cancelling
 
-    @Test("What is cancelled ends with its head, and the server is stopped")
-    func cancelling() async throws {
+    @Test func cancelDecisionEndsTransferAfterHead() async throws {
         let error = try await sessionError { try await manager.response(for: request("endless", .cancel)) }
         #expect(error.code == .cancelled)
         #expect(error.status == 200)
@@ -88,8 +84,7 @@ struct ResponseDecisionTests {
         #expect(await server.wait(for: .closes(2)))
     }
 
-    @Test("A task that is cancelled so completes once, with the head")
-    func cancellingTask() async throws {
+    @Test func cancelDecisionCompletesTaskOnceWithHead() async throws {
         let ends = Recorder<(HTTPResponse?, JSONValue?, SessionError?)>()
         let task = manager.dataTask(for: request("endless", .cancel)) { ends.record(($0, $1, $2)) }
         task.resume()
@@ -104,8 +99,7 @@ struct ResponseDecisionTests {
 
     // MARK: Becoming a download
 
-    @Test("An awaited response goes into a file")
-    func downloading() async throws {
+    @Test func downloadDecisionSavesBodyToFile() async throws {
         let answer = try await manager.response(for: request("json", .download(to: path)))
         #expect(answer.status == 200)
         #expect(answer.filePath == path)
@@ -114,8 +108,7 @@ struct ResponseDecisionTests {
         #expect(try folder.names == ["a"])
     }
 
-    @Test("The limit of bodies in memory isn't one of files")
-    func downloadingBeyondTheLimit() async throws {
+    @Test func downloadDecisionIgnoresSessionBodyLimit() async throws {
         var configuration = SessionConfiguration.default
         configuration.limits.maximumBodySize = 4
         let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
@@ -126,8 +119,7 @@ struct ResponseDecisionTests {
         #expect(try await sessionError { try await manager.response(for: limited) }.code == .tooLarge)
     }
 
-    @Test("To serializers its body is empty")
-    func serializing() async throws {
+    @Test func serializersSeeEmptyBodyOfSavedResponse() async throws {
         manager.responseHandler = answering(.download(to: path))
         #expect(try await manager.get("json") == JSONValue.null)
         #expect(try await manager.get("json").body == Data())
@@ -135,8 +127,7 @@ struct ResponseDecisionTests {
         #expect(try folder.names == ["a"])
     }
 
-    @Test("A task becomes a download, and tells its file")
-    func downloadingTask() async throws {
+    @Test func downloadDecisionTurnsTaskIntoDownload() async throws {
         let ends = Recorder<(JSONValue?, SessionError?)>()
         let kinds = Recorder<SessionTask.Kind>()
         let task = manager.dataTask(
@@ -155,8 +146,7 @@ struct ResponseDecisionTests {
         #expect(ends.values.count == 1)
     }
 
-    @Test("A stream has no chunks, and ends when the file stands in its place")
-    func downloadingStream() async throws {
+    @Test func downloadDecisionEndsStreamWithoutChunks() async throws {
         server.route(
             "/slow",
             [.chunkedHead(), .chunk(Data("one".utf8)), .stall(at: "rest"), .chunk(Data("two".utf8)), .lastChunk()])
@@ -185,8 +175,8 @@ struct ResponseDecisionTests {
         return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
     }
 
-    @Test("A body of any status is written to a descriptor, and isn't in memory", arguments: ["json", "gone"])
-    func writing(path: String) async throws {
+    @Test(arguments: ["json", "gone"])
+    func writeDecisionWritesBodyToDescriptor(path: String) async throws {
         let ends = try openPipe()
         defer { close(ends.reader) }
         let stream = try await manager.stream(request(path, .write(toDescriptor: ends.writer)))
@@ -200,8 +190,7 @@ struct ResponseDecisionTests {
         #expect(readSome(ends.reader) == "")
     }
 
-    @Test("A descriptor that can't be written to is an error")
-    func wrongDescriptor() async throws {
+    @Test func failsForUnwritableDescriptor() async throws {
         let ends = try openPipe()
         let unwritable = open("/dev/null", O_RDONLY | O_CLOEXEC)
         defer { for descriptor in [ends.writer, unwritable] { close(descriptor) } }
@@ -219,8 +208,7 @@ struct ResponseDecisionTests {
         #expect(error.code == .file && error.systemError == EPIPE)
     }
 
-    @Test("Another status than 200 to 299 is allowed")
-    func refusal() async throws {
+    @Test func errorStatusIsReturnedInsteadOfSaved() async throws {
         let answer = try await manager.response(for: request("gone", .download(to: path)))
         #expect(answer.status == 404)
         #expect(answer.filePath == nil)
@@ -233,8 +221,7 @@ struct ResponseDecisionTests {
         #expect(try folder.names == [])
     }
 
-    @Test("A file that can't be put in its place is an error with the head")
-    func unwritable() async throws {
+    @Test func unwritableFileFailsWithHead() async throws {
         try folder.write("old", to: "a")
         let cases: [(ResponseDecision, SessionError.Code)] = [
             (.download(to: folder.file("a/b")), .file), (.download(to: path, options: .keepsExistingFile), .file),
@@ -257,8 +244,7 @@ struct ResponseDecisionTests {
         #expect(try folder.read("b/c") == Data(#"{"a":1}"#.utf8))
     }
 
-    @Test("What breaks off can be gone on with")
-    func resuming() async throws {
+    @Test func truncatedDownloadCanBeResumed() async throws {
         let ranges = try RangeServer()
         ranges.breakOff()
         let request = request("file", .download(to: path, options: .keepsPartialFile))
@@ -270,8 +256,7 @@ struct ResponseDecisionTests {
         #expect(try folder.read("a") == RangeServer.content(1))
     }
 
-    @Test("A download that is not complete leaves nothing")
-    func cancelledDownload() async throws {
+    @Test func cancelledDownloadLeavesNoFile() async throws {
         let stream = try await manager.stream(request("endless", .download(to: path)))
         let reading = Task { for try await _ in stream.bytes {} }
         reading.cancel()

@@ -3,8 +3,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("When a request is sent again, and when not")
-struct RetryPolicyTests {
+@Suite struct RetryPolicyTests {
     private static let now = Date(timeIntervalSince1970: 784_111_777)
     private static let moment = ContinuousClock.now
 
@@ -22,7 +21,6 @@ struct RetryPolicyTests {
     }
 
     @Test(
-        "Methods that are idempotent, and no others",
         arguments: [
             ("GET", true), ("HEAD", true), ("OPTIONS", true), ("TRACE", true), ("PUT", true), ("DELETE", true),
             ("POST", false), ("PATCH", false), ("CONNECT", false), ("get", false), ("PURGE", false),
@@ -32,21 +30,19 @@ struct RetryPolicyTests {
         #expect((Self.delay(.init(), HTTPMethod(method), error: SessionError(.connectionLost)) != nil) == isRepeated)
     }
 
-    @Test("Statuses that may pass, and no others")
-    func statuses() {
+    @Test func retriesOnlyTransientStatuses() {
         let repeated = (100...599).filter { Self.delay(status: $0) != nil }
         #expect(repeated == [408, 425, 429, 500, 502, 503, 504])
     }
 
     @Test(
-        "Failures that may pass, and no others",
         arguments: [
             (.connect, true), (.connectionLost, true), (.truncated, true), (.timeout, true), (.dns, false),
             (.protocol, false), (.tls, false), (.untrusted, false), (.cancelled, false), (.tooLarge, false),
             (.redirect, false), (.bodyNotReplayable, false), (.invalidInput, false), (.closed, false),
             (.authentication, false), (.file, false), (.interceptor, false), (.unknown, false),
         ] as [(SessionError.Code, Bool)])
-    func errors(code: SessionError.Code, isRepeated: Bool) {
+    func retriesOnlyTransientErrors(code: SessionError.Code, isRepeated: Bool) {
         #expect((Self.delay(error: SessionError(code)) != nil) == isRepeated)
         // The status of an answer that broke off says nothing.
         let failed = SessionError(code, response: HTTPResponse(status: 503, url: "http://host/"))
@@ -79,15 +75,13 @@ struct RetryPolicyTests {
         }
     }
 
-    @Test("Each time limit but the last one")
-    func timeouts() {
+    @Test func retriesAllTimeoutsExceptTotal() {
         #expect(Self.delay(error: SessionError(.timeout, reason: .connect)) != nil)
         #expect(Self.delay(error: SessionError(.timeout, reason: .idle)) != nil)
         #expect(Self.delay(error: SessionError(.timeout, reason: .total)) == nil)
     }
 
-    @Test("Bodies that can be sent again, and no others")
-    func onlyReplayableBodiesAreRetried() {
+    @Test func onlyReplayableBodiesAreRetried() {
         let chunks = AsyncStream<Data> { $0.finish() }
         let form = { (isReplayable: Bool) in
             var form = BodyForm(boundary: "b", isBoundaryChosen: true)
@@ -106,8 +100,7 @@ struct RetryPolicyTests {
         }
     }
 
-    @Test("Waits double up to the ceiling, and are drawn from zero on")
-    func backoff() {
+    @Test func backoffDoublesUpToMaximumWithJitter() {
         var policy = RetryPolicy(maximumRetries: 100)
         policy.baseDelay = .seconds(1)
         policy.maximumDelay = .seconds(10)
@@ -142,15 +135,13 @@ struct RetryPolicyTests {
         #expect(RetryPolicy().errorCodes == [.connect, .connectionLost, .truncated, .timeout])
     }
 
-    @Test("As many repeats as allowed")
-    func ceiling() {
+    @Test func stopsAfterMaximumRetries() {
         #expect((1...5).map { Self.delay(attempt: $0, status: 503) != nil } == [true, true, true, false, false])
         #expect(Self.delay(RetryPolicy(maximumRetries: 0), status: 503) == nil)
         #expect(Self.delay(RetryPolicy(maximumRetries: -1), status: 503) == nil)
     }
 
     @Test(
-        "The time that a server asks for is the least",
         arguments: [
             ("7", nil, 7), ("0", nil, 0), ("60", nil, 60), ("007", nil, 7),
             // Beyond the ceiling nobody comes back.
@@ -163,7 +154,7 @@ struct RetryPolicyTests {
             // What nobody understands is not there.
             ("soon", nil, 0), ("-5", nil, 0), ("1.5", nil, 0), ("+5", nil, 0), ("5 s", nil, 0), ("", nil, 0),
         ] as [(String, String?, Double?)])
-    func retryAfter(text: String, date: String?, seconds: Double?) {
+    func waitsAtLeastForRetryAfter(text: String, date: String?, seconds: Double?) {
         var headers: HTTPHeaders = ["Retry-After": text]
         headers["Date"] = date
         let expected = seconds.map { Duration.seconds($0) }
@@ -186,8 +177,7 @@ struct RetryPolicyTests {
         #expect(Self.delay(policy, error: failed, random: 0.5) == .seconds(5))
     }
 
-    @Test("No wait beyond the total time limit")
-    func deadline() {
+    @Test func neverWaitsBeyondDeadline() {
         let headers: HTTPHeaders = ["Retry-After": "5"]
         #expect(Self.delay(deadline: .seconds(6), status: 503, headers: headers, random: 0) == .seconds(5))
         #expect(Self.delay(deadline: .seconds(5), status: 503, headers: headers, random: 0) == nil)
@@ -195,8 +185,7 @@ struct RetryPolicyTests {
         #expect(Self.delay(deadline: .seconds(-1), status: 503, random: 0) == nil)
     }
 
-    @Test("A budget: repeats cost a token, new requests bring a part of one")
-    func budget() async throws {
+    @Test func budgetPaysForRetriesWithNewRequests() async throws {
         var policy = RetryPolicy()
         policy.baseDelay = .zero
         policy.budget = RetryBudget(capacity: 2, tokensPerRequest: 0.2)
@@ -215,8 +204,7 @@ struct RetryPolicyTests {
         #expect(await [isRepeated(), isRepeated()] == [true, false])
     }
 
-    @Test("A server that only fails doesn't take the retries of others")
-    func budgetOfEachOrigin() {
+    @Test func budgetCountsEachOriginSeparately() {
         let budget = RetryBudget(capacity: 2, tokensPerRequest: 0.5)
         let (dead, healthy) = (HTTPRequest("http://dead.test/hook"), HTTPRequest("http://healthy.test/hook"))
         #expect([true, true, false] == (0..<3).map { _ in budget.withdraw(for: dead) })
@@ -250,8 +238,7 @@ struct RetryPolicyTests {
         #expect(policy.budget?.available(for: HTTPRequest("http://host/")) == (isCounted ? 0 : 1))
     }
 
-    @Test("A budget under load that only fails: one repeat in five requests, and what was saved")
-    func budgetLimitsRetriesUnderLoad() {
+    @Test func budgetLimitsRetriesUnderLoad() {
         var bucket = TokenBucket(capacity: 10, refill: 0.2)
         var repeats = 0
         for _ in 0..<1000 {
@@ -266,8 +253,7 @@ struct RetryPolicyTests {
     }
 }
 
-@Suite("Dates of HTTP")
-struct HTTPDateTests {
+@Suite struct HTTPDateTests {
     private static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
     @Test(
@@ -291,7 +277,7 @@ struct HTTPDateTests {
             ("Sunday, 06-Nov-9 08:49:37 GMT", nil), ("Sun Nov 6 08:49:37 94", nil), ("1 2 3 4 5 6", nil),
             ("784111777", nil), ("Sun, 06 Nov ١٩٩٤ 08:49:37 GMT", nil),
         ] as [(String, Double?)])
-    func parse(text: String, seconds: Double?) {
+    func parsesAllFormatsOfHTTPDates(text: String, seconds: Double?) {
         #expect(HTTPDate.parse(text, now: Self.now)?.timeIntervalSince1970 == seconds)
     }
 

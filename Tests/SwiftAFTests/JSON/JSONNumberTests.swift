@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func equalValuesAreEqualWhateverTheirDigits() throws {
+    @Test func comparesNumbersByValueNotSpelling() throws {
         let same: [[String]] = [
             ["0", "-0", "0.0", "0e5", "-0.000e99999999999999999999999"],
             ["1", "1.0", "10e-1", "0.1e1", "1e0", "1.000000000000000000000000"],

@@ -20,7 +20,7 @@ import Testing
             (#"{"a":{"b":[]},"c":null}"#, ["a": ["b": []], "c": nil]), ("\u{FEFF}1", 1),
             (" [ 1 , 2 ] ", [1, 2]), (#" { "a" : 1 , "b" : 2 } "#, ["a": 1, "b": 2]),
         ] as [(String, JSONValue)])
-    func valid(text: String, value: JSONValue) throws {
+    func parsesValidJSONText(text: String, value: JSONValue) throws {
         #expect(try JSONValue(parsing: text) == value)
         #expect(try JSONValue(parsing: Data(text.utf8)) == value)
         #expect(try JSONValue(parsing: Array(text.utf8)) == value)
@@ -129,7 +129,7 @@ import Testing
             ([0x22, 0xC3, 0x5C, 0x6E, 0x22], 1),
             ([0x22, 0x5C, 0x6E, 0xC3, 0xA9, 0xE2, 0x82, 0x22], 5),
         ] as [([UInt8], Int)])
-    func invalidUTF8(bytes: [UInt8], offset: Int) throws {
+    func refusesInvalidUTF8AtItsOffset(bytes: [UInt8], offset: Int) throws {
         let error = try #require(throws: JSONParseError.self) { try JSONValue(parsing: bytes) }
         #expect(error.reason == .invalidUTF8)
         #expect(error.offset == offset)
@@ -159,7 +159,7 @@ import Testing
         _ = try JSONValue(parsing: "[" + Array(repeating: "[]", count: 2000).joined(separator: ",") + "]")
     }
 
-    @Test func size() throws {
+    @Test func refusesTextBeyondMaximumSize() throws {
         #expect(try JSONValue(parsing: "[1]", maximumSize: 3) == [1])
         let error = try #require(throws: JSONParseError.self) { try JSONValue(parsing: "[1] ", maximumSize: 3) }
         #expect(error.reason == .tooLarge)

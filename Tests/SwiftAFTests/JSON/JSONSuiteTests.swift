@@ -137,7 +137,7 @@ import Testing
     private static let folder = ProcessInfo.processInfo.environment["AF_JSON_CASES"]
 
     /// A folder of files in the manner of JSONTestSuite: `y_…` must be accepted, `n_…` refused, `i_…` may be either.
-    @Test(.enabled(if: folder != nil)) func suite() throws {
+    @Test(.enabled(if: folder != nil)) func acceptsAndRefusesDocumentsOfJSONTestSuite() throws {
         let folder = try #require(Self.folder)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }
             .sorted()

@@ -56,7 +56,7 @@ import Testing
         #expect(try value.decode() == ["a": [1, nil] as [Int?]])
     }
 
-    @Test func inheritance() throws {
+    @Test func decodesInheritedClassWithSuperDecoder() throws {
         class Base: Decodable { var a: Int }
         final class Derived: Base {
             let b: Int
@@ -78,7 +78,7 @@ import Testing
             (.millisecondsSince1970, 1500, Date(timeIntervalSince1970: 1.5)),
             (.iso8601, "1970-01-01T00:00:02Z", Date(timeIntervalSince1970: 2)),
         ] as [(JSONCoder.DateStyle, JSONValue, Date)])
-    func dates(_ style: JSONCoder.DateStyle, value: JSONValue, date: Date) throws {
+    func decodesDatesInEveryStyle(_ style: JSONCoder.DateStyle, value: JSONValue, date: Date) throws {
         #expect(
             try (["d": value] as JSONValue).decode(as: [String: Date].self, coder: JSONCoder(dates: style)) == [
                 "d": date

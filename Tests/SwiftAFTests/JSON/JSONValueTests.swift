@@ -3,7 +3,7 @@ import SwiftAF
 import Testing
 
 @Suite struct JSONValueTests {
-    @Test func accessors() {
+    @Test func accessorsReturnMatchingTypesOnly() {
         let value: JSONValue = ["name": "Ada", "born": 1815, "pi": 3.5, "tags": ["math", nil], "ok": true]
         #expect(value["name"]?.string == "Ada")
         #expect(value["born"]?.int == 1815 && value["born"]?.double == 1815)
@@ -21,7 +21,7 @@ import Testing
         #expect(JSONObject(members).keys == ["a", "b"])
     }
 
-    @Test func settingMembers() {
+    @Test func settingMembersChangesOnlyObjects() {
         var value: JSONValue = nil
         value["a"] = 1
         value["b"] = [2]
@@ -41,13 +41,13 @@ import Testing
             ("\"\\\n\r\t\u{8}\u{C}\u{1}\u{1F}\u{7F}é😀", "\"\\\"\\\\\\n\\r\\t\\b\\f\\u0001\\u001f\u{7F}é😀\""),
             ([], "[]"), ([:], "{}"), ([1, [2]], "[1,[2]]"), (["b": 1, "a": [:]], #"{"b":1,"a":{}}"#),
         ] as [(JSONValue, String)])
-    func compact(value: JSONValue, text: String) throws {
+    func writesCompactTextThatParsesBack(value: JSONValue, text: String) throws {
         #expect(try value.text() == text)
         #expect(try value.data() == Data(text.utf8))
         #expect(try JSONValue(parsing: text) == value)
     }
 
-    @Test func options() throws {
+    @Test func appliesWritingOptions() throws {
         let value: JSONValue = ["b": [1, "x/y"], "a": [:], "é": []]
         #expect(try value.text(options: [.sortedKeys, .withoutEscapingSlashes]) == #"{"a":{},"b":[1,"x/y"],"é":[]}"#)
         let pretty = "{\n  \"b\": [\n    1,\n    \"x\\/y\"\n  ],\n  \"a\": {},\n  \"é\": []\n}"
@@ -66,7 +66,7 @@ import Testing
         #expect(deep.description == "<JSON nested too deeply>")
     }
 
-    @Test func codable() throws {
+    @Test func encodesAndDecodesWithCodable() throws {
         let value: JSONValue = ["a": [1, 2.5, "x", true, nil, [:]], "b": ["c": -1]]
         let text = try JSONEncoder().encode(value)
         #expect(try JSONValue(parsing: text) == value)
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: [1, 5, 12, 13, 14, 31, 32, 33, 100, 1000])
-    func manyMembers(count: Int) throws {
+    func findsMembersInObjectsOfAnySize(count: Int) throws {
         let text = "{" + (0..<count).map { #""key\#($0)":\#($0),"key0":\#($0)"# }.joined(separator: ",") + "}"
         var object = try #require(JSONValue(parsing: text).object)
         #expect(object.count == count)

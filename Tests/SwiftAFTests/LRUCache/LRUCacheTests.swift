@@ -32,8 +32,7 @@ struct LRUCacheTests {
         }
     }
 
-    @Test("a value is kept, replaced and removed")
-    func roundTrip() {
+    @Test func storesReplacesAndRemovesValues() {
         let cache = LRUCache<String, [Int]>()
         #expect(cache.value(for: "a") == nil)
         #expect(cache.insert([1], for: "a", cost: 5))
@@ -48,8 +47,7 @@ struct LRUCacheTests {
         #expect(cache.cost == 0)
     }
 
-    @Test("keys of all kinds are told apart by their bytes")
-    func keys() throws {
+    @Test func distinguishesKeysByTheirBytes() throws {
         let texts = LRUCache<String, Int>()
         for (number, text) in ["", "a", "A", "e\u{301}", "\u{e9}", String(repeating: "x", count: 300)].enumerated() {
             texts.insert(number, for: text)
@@ -77,8 +75,7 @@ struct LRUCacheTests {
         #expect(data.value(for: Data([0])) == nil)
     }
 
-    @Test("the oldest leave, and are told about")
-    func eviction() {
+    @Test func evictsOldestValuesAndReportsThem() {
         let left = Locked<[Int]>([])
         let cache = LRUCache<Int, Int>(capacity: 10, preferredCostAfterPurge: 6) { value, reason in
             #expect(reason == .cost)
@@ -96,16 +93,13 @@ struct LRUCacheTests {
         #expect(cache.statistics.hits == 1)
     }
 
-    @Test(
-        "a purge leaves 60 % of the capacity",
-        arguments: [(100 << 20, 60 << 20), (1000, 600), (19, 11), (8, 4), (1, 1), (0, 0)])
-    func sizeAfterAPurge(capacity: Int, left: Int) {
+    @Test(arguments: [(100 << 20, 60 << 20), (1000, 600), (19, 11), (8, 4), (1, 1), (0, 0)])
+    func purgeLeaves60PercentOfCapacity(capacity: Int, left: Int) {
         #expect(LRUCache<Int, Int>(capacity: capacity).preferredCostAfterPurge == left)
         #expect(LRUCache<Int, Int>(capacity: .max).preferredCostAfterPurge < .max)
     }
 
-    @Test("limits that make no sense are brought into order")
-    func limits() {
+    @Test func clampsAndEnforcesLimits() {
         let none = LRUCache<Int, Int>(capacity: -1, preferredCostAfterPurge: 7)
         #expect(none.capacity == 0 && none.preferredCostAfterPurge == 0)
         #expect(!none.insert(1, for: 1, cost: 1))
@@ -127,8 +121,7 @@ struct LRUCacheTests {
         #expect(brief.value(for: 1) == 1)
     }
 
-    @Test("values go when the last reference does")
-    func lifetimes() {
+    @Test func releasesValuesWithLastReference() {
         let alive = Counter()
         var kept: Counted?
         do {
@@ -147,8 +140,7 @@ struct LRUCacheTests {
         let cache = Locked<LRUCache<Int, Counted>?>(nil)
     }
 
-    @Test("a cache that its own eviction closure releases lives until the call returns, and its closure until then")
-    func releasedByItsEvictionClosure() {
+    @Test func cacheSurvivesReleaseInEvictionClosure() {
         let alive = Counter()
         let holder = Holder()
         let reported = Counter()
@@ -168,8 +160,8 @@ struct LRUCacheTests {
         #expect(alive.value == 0)
     }
 
-    @Test("many threads at once", arguments: [false, true])
-    func manyThreads(exact: Bool) {
+    @Test(arguments: [false, true])
+    func staysConsistentUnderConcurrentAccess(exact: Bool) {
         let alive = Counter()
         do {
             let cache = LRUCache<Int, Counted>(
@@ -193,8 +185,7 @@ struct LRUCacheTests {
         #expect(alive.value == 0)
     }
 
-    @Test("memory pressure is watched, or there is a reason why not")
-    func memoryPressure() {
+    @Test func watchesMemoryPressureOrThrowsReason() {
         let cache = LRUCache<Int, Int>()
         do {
             try cache.watchMemoryPressure()

@@ -5,8 +5,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("A request as a command of curl")
-struct CurlCommandTests {
+@Suite struct CurlCommandTests {
     /// What a shell makes of a command: its words, without the first.
     private static func words(of command: String) throws -> [String] {
         let folder = try TestFolder()
@@ -33,7 +32,7 @@ struct CurlCommandTests {
         "{a,b}", "%s", "",
     ]
 
-    @Test("Every word comes through the shell as it is", arguments: nasty)
+    @Test(arguments: nasty)
     func everyWordReachesCurlUnchanged(word: String) throws {
         let request = HTTPRequest(.put, "https://host/\(word)", headers: ["X-Word": word], body: .text(word))
         let command = request.curlCommand()
@@ -46,8 +45,8 @@ struct CurlCommandTests {
     }
 
     /// Of other URLs, with control characters, no request can be made.
-    @Test("The URL is percent-encoded as it is sent", arguments: nasty.filter { !$0.contains { "\n\t".contains($0) } })
-    func urls(word: String) async throws {
+    @Test(arguments: nasty.filter { !$0.contains { "\n\t".contains($0) } })
+    func urlIsEncodedAsItIsSent(word: String) async throws {
         let server = try TestServer()
         let manager = HTTPSessionManager()
         for place in ["", "?x="] {
@@ -58,8 +57,7 @@ struct CurlCommandTests {
         }
     }
 
-    @Test("Simple requests stay readable")
-    func readable() {
+    @Test func simpleRequestsStayReadable() {
         #expect(
             HTTPRequest("https://host/a?b=c", headers: ["Accept": "text/html"]).curlCommand()
                 == "curl --globoff --header 'Accept: text/html' --url 'https://host/a?b=c'")
@@ -67,22 +65,20 @@ struct CurlCommandTests {
     }
 
     @Test(
-        "A body has the type that it is sent with",
         arguments: [
             (HTTPBody.json(["a": 1] as [String: Int]), #"{"a":1}"#, "application/json"),
             (.json(["a": 1, "b": "c"] as Parameters), #"{"a":1,"b":"c"}"#, "application/json"),
             (.form(["a": "b c"]), "a=b%20c", "application/x-www-form-urlencoded"),
             (.data(Data("x".utf8), contentType: "text/x-own"), "x", "text/x-own"),
         ])
-    func bodies(body: HTTPBody, text: String, type: String) throws {
+    func bodyKeepsItsContentType(body: HTTPBody, text: String, type: String) throws {
         let words = try Self.words(of: HTTPRequest(.post, "https://host/", body: body).curlCommand())
         #expect(Self.values("--data-raw", words) == [text])
         #expect(Self.values("--header", words).first?.hasPrefix("Content-Type: \(type)") == true)
         #expect(!words.contains("--request"))
     }
 
-    @Test("Secrets are hidden unless asked for")
-    func secretsAreHiddenByDefault() {
+    @Test func secretsAreHiddenByDefault() {
         var request = HTTPRequest("https://user:pass@host/?token=secret&x=y#access_token=secret")
         request.headers = ["Authorization": "Bearer secret", "Cookie": "a=secret", "Proxy-Authorization": "secret"]
         request.headers.add(name: "X-Mine", value: "secret", isSecret: true)
@@ -93,8 +89,7 @@ struct CurlCommandTests {
         #expect(open.contains("token=secret&x=y#access_token=secret"))
     }
 
-    @Test("Bodies: bytes, files, streams")
-    func bodies() throws {
+    @Test func writesBodiesOfBytesFilesAndStreams() throws {
         let bytes = HTTPRequest(.post, "https://host/", body: .data(Data([0, 1, 0xFF])))
         #expect(bytes.curlCommand().hasPrefix("printf %s AAH/ | base64 -d | curl "))
         #expect(bytes.curlCommand().contains("--data-binary @-"))
@@ -108,16 +103,14 @@ struct CurlCommandTests {
         #expect(Self.values("--header", try Self.words(of: typed.curlCommand())) == ["Content-Type: a/b"])
     }
 
-    @Test("HEAD with a body, which curl refuses beside its own option")
-    func headWithBody() throws {
+    @Test func headWithBodyUsesRequestOption() throws {
         let request = HTTPRequest(.head, "https://host/", body: .data(Data("x".utf8)))
         let words = try Self.words(of: request.curlCommand())
         #expect(Self.values("--request", words) == ["HEAD"] && Self.values("--data-raw", words) == ["x"])
         #expect(!words.contains("--head"))
     }
 
-    @Test("HTTP/2 is asked for over https only: curl would ask for an upgrade otherwise")
-    func http2() throws {
+    @Test func http2OptionIsWrittenForHTTPSOnly() throws {
         for (url, isAsked) in [("https://host/", true), ("HTTPS://host/", true), ("http://host/", false)] {
             var request = HTTPRequest(url)
             request.httpVersion = .http2
@@ -125,14 +118,12 @@ struct CurlCommandTests {
         }
     }
 
-    @Test("A file with the name - isn't standard input")
-    func fileNamedLikeInput() throws {
+    @Test func fileNamedDashIsNotStandardInput() throws {
         let file = HTTPRequest(.post, "https://host/", body: .file("-"))
         #expect(Self.values("--data-binary", try Self.words(of: file.curlCommand())) == ["@./-"])
     }
 
-    @Test("Forms are taken apart")
-    func forms() throws {
+    @Test func writesFormPartsAsSeparateOptions() throws {
         let folder = try TestFolder()
         try folder.write("content", to: "a\"b")
         var form = MultipartFormData()
@@ -150,8 +141,7 @@ struct CurlCommandTests {
         #expect(Self.values("--header", words).isEmpty)
     }
 
-    @Test("Versions, limits, removed defaults; nothing that can't be sent")
-    func options() throws {
+    @Test func writesVersionTimeoutsAndSuppressedHeaders() throws {
         var request = HTTPRequest("https://host/")
         request.httpVersion = .http2PriorKnowledge
         request.timeouts = .init(connect: .milliseconds(1005), total: .seconds(7))
@@ -226,8 +216,7 @@ struct CurlCommandTests {
         #expect(words == ["--globoff", "--netrc", "--url", "https://host/"])
     }
 
-    @Test("NUL, which no argument can have, is left out")
-    func nul() throws {
+    @Test func removesNULFromArguments() throws {
         let words = try Self.words(of: HTTPRequest("https://host/a\0b").curlCommand())
         #expect(Self.values("--url", words) == ["https://host/ab"])
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Event monitors", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct EventMonitorTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -36,8 +36,7 @@ struct EventMonitorTests {
         }
     }
 
-    @Test("A monitor may read the settings of its manager")
-    func settings() throws {
+    @Test func monitorMayReadSettingsOfManager() throws {
         let asked = Recorder<Duration?>()
         manager.timeouts.total = .seconds(7)
         manager.eventMonitors = [AskingMonitor(manager: manager, asked: asked)]
@@ -47,8 +46,7 @@ struct EventMonitorTests {
 
     private static let whole = ["created", "resumed", "sent 1 -", "answered 200", "metrics 1", "finished "]
 
-    @Test("A call that is awaited")
-    func awaited() async throws {
+    @Test func reportsEventsOfAwaitedRequest() async throws {
         #expect(try await manager.response(.get, "x").status == 200)
         #expect(await events() == Self.whole)
         let (request, result) = notes.ends.values[0]
@@ -57,16 +55,14 @@ struct EventMonitorTests {
         #expect(result.response?.status == 200)
     }
 
-    @Test("A task with closures has its own number")
-    func task() async throws {
+    @Test func reportsEventsWithIdentifierOfTask() async throws {
         let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { _, _, _ in }
         task.resume()
         #expect(await events() == Self.whole)
         #expect(notes.ends.values[0].0.id == task.id)
     }
 
-    @Test("A task that is suspended, resumed and cancelled")
-    func handles() async throws {
+    @Test func reportsSuspendingResumingAndCancelling() async throws {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
         let task = manager.dataTask(for: HTTPRequest("slow"), with: DataResponseSerializer()) { _, _, _ in }
         task.resume()
@@ -82,21 +78,18 @@ struct EventMonitorTests {
         server.open("slow")
     }
 
-    @Test("A task that is cancelled before it is started")
-    func early() async throws {
+    @Test func reportsTaskCancelledBeforeStart() async throws {
         let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { _, _, _ in }
         task.cancel()
         #expect(await events() == ["created", "metrics 0", "cancelled", "finished cancelled"])
     }
 
-    @Test("A task that can't be sent")
-    func invalid() async throws {
+    @Test func reportsInvalidRequestWithoutSending() async throws {
         manager.dataTask(for: HTTPRequest("ftp://x"), with: DataResponseSerializer()) { _, _, _ in }.resume()
         #expect(await events() == ["created", "resumed", "metrics 0", "finished invalidInput"])
     }
 
-    @Test("Redirects, challenges, attempts")
-    func attempts() async throws {
+    @Test func reportsRedirectsChallengesAndAttempts() async throws {
         server.route("/moved", .redirect(to: "/y"))
         server.route("/y", times: 1, .status(401))
         server.route("/y", .text("done"))
@@ -124,8 +117,7 @@ struct EventMonitorTests {
         #expect(await events(of: 3) == expected + expected + expected)
     }
 
-    @Test("Challenges that are answered on the way, whoever answers and whatever runs")
-    func answeredChallengesAreReported() async throws {
+    @Test func answeredChallengesAreReported() async throws {
         server.route("/moved", .redirect(to: "/in"))
         server.route("/in") { request, connection in
             let isKnown = request["Authorization"]?.hasPrefix("Digest ") == true
@@ -162,8 +154,7 @@ struct EventMonitorTests {
             ])
     }
 
-    @Test("A stream finishes with its body, and with what broke it")
-    func streams() async throws {
+    @Test func streamFinishesWithBodyOrItsError() async throws {
         let stream = try await manager.stream(HTTPRequest("x"))
         for try await _ in stream.bytes {}
         #expect(await events() == Self.whole)
@@ -177,8 +168,7 @@ struct EventMonitorTests {
         #expect(await events(of: 3).last?.hasPrefix("finished connectionLost") == true)
     }
 
-    @Test("A download")
-    func download() async throws {
+    @Test func reportsFileOfDownload() async throws {
         let folder = try TestFolder()
         try await manager.download(HTTPRequest("x"), to: folder.file("film"))
         #expect(await events() == Self.whole)
@@ -186,8 +176,7 @@ struct EventMonitorTests {
         #expect(notes.ends.values[0].1.body == nil)
     }
 
-    @Test("Several monitors, in their order and one event at a time")
-    func several() async throws {
+    @Test func monitorsReceiveEventsInTheirOrder() async throws {
         let queue = Recorder<String>()
         struct Named: EventMonitor {
             let name: String
@@ -210,8 +199,7 @@ struct EventMonitorTests {
         #expect(queue.values.count == 4)
     }
 
-    @Test("Many requests at once: each has its events, in order")
-    func many() async throws {
+    @Test func concurrentRequestsKeepTheirEventsInOrder() async throws {
         final class ByRequest: EventMonitor {
             let all = Locked<[UInt64: [String]]>([:])
             let ends = Recorder<UInt64>()
@@ -245,8 +233,7 @@ struct EventMonitorTests {
         #expect(all.values.allSatisfy { $0 == ["created", "sent", "answered", "finished"] })
     }
 
-    @Test("Without a monitor nothing more crosses from the core")
-    func noCost() async throws {
+    @Test func requestsWithoutMonitorPostNoExtraEvents() async throws {
         manager.eventMonitors = []
         for _ in 0..<3 { _ = try await manager.response(.get, "x") }
         let before = try #require(manager.statistics)
@@ -257,15 +244,14 @@ struct EventMonitorTests {
         #expect(after.posts - before.posts == 10)
     }
 
-    @Test("The end of a manager")
-    func invalidated() async throws {
+    @Test func invalidationIsReportedOnce() async throws {
         manager.invalidate(cancellingTasks: true)
         manager.invalidate(cancellingTasks: true)
         #expect(await notes.events.wait() == ["invalidated"])
     }
 }
 
-@Suite("The logger", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct EventLoggerTests {
     private static let request = MonitoredRequest(
         id: 7, request: HTTPRequest(.post, "https://user:pass@host/x?token=secret&a=b"))
@@ -290,8 +276,7 @@ struct EventLoggerTests {
         logger.requestFinished(request, with: RequestResult(response: response, body: Data("an answer".utf8)))
     }
 
-    @Test("Levels")
-    func levels() {
+    @Test func higherLevelsLogMoreDetails() {
         #expect(Self.lines(.failures, Self.tellAll).isEmpty)
         #expect(
             Self.lines(.requests, Self.tellAll) == [
@@ -305,16 +290,14 @@ struct EventLoggerTests {
         #expect(bodies.contains("the body") && bodies.contains("an answer"))
     }
 
-    @Test("No secret, at any level")
-    func secretsAreLoggedAtNoLevel() {
+    @Test func secretsAreLoggedAtNoLevel() {
         let text = Self.lines(.bodies, Self.tellAll).joined(separator: "\n")
         #expect(!text.contains("secret") && !text.contains("pass"))
         #expect(text.contains("> Authorization: <hidden>") && text.contains("< Set-Cookie: <hidden>"))
         #expect(text.contains("< Location: https://host/?sig=hidden"))
     }
 
-    @Test("Everything, for those who ask for it")
-    func unredacted() {
+    @Test func redactionCanBeTurnedOff() {
         let lines = Recorder<String>()
         var logger = EventLogger(level: .bodies) { _, text in lines.record(text) }
         logger.redaction = .none
@@ -323,8 +306,7 @@ struct EventLoggerTests {
         #expect(text.contains("https://user:pass@host/x?token=secret") && text.contains("Bearer secret"))
     }
 
-    @Test("Failures, and nothing that forges a line")
-    func failuresCannotForgeLines() {
+    @Test func failuresCannotForgeLines() {
         let lines = Self.lines(.failures) { logger in
             logger.requestFinished(Self.request, with: RequestResult(error: SessionError(.timeout, reason: .idle)))
             var response = HTTPResponse(status: 404, url: "https://host/")
@@ -342,8 +324,7 @@ struct EventLoggerTests {
         #expect(!heads[0].contains("\u{1B}"))
     }
 
-    @Test("A challenge that is answered, without the answer")
-    func answersToChallengesAreNotLogged() {
+    @Test func answersToChallengesAreNotLogged() {
         var response = HTTPResponse(status: 401, url: "https://host/")
         response.headers = ["WWW-Authenticate": "Basic realm=x"]
         let challenge = AuthenticationChallenge(
@@ -357,8 +338,7 @@ struct EventLoggerTests {
         #expect("\(AuthenticationSchemes.any)" == "Basic, Bearer, Digest, NTLM, Negotiate")
     }
 
-    @Test("Bodies up to their limit, bytes as a number")
-    func bodies() {
+    @Test func truncatesBodiesAndCountsBinaryBytes() {
         let lines = Recorder<String>()
         var logger = EventLogger(level: .bodies) { _, text in lines.record(text) }
         logger.maximumBodySize = 3

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("HTTP archives", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct HARRecorderTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -33,8 +33,7 @@ struct HARRecorderTests {
         message?["headers"]?.array?.first { $0["name"]?.string == name }?["value"]?.string
     }
 
-    @Test("Fields that libcurl adds are recorded, with their secrets hidden")
-    func fieldsThatWereSent() async throws {
+    @Test func recordsAddedHeaderFieldsWithSecretsHidden() async throws {
         server.route("/digest") { request, connection in
             guard request["Authorization"] == nil else { return try connection.respond() }
             try connection.respond(401, headers: ["WWW-Authenticate": "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""])
@@ -53,8 +52,7 @@ struct HARRecorderTests {
         #expect(Self.value("Content-Length", of: entries.last?["request"]) == "4")
     }
 
-    @Test("An exchange with its bodies, as the format has it")
-    func exchange() async throws {
+    @Test func recordsExchangeWithBothBodies() async throws {
         let recorder = HARRecorder(maximumBodySize: 1000)
         var request = HTTPRequest(.put, "x?a=b&c", headers: ["Content-Type": "text/plain"], body: .text("the body"))
         request.headers.add(name: "Accept", value: "*/*")
@@ -81,8 +79,7 @@ struct HARRecorderTests {
         #expect(Self.entries(written).count == 1)
     }
 
-    @Test("Messages of a WebSocket are recorded as browsers do, within the limits")
-    func messagesAreRecordedWithinTheLimits() async throws {
+    @Test func messagesAreRecordedWithinTheLimits() async throws {
         server.route("/echo", [.upgrade(), .echoFrames])
         let recorder = HARRecorder(maximumBodySize: 5, maximumMessages: 3)
         let archive = try await archive(recorder) {
@@ -109,11 +106,10 @@ struct HARRecorderTests {
     }
 
     @Test(
-        "A text that the limit cuts within a character is still a text",
         arguments: [
             (3, "gr"), (4, "grö"), (5, "grö"), (6, "größ"), (7, "größe"), (8, "größe"),
         ])
-    func cutText(limit: Int, text: String) async throws {
+    func truncatesTextAtCharacterBoundary(limit: Int, text: String) async throws {
         server.route("/x", .text("größe"))
         let archive = try await archive(HARRecorder(maximumBodySize: limit)) { _ = try await manager.get("x") }
         let content = try #require(Self.entries(archive).first)["response"]?["content"]
@@ -122,8 +118,7 @@ struct HARRecorderTests {
         #expect(content?["comment"]?.string == (text == "größe" ? nil : comment))
     }
 
-    @Test("Messages of a WebSocket are recorded only on request")
-    func noMessages() async throws {
+    @Test func recordsMessagesOnlyOnRequest() async throws {
         server.route("/echo", [.upgrade(), .echoFrames])
         let archive = try await archive(HARRecorder(maximumBodySize: 5)) {
             let socket = try await manager.webSocket("echo")
@@ -148,8 +143,7 @@ struct HARRecorderTests {
         await manager.flushMonitors()
     }
 
-    @Test("Redirects and attempts have entries of their own")
-    func hops() async throws {
+    @Test func redirectsAndRetriesHaveTheirOwnEntries() async throws {
         server.route("/moved", .redirect(to: "/y"))
         server.route("/y", times: 1, .status(503))
         server.route("/y", .text("done"))
@@ -165,8 +159,7 @@ struct HARRecorderTests {
         #expect(entries[1]["response"]?["redirectURL"] == "")
     }
 
-    @Test("Challenges that are answered have entries with what asked")
-    func answeredChallengesHaveEntries() async throws {
+    @Test func answeredChallengesHaveEntries() async throws {
         server.route("/moved", .redirect(to: "/in"))
         server.route("/in", times: 1, .status(401, headers: ["WWW-Authenticate": "Basic realm=x"]))
         server.route("/in", .text("in"))
@@ -182,8 +175,7 @@ struct HARRecorderTests {
         #expect(entries.allSatisfy { $0["serverIPAddress"] == "127.0.0.1" })
     }
 
-    @Test("Failures, and answers that broke off")
-    func failures() async throws {
+    @Test func recordsLostAndTruncatedResponses() async throws {
         server.route("/lost", .reset)
         server.route("/cut", .truncated(body: Data("do".utf8), promising: 4))
         let archive = await archive(HARRecorder(), requests: 2) {
@@ -196,8 +188,7 @@ struct HARRecorderTests {
         #expect(entries.map { $0["response"]?["status"] } == [0, 200])
     }
 
-    @Test("Streams and files, without their bodies")
-    func others() async throws {
+    @Test func recordsStreamsAndDownloadsWithoutBodies() async throws {
         let folder = try TestFolder()
         let archive = try await archive(HARRecorder(maximumBodySize: 1000), requests: 2) {
             for try await _ in try await manager.stream(HTTPRequest("x")).bytes {}
@@ -208,8 +199,7 @@ struct HARRecorderTests {
         #expect(Self.entries(archive).map { $0["response"]?["content"]?["text"] } == [nil, nil])
     }
 
-    @Test("Secrets are hidden, and bodies left out, unless asked for")
-    func secretsAndBodiesAreLeftOutByDefault() async throws {
+    @Test func secretsAndBodiesAreLeftOutByDefault() async throws {
         server.route(
             "/login", .respond(headers: ["Set-Cookie": "session=secret; Path=/"], body: Data("secret".utf8)))
         var request = HTTPRequest(.post, "login?token=secret", headers: ["Authorization": "Bearer secret"])
@@ -230,8 +220,7 @@ struct HARRecorderTests {
         #expect(entry["response"]?["cookies"] == [["name": "session", "value": "secret"]])
     }
 
-    @Test("No more entries and bytes than allowed")
-    func bounds() async throws {
+    @Test func limitsEntriesAndBodySize() async throws {
         let recorder = HARRecorder(maximumEntries: 3, maximumBodySize: 4)
         server.route("/bytes", .respond(body: Data([0xFF, 0xFE, 0xFD, 0xFC, 0xFB])))
         var archive = try await archive(recorder, requests: 5) {
@@ -254,8 +243,7 @@ struct HARRecorderTests {
         #expect(Self.entries(archive).isEmpty)
     }
 
-    @Test("Times of phases add up; those that did not happen are -1")
-    func timings() throws {
+    @Test func phaseTimesSumToTotal() throws {
         let writer = HARWriter(redaction: .standard, maximumBodySize: 0)
         let leg = HARLeg(
             request: HTTPRequest("https://host/"), start: Date(timeIntervalSince1970: 1.5),
@@ -288,8 +276,7 @@ struct HARRecorderTests {
         for entry in [fresh, reused, early, unknown] { #expect(HARSchema.problems(of: [entry]) == []) }
     }
 
-    @Test("Requests of the core's own, that nobody was told of, have only status and times")
-    func untold() throws {
+    @Test func internalRequestsHaveOnlyStatusAndTimes() throws {
         let writer = HARWriter(redaction: .standard, maximumBodySize: 0)
         let leg = HARLeg(
             request: HTTPRequest("https://host/"), start: .now,

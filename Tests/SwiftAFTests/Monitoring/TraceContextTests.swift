@@ -19,7 +19,7 @@ import Testing
         (parent, true), ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00", false),
         (" \(parent)\t", true), ("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03-later", true),
     ])
-    func parsesTraceparent(text: String, isSampled: Bool) throws {
+    func parsesTraceparentAndMakesChild(text: String, isSampled: Bool) throws {
         let position = try #require(TracePosition(traceparent: text, tracestate: "a=1"))
         #expect(position.traceID == "0af7651916cd43dd8448eb211c80319c")
         #expect(position.spanID == "b7ad6b7169203331")

@@ -14,7 +14,7 @@ private struct TraceNotes: EventMonitor {
     func requestFinished(_ request: MonitoredRequest, with result: RequestResult) { ends.record(true) }
 }
 
-@Suite("Wire traces", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct WireTraceTests {
     private let server: TestServer
 

@@ -2,7 +2,7 @@ import FoundationEssentials
 import SwiftAF
 import Testing
 
-@Suite("Forms as values", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct MultipartFormDataTests {
     private let folder: TemporaryFolder
 
@@ -19,8 +19,7 @@ struct MultipartFormDataTests {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test("AFNetworking's ways to add a part, byte for byte")
-    func wireFormat() async throws {
+    @Test func writesEveryKindOfPart() async throws {
         var form = try MultipartFormData(boundary: "B")
         try form.append(Data("1".utf8), name: "data")
         try form.append("ünï", name: "text")
@@ -74,35 +73,31 @@ struct MultipartFormDataTests {
         #expect(form.contentType.description == "multipart/form-data; boundary=B")
     }
 
-    @Test("Without an extension that is known the type is application/octet-stream")
-    func unknownType() async throws {
+    @Test func unknownExtensionUsesOctetStream() async throws {
         var form = MultipartFormData()
         try form.append(file: folder.file("noextension", text: ""), name: "f")
         #expect(try await wire(form).contains("\r\nContent-Type: application/octet-stream\r\n"))
     }
 
     @Test(
-        "Bytes with a name have the type of its extension",
         arguments: [
             ("ada.jpg", "image/jpeg"), ("a.b.JSON", "application/json"), ("ada", "application/octet-stream"),
             ("a.", "application/octet-stream"), (".", "application/octet-stream"),
         ])
-    func typeOfBytes(fileName: String, type: String) async throws {
+    func fileNameDeterminesTypeOfBytes(fileName: String, type: String) async throws {
         var form = MultipartFormData()
         try form.append(Data("x".utf8), name: "f", fileName: fileName)
         #expect(try await wire(form).contains("\r\nContent-Type: \(type)\r\n\r\nx"))
     }
 
-    @Test("A stream without a length leaves the form without one")
-    func unknownLength() async throws {
+    @Test func streamOfUnknownLengthLeavesFormLengthUnknown() async throws {
         var form = MultipartFormData()
         try form.append(name: "s") { Chunks(chunks: ["a", "b"]) }
         #expect(try form.length() == nil)
         #expect(try await wire(form).contains("\r\n\r\nab\r\n"))
     }
 
-    @Test("Boundaries are random, tokens, and kept by a copy")
-    func boundaries() {
+    @Test func boundariesAreRandomAndKeptByCopies() {
         let forms = (0..<100).map { _ in MultipartFormData() }
         #expect(Set(forms.map(\.boundary)).count == 100)
         for form in forms {
@@ -113,13 +108,12 @@ struct MultipartFormDataTests {
         #expect(copy.boundary == forms[0].boundary)
     }
 
-    @Test("A boundary must be one", arguments: ["", "a b", "a\r\nb", "a\0b", "é", String(repeating: "x", count: 71)])
-    func badBoundary(boundary: String) {
+    @Test(arguments: ["", "a b", "a\r\nb", "a\0b", "é", String(repeating: "x", count: 71)])
+    func refusesInvalidBoundaries(boundary: String) {
         expectCode(.invalidInput) { try MultipartFormData(boundary: boundary) }
     }
 
-    @Test("A chosen boundary must not occur in data")
-    func boundaryInData() throws {
+    @Test func refusesChosenBoundaryThatOccursInData() throws {
         var form = try MultipartFormData(boundary: "B")
         expectCode(.invalidInput) { try form.append("x\r\n--B\r\n", name: "a") }
         expectCode(.invalidInput) { try form.append("x", name: "--B") }
@@ -128,8 +122,8 @@ struct MultipartFormDataTests {
         try random.append("--B", name: "a")
     }
 
-    @Test("Line breaks and NUL are refused where they are given", arguments: ["a\r\nX: y", "a\n", "\r", "a\0"])
-    func lineBreaks(text: String) throws {
+    @Test(arguments: ["a\r\nX: y", "a\n", "\r", "a\0"])
+    func refusesLineBreaksAndNULInHeaders(text: String) throws {
         var form = MultipartFormData()
         let path = try folder.file("a", text: "x")
         let attempts: [(inout MultipartFormData) throws -> Void] = [
@@ -151,8 +145,7 @@ struct MultipartFormDataTests {
         #expect(form.isEmpty)
     }
 
-    @Test("What a file can't be")
-    func refusedFiles() throws {
+    @Test func refusesInvalidFilesRangesAndLengths() throws {
         var form = MultipartFormData()
         let missing = #expect(throws: SessionError.self) { try form.append(file: "\(folder.path)/no", name: "f") }
         #expect(missing?.code == .file)
@@ -172,8 +165,7 @@ struct MultipartFormDataTests {
         #expect(form.isEmpty)
     }
 
-    @Test("Ranges of files, which may grow behind them")
-    func ranges() async throws {
+    @Test func rangesOfFilesAllowLaterGrowth() async throws {
         let path = try folder.file("log", text: "0123456789")
         var form = MultipartFormData()
         try form.append(file: path, range: 3..<6, name: "f")
@@ -183,8 +175,8 @@ struct MultipartFormDataTests {
         #expect(try await wire(form).contains("\r\n\r\n345\r\n--"))
     }
 
-    @Test("A file that has another size than when it was added is an error", arguments: [nil, "012", "01234"])
-    func changedFile(content: String?) async throws {
+    @Test(arguments: [nil, "012", "01234"])
+    func failsForFileWhoseSizeChanged(content: String?) async throws {
         let path = try folder.file("a", text: "0123")
         var form = MultipartFormData()
         try form.append(file: path, name: "f")
@@ -200,8 +192,7 @@ struct MultipartFormDataTests {
         #expect(try folder.names == (content == nil ? [] : ["a"]))
     }
 
-    @Test("Copies are independent")
-    func valueSemantics() async throws {
+    @Test func copiesOfFormAreIndependent() async throws {
         var form = MultipartFormData()
         try form.append("1", name: "a")
         var copy = form
@@ -211,8 +202,7 @@ struct MultipartFormDataTests {
         #expect("\(form)" == "form of 1 parts")
     }
 
-    @Test("No more than 10,000 parts")
-    func mostParts() throws {
+    @Test func refusesMoreThan10000Parts() throws {
         var form = MultipartFormData()
         for _ in 0..<10_000 { try form.append("", name: "") }
         expectCode(.tooLarge) { try form.append("", name: "") }
@@ -222,16 +212,14 @@ struct MultipartFormDataTests {
         }
     }
 
-    @Test("Media types by extension")
-    func mediaTypes() {
+    @Test func findsMediaTypeByPathExtension() {
         #expect(MediaType(pathExtension: "cer")?.essence == "application/x-x509-ca-cert")
         #expect(MediaType(pathExtension: "JPG")?.essence == "image/jpeg")
         #expect(MediaType(pathExtension: "nosuchthing") == nil)
         #expect(MediaType(pathExtension: "") == nil)
     }
 
-    @Test("Writing replaces a file when the form is complete, and only then")
-    func writing() async throws {
+    @Test func writingReplacesFileOnlyWhenComplete() async throws {
         let path = try folder.file("form", text: "before")
         var failing = MultipartFormData()
         try failing.append(name: "s") { Chunks(chunks: ["a"], fails: true) }
@@ -250,8 +238,7 @@ struct MultipartFormDataTests {
         #expect(try folder.names == ["form"])
     }
 
-    @Test("Writing a form whose stream never comes can be cancelled")
-    func cancelledWriting() async throws {
+    @Test func cancelsWritingOfStalledStream() async throws {
         let (stream, started) = (AsyncStream<Data>.makeStream(), Recorder<Void>())
         var form = MultipartFormData()
         try form.append(name: "s") {

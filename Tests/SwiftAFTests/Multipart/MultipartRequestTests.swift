@@ -2,7 +2,7 @@ import FoundationEssentials
 import SwiftAF
 import Testing
 
-@Suite("Requests with forms", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct MultipartRequestTests {
     private let folder: TemporaryFolder
     private let serializer = HTTPRequestSerializer()
@@ -25,8 +25,7 @@ struct MultipartRequestTests {
         "--B\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n"
     }
 
-    @Test("Parameters come first, sorted, unescaped; null is empty, data raw")
-    func parameters() async throws {
+    @Test func encodesParametersAsSortedParts() async throws {
         let parameters: Parameters = [
             "z": "a b&c=ü", "a": 1, "n": nil, "d": Data("raw".utf8), "l": [1, true] as [Any], "o": ["k": 2.5],
             "s": Set(["y", "x"]), "t": Date(timeIntervalSince1970: 0),
@@ -43,8 +42,7 @@ struct MultipartRequestTests {
         #expect(request.headers.values(named: "Content-Type").count == 1)
     }
 
-    @Test("The style of the serializer's parameters counts")
-    func style() async throws {
+    @Test func usesStyleOfParameterEncoder() async throws {
         var serializer = serializer
         serializer.parameterEncoder.arrayStyle = .none
         serializer.parameterEncoder.booleanStyle = .literal
@@ -55,8 +53,7 @@ struct MultipartRequestTests {
         #expect(try await wire(other) == field("a", "true") + "--B--\r\n")
     }
 
-    @Test("Without parts it is the serializer's request without parameters")
-    func noParts() throws {
+    @Test func requestWithoutPartsIsOrdinaryRequest() throws {
         let plain = try HTTPRequestSerializer().multipartFormRequest(.post, url, parameters: [:])
         #expect(plain.body.data == Data())
         #expect(plain.headers["Content-Type"] == "application/x-www-form-urlencoded")
@@ -65,15 +62,14 @@ struct MultipartRequestTests {
         #expect(json.headers["Content-Type"] == nil)
     }
 
-    @Test("GET and HEAD are refused", arguments: [HTTPMethod.get, .head])
-    func methods(method: HTTPMethod) {
+    @Test(arguments: [HTTPMethod.get, .head])
+    func refusesFormWithGETAndHEAD(method: HTTPMethod) {
         expectCode(.invalidInput) {
             try serializer.multipartFormRequest(method, url) { try $0.append("1", name: "a") }
         }
     }
 
-    @Test("What the closure throws goes through; what it catches leaves the form as it was")
-    func errors() async throws {
+    @Test func closureErrorsAreRethrownUnlessCaught() async throws {
         struct Mine: Error {}
         #expect(throws: Mine.self) { try serializer.multipartFormRequest(.post, url) { _ in throw Mine() } }
         let request = try serializer.multipartFormRequest(.post, url) { form in
@@ -83,8 +79,7 @@ struct MultipartRequestTests {
         #expect(try await wire(request) == field("a", "1") + "--B--\r\n")
     }
 
-    @Test("Only a form can be written")
-    func writing() async throws {
+    @Test func writesOnlyMultipartBodiesToFile() async throws {
         let path = try folder.file("form")
         await expectCode(.invalidInput) {
             try await HTTPRequest(.post, url, body: .text("x")).writeMultipart(to: path)
@@ -96,8 +91,7 @@ struct MultipartRequestTests {
         #expect(try contents(of: path) == Data((field("a", "1") + "--B--\r\n").utf8))
     }
 
-    @Test("A form as a body")
-    func body() throws {
+    @Test func formBodyHasNoLengthInAdvance() throws {
         var form = MultipartFormData()
         try form.append("1", name: "a")
         let body = HTTPBody.multipart(form)

@@ -5,7 +5,7 @@ import Glibc
 import SwiftAF
 import Testing
 
-@Suite("Sending forms", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct MultipartTransferTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -24,8 +24,7 @@ struct MultipartTransferTests {
         try await manager.response(for: HTTPRequest(.post, path, body: .multipart(form)))
     }
 
-    @Test("A form arrives with its length and its type")
-    func arrives() async throws {
+    @Test func formArrivesWithLengthAndType() async throws {
         var form = try MultipartFormData(boundary: "B")
         try form.append("1", name: "a")
         try form.append(Data(repeating: 7, count: 5000), name: "lent")
@@ -41,8 +40,7 @@ struct MultipartTransferTests {
         #expect(seen["Transfer-Encoding"] == nil)
     }
 
-    @Test("A form with a stream of unknown length goes chunked")
-    func chunked() async throws {
+    @Test func sendsFormOfUnknownLengthChunked() async throws {
         var form = try MultipartFormData(boundary: "B")
         try form.append("1", name: "a")
         try form.append(name: "s") { Chunks(chunks: ["st", "re"]) }
@@ -53,8 +51,8 @@ struct MultipartTransferTests {
                 == Self.field + "\r\n--B\r\nContent-Disposition: form-data; name=\"s\"\r\n\r\nstre\r\n--B--\r\n")
     }
 
-    @Test("A form is sent again after a redirect", arguments: [307, 308])
-    func redirect(status: Int) async throws {
+    @Test(arguments: [307, 308])
+    func sendsFormAgainAfterRedirect(status: Int) async throws {
         server.route("POST /from", .redirect(to: "/to", status: status))
         let begun = Recorder<Void>()
         var form = MultipartFormData()
@@ -75,8 +73,7 @@ struct MultipartTransferTests {
         #expect(server.requests[2].body == server.requests[0].body)
     }
 
-    @Test("A stream that can be read once ends the redirect")
-    func notReplayable() async throws {
+    @Test func streamReadableOnceFailsOnRedirect() async throws {
         server.route("POST /from", .redirect(to: "/to", status: 307))
         var form = MultipartFormData()
         try form.append(once: Chunks(chunks: ["st", "re"]), length: 4, name: "s")
@@ -84,8 +81,7 @@ struct MultipartTransferTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("A stream's error is the request's")
-    func streamFails() async throws {
+    @Test func failsWithErrorOfStream() async throws {
         var form = MultipartFormData()
         try form.append("1", name: "a")
         try form.append(length: 10, name: "s") { Chunks(chunks: ["st"], fails: true) }
@@ -94,15 +90,15 @@ struct MultipartTransferTests {
         #expect(error?.underlying as? ChunksFailure == ChunksFailure())
     }
 
-    @Test("A stream that is not as long as it said fails the request", arguments: [3, 5])
-    func wrongLength(length: Int64) async throws {
+    @Test(arguments: [3, 5])
+    func failsWhenStreamHasAnotherLength(length: Int64) async throws {
         var form = MultipartFormData()
         try form.append(length: length, name: "s") { Chunks(chunks: ["st", "re"]) }
         await expectCode(.bodySource) { try await post(form) }
     }
 
-    @Test("A file that changed since it was added fails the request", arguments: [nil, "012", "01234"])
-    func changedFile(content: String?) async throws {
+    @Test(arguments: [nil, "012", "01234"])
+    func failsWhenFileChangedAfterAdding(content: String?) async throws {
         let path = try folder.file("a", text: "0123")
         var form = MultipartFormData()
         try form.append(file: path, name: "f")
@@ -117,8 +113,7 @@ struct MultipartTransferTests {
         #expect(error?.url == server.urlString("/form"))
     }
 
-    @Test("A file that vanishes between two hops fails the request")
-    func vanishedFile() async throws {
+    @Test func failsWhenFileVanishesBeforeRedirect() async throws {
         let path = try folder.file("a", text: "0123")
         manager.redirectHandler = { _ in
             unlink(path)
@@ -132,8 +127,7 @@ struct MultipartTransferTests {
         #expect(error?.systemError == ENOENT)
     }
 
-    @Test("A throttled form arrives whole, also after a redirect")
-    func throttled() async throws {
+    @Test func throttledFormArrivesWholeAfterRedirect() async throws {
         server.route("POST /from", .redirect(to: "/to", status: 307))
         var form = try MultipartFormData(boundary: "B")
         try form.append("1", name: "a")
@@ -142,8 +136,7 @@ struct MultipartTransferTests {
         #expect(server.requests.map(\.bodyText) == Array(repeating: Self.field + "\r\n--B--\r\n", count: 2))
     }
 
-    @Test("A throttled form can be cancelled while it waits")
-    func cancelled() async throws {
+    @Test func cancelsThrottledFormWhileItWaits() async throws {
         server.route("POST /form", [.readHeadOnly, .stall(at: "head")])
         var form = MultipartFormData()
         try form.append("1", name: "a")
@@ -157,8 +150,7 @@ struct MultipartTransferTests {
         await expectCode(.cancelled) { try await task.value }
     }
 
-    @Test("A spooled form is the same request")
-    func spooled() async throws {
+    @Test func spooledFormEqualsStreamedForm() async throws {
         let request = try HTTPRequestSerializer().multipartFormRequest(
             .post, server.urlString("/form"), parameters: ["a": 1]
         ) { form in
@@ -173,8 +165,7 @@ struct MultipartTransferTests {
     }
 
     /// That it goes through little memory is tested where nothing else runs in the process (UploadProgramTests).
-    @Test("A file of 300 MiB goes whole")
-    func largeFile() async throws {
+    @Test func sendsFileOf300MiBCompletely() async throws {
         let size = 300 << 20
         let path = try folder.file("sparse", text: "")
         #expect(truncate(path, off_t(size)) == 0)
@@ -189,8 +180,7 @@ struct MultipartTransferTests {
 
     // MARK: The manager's verb
 
-    @Test("Posting a form, awaited")
-    func awaitedVerb() async throws {
+    @Test func awaitedPostSendsParametersAndForm() async throws {
         server.route("POST /form", .json(#"{"ok":true}"#))
         let answer: JSONValue = try await manager.post(
             "form", parameters: ["b": nil, "a": 1],
@@ -205,8 +195,7 @@ struct MultipartTransferTests {
         #expect(seen["User-Agent"] == DefaultHeaders.all["User-Agent"])
     }
 
-    @Test("Headers of the call replace the form's type")
-    func ownType() async throws {
+    @Test func headersOfCallReplaceFormType() async throws {
         let type = "multipart/form-data; boundary=\"mine\""
         try await manager.post(
             "form",
@@ -217,8 +206,7 @@ struct MultipartTransferTests {
         #expect(server.requests[0].values(named: "Content-Type") == [type])
     }
 
-    @Test("What the closure throws is the error's cause")
-    func closureThrows() async throws {
+    @Test func closureErrorBecomesUnderlyingError() async throws {
         struct Mine: Error {}
         let error = await #expect(throws: SessionError.self) {
             try await manager.post("form", body: .multipart { _ in throw Mine() })
@@ -230,8 +218,7 @@ struct MultipartTransferTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("Posting a form with closures")
-    func closureVerb() async throws {
+    @Test func postWithClosuresSendsFormAndReportsProgress() async throws {
         server.route("POST /form", .json(#"{"ok":true}"#))
         let (values, errors, progress) = (Recorder<JSONValue>(), Recorder<SessionError>(), Recorder<TransferProgress>())
         let task = manager.post(
@@ -244,8 +231,7 @@ struct MultipartTransferTests {
         #expect(errors.values.isEmpty)
     }
 
-    @Test("A form that can't be made is a failure without a task")
-    func closureVerbFails() async throws {
+    @Test func invalidFormFailsWithoutCreatingTask() async throws {
         let errors = Recorder<SessionError>()
         let task = manager.post(
             "form", body: .multipart { try $0.append("1", name: "\n") }, success: { _, _ in },

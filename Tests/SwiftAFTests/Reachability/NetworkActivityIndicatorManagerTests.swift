@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: ["slow", "missing"])
-    func theIndicatorIsTurnedOnAndOffWhateverBecomesOfTheRequest(path: String) async {
+    func indicatorTurnsOnAndOffForEveryRequest(path: String) async {
         manager.get(path, success: { _, _ in }, failure: nil)
         await shown.wait()
         #expect(indicator.isNetworkActivityIndicatorVisible)
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func aManagerThatGoesHearsNoMore() async {
+    @Test func enabledManagerCanBeReleased() async {
         weak var gone: NetworkActivityIndicatorManager?
         do {
             let short = NetworkActivityIndicatorManager()

@@ -63,7 +63,7 @@ import Testing
         await told.wait()
     }
 
-    @Test func startingAgainTellsTheStateAgain() async throws {
+    @Test func restartingReportsCurrentStateAgain() async throws {
         let manager = quiet(NetworkReachabilityManager(address: "127.0.0.1"))
         let told = Recorder<NetworkReachability>()
         manager.statusChangeHandler = { told.record($0) }
@@ -90,7 +90,7 @@ import Testing
         #expect(told.values.isEmpty)
     }
 
-    @Test func everySequenceHearsEverythingAndEndsWithTheManager() async throws {
+    @Test func sequencesStartWithKnownStateAndEndWithManager() async throws {
         var manager: NetworkReachabilityManager? = quiet(NetworkReachabilityManager(address: "127.0.0.1"))
         let early = try #require(manager?.changes)
         try manager?.startMonitoring()

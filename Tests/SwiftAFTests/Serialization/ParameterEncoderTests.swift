@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: cases)
-    func encoding(parameters: Parameters, text: String) throws {
+    func encodesParametersAsQueryText(parameters: Parameters, text: String) throws {
         #expect(try ParameterEncoder().encode(parameters) == text)
     }
 
@@ -62,11 +62,11 @@ import Testing
             (.none, ["a": [nil] as [Int?]], "a"), (.indexed, ["a": Set([1, 2])], "a=1&a=2"),
             (.indexed, ["a": [["k": 1], ["k": 2]]], "a%5B0%5D%5Bk%5D=1&a%5B1%5D%5Bk%5D=2"),
         ] as [(ParameterEncoder.ArrayStyle, Parameters, String)])
-    func arrays(style: ParameterEncoder.ArrayStyle, parameters: Parameters, text: String) throws {
+    func encodesArraysInEveryStyle(style: ParameterEncoder.ArrayStyle, parameters: Parameters, text: String) throws {
         #expect(try ParameterEncoder(arrayStyle: style).encode(parameters) == text)
     }
 
-    @Test func booleans() throws {
+    @Test func encodesBooleansAsLiterals() throws {
         let encoder = ParameterEncoder(booleanStyle: .literal)
         #expect(
             try encoder.encode(["a": [true, false], "s": Set([true, false])])
@@ -75,7 +75,7 @@ import Testing
         #expect(try recoded(encoder) == encoder && encoder != ParameterEncoder())
     }
 
-    @Test func escaping() {
+    @Test func escapesReservedCharactersAsUTF8() {
         let every = ":#[]@!$&'()*+,;=?/"
         #expect(ParameterEncoder.escape(every) == "%3A%23%5B%5D%40%21%24%26%27%28%29%2A%2B%2C%3B%3D?/")
         #expect(ParameterEncoder.escape("azAZ09-._~") == "azAZ09-._~")
@@ -92,7 +92,7 @@ import Testing
         #expect(pairs.map(\.value) == ["ü", nil])
     }
 
-    @Test func encodables() throws {
+    @Test func encodesEncodableValuesAsParameters() throws {
         struct Person: Codable { var name: String; var born: Int; var tags: [String]; var seen: Date }
         let person = Person(name: "Ada L", born: 1815, tags: ["x"], seen: Date(timeIntervalSince1970: 0))
         let text = "born=1815&name=Ada%20L&seen=1970-01-01T00%3A00%3A00Z&tags%5B%5D=x"

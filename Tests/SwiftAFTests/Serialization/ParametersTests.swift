@@ -34,8 +34,7 @@ import Testing
         return String(decoding: try #require(request.body.data), as: UTF8.self)
     }
 
-    @Test("Numbers of JSON are written as a coder writes them")
-    func numbersOfJSON() throws {
+    @Test func writesNumbersLikeJSONCoder() throws {
         let parameters: Parameters = ["price": 5.0, "size": 1e300, "deep": [1, 2.5]]
         let json = try parameters.jsonValue(encoder: JSONCoder())
         #expect(String(decoding: try json.data(), as: UTF8.self) == #"{"price":5,"size":1e+300,"deep":[1,2.5]}"#)

@@ -42,7 +42,7 @@ import Testing
         #expect(problem == ProblemDetails())
     }
 
-    @Test func coding() throws {
+    @Test func roundTripsProblemThroughCoding() throws {
         let problem = try #require(ProblemDetails(Self.document))
         #expect(try recoded(problem) == problem)
         #expect(try failure(Self.document.data())?.decodeBody(as: ProblemDetails.self) == problem)

@@ -15,7 +15,7 @@ import Testing
             ("http://h/p", [:], "http://h/p"), ("http://h/p", nil, "http://h/p"), ("http://h/p?", [:], "http://h/p?"),
             ("http://h/%20", ["k": "%20"], "http://h/%20?k=%2520"),
         ] as [(String, Parameters?, String)])
-    func queries(url: String, parameters: Parameters?, result: String) throws {
+    func appendsParametersToQuery(url: String, parameters: Parameters?, result: String) throws {
         for method in [HTTPMethod.get, .head, .delete, "get"] {
             let request = try serializer.serialize(HTTPRequest(method, url), parameters: parameters)
             #expect(request.url == result)
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPMethod.post, .put, .patch, "REPORT"])
-    func forms(method: HTTPMethod) throws {
+    func encodesParametersAsFormBody(method: HTTPMethod) throws {
         let request = try serializer.serialize(HTTPRequest(method, "http://h/"), parameters: ["key": "value"])
         #expect(request.headers == ["Content-Type": "application/x-www-form-urlencoded"])
         #expect(request.body.data == Data("key=value".utf8))
@@ -85,7 +85,9 @@ import Testing
             (.none, .literal, "a%5Bx%5D=true&a%5Bx%5D=false"),
             (.indexed, .literal, "a%5B0%5D%5Bx%5D=true&a%5B1%5D%5Bx%5D=false"),
         ] as [(ParameterEncoder.ArrayStyle, ParameterEncoder.BooleanStyle, String)])
-    func styles(arrays: ParameterEncoder.ArrayStyle, booleans: ParameterEncoder.BooleanStyle, query: String) throws {
+    func appliesArrayAndBooleanStyles(
+        arrays: ParameterEncoder.ArrayStyle, booleans: ParameterEncoder.BooleanStyle, query: String
+    ) throws {
         var serializer = serializer
         serializer.parameterEncoder = ParameterEncoder(arrayStyle: arrays, booleanStyle: booleans)
         let request = try serializer.serialize(
@@ -177,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: cases)
-    func bodies(parameters: Parameters, body: String) throws {
+    func encodesParametersAsJSONBody(parameters: Parameters, body: String) throws {
         let request = try serializer.serialize(HTTPRequest(.post, "http://h/"), parameters: parameters)
         #expect(request.body.data == Data(body.utf8))
         #expect(request.headers == ["Content-Type": "application/json"])
@@ -214,7 +216,7 @@ import Testing
     @Test(
         arguments: [("text", #""text""#), (7, "7"), (true, "true"), (.encodable("x"), #""x""#)]
             as [(Parameters, String)])
-    func fragments(parameters: Parameters, body: String) throws {
+    func encodesFragmentsOnlyWhenAllowed(parameters: Parameters, body: String) throws {
         let request = HTTPRequest(.post, "http://h/")
         #expect(throws: SessionError.self) { try self.serializer.serialize(request, parameters: parameters) }
         var serializer = serializer
@@ -271,7 +273,7 @@ import Testing
         #expect(try recoded(copy) == original)
     }
 
-    @Test func writingOptions() throws {
+    @Test func appliesJSONWritingOptions() throws {
         var serializer = serializer
         serializer.writingOptions = [.sortedKeys, .withoutEscapingSlashes]
         let request = try serializer.serialize(HTTPRequest(.put, "http://h/"), parameters: ["b": "x/y", "a": 1])
@@ -284,7 +286,7 @@ import Testing
         (["en"], "en;q=1"), (["de-DE", "en"], "de-DE;q=1, en;q=0.9"),
         (["a", "b", "c", "d", "e", "f", "g"], "a;q=1, b;q=0.9, c;q=0.8, d;q=0.7, e;q=0.6, f;q=0.5"), ([], ""),
     ])
-    func acceptLanguage(languages: [String], text: String) {
+    func weighsLanguagesByTheirOrder(languages: [String], text: String) {
         #expect(DefaultHeaders.acceptLanguage(languages) == text)
     }
 
@@ -296,7 +298,7 @@ import Testing
             (["LANGUAGE": "pt_BR:en:pt_BR", "LANG": "de_AT"], ["pt-BR", "en", "de-AT"]),
             (["LANG": "x\r\ny: z"], ["en"]), (["LANG": "de_\u{308}"], ["en"]), (["LANG": "de__AT"], ["en"]),
         ] as [([String: String], [String])])
-    func languages(environment: [String: String], tags: [String]) {
+    func readsLanguagesFromEnvironment(environment: [String: String], tags: [String]) {
         #expect(DefaultHeaders.languages(in: environment) == tags)
     }
 
@@ -306,7 +308,7 @@ import Testing
         ("my app\r\n", "1 (2)", "x(y)\\\n", "myapp/12 (Linux; xy) SwiftAF/0.1.0"),
         ("приложение", "3", "ö", "SwiftAF/0.1.0 (Linux; )"),
     ])
-    func userAgent(program: String, version: String?, system: String, text: String) {
+    func buildsUserAgentFromProgramAndSystem(program: String, version: String?, system: String, text: String) {
         #expect(DefaultHeaders.userAgent(program: program, version: version, system: system) == text)
     }
 

@@ -42,7 +42,7 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
             (500, "text/html", "<", "status>contentType"), (500, "text/html", "", "status"), (199, nil, "", "status"),
             (300, nil, "", "status"), (304, nil, "", "status"),
         ] as [(Int, String?, String, String)])
-    func verdicts(status: Int, type: String?, body: String, expected: String) {
+    func validatesStatusAndContentType(status: Int, type: String?, body: String, expected: String) {
         #expect(shape(Self.json.validate(response(status, type), body: Data(body.utf8))) == expected)
     }
 
@@ -103,7 +103,7 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
             (500, "application/json", "oops", "serialization status"), (500, "text/html", "{}", "status contentType"),
             (500, "text/html", "", "null status"),
         ] as [(Int, String?, String, String)])
-    func json(status: Int, type: String?, body: String, expected: String) throws {
+    func serializesJSONWithStatusErrors(status: Int, type: String?, body: String, expected: String) throws {
         let serializer = JSONResponseSerializer()
         let result = serializer.result(for: response(status, type), body: Data(body.utf8))
         #expect(shape(result) == expected)
@@ -121,7 +121,7 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
     }
 
     @Test(arguments: [(200, "x", "1 bytes"), (404, "x", "1 bytes status"), (200, "", "0 bytes")])
-    func data(status: Int, body: String, expected: String) {
+    func serializesDataWithStatusErrors(status: Int, body: String, expected: String) {
         let result = DataResponseSerializer().result(for: response(status), body: Data(body.utf8))
         #expect(shape(result) == expected)
         expectThrows(DataResponseSerializer(), response(status), Data(body.utf8), sameErrorAs: result)
@@ -162,7 +162,7 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
             ("text/plain; charset=utf-8", [0xE9], "serialization"),
             ("text/plain; charset=klingon", [0x41], "serialization"),
         ] as [(String?, [UInt8], String)])
-    func strings(type: String?, body: [UInt8], expected: String) {
+    func decodesStringsInTheirCharset(type: String?, body: [UInt8], expected: String) {
         #expect(shape(StringResponseSerializer().result(for: response(200, type), body: Data(body))) == expected)
     }
 
@@ -205,14 +205,14 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
             (true, false, #"{"b":[null,{"d":[null]},[]]}"#), (false, true, #"{"a":null,"b":[{"c":null,"d":[]},[]]}"#),
             (true, true, #"{"b":[{"d":[]},[]]}"#), (false, false, #"{"a":null,"b":[null,{"c":null,"d":[null]},[]]}"#),
         ])
-    func nulls(fromObjects: Bool, fromArrays: Bool, expected: String) throws {
+    func removesNullsFromObjectsAndArrays(fromObjects: Bool, fromArrays: Bool, expected: String) throws {
         let body = Data(#"{"a":null,"b":[null,{"c":null,"d":[null]},[]]}"#.utf8)
         let serializer = JSONResponseSerializer(
             removesKeysWithNullValues: fromObjects, removesNullsFromArrays: fromArrays)
         #expect(try serializer.serialize(response(), body: body).description == expected)
     }
 
-    @Test func fragments() throws {
+    @Test func parsesFragmentsWhenAllowed() throws {
         let serializer = JSONResponseSerializer(allowsFragments: true)
         for body in ["7", "null", #""x""#, "true"] {
             #expect(try serializer.serialize(response(), body: Data(body.utf8)).description == body)
@@ -220,7 +220,7 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
     }
 
     @Test(arguments: ["application/problem+json", "Application/Vnd.X+JSON; v=1", "a/b+c+json"])
-    func suffixes(type: String) throws {
+    func acceptsSuffixesOnlyWhenConfigured(type: String) throws {
         var serializer = JSONResponseSerializer()
         #expect(throws: SessionError.self) { try serializer.serialize(response(200, type), body: Data("{}".utf8)) }
         serializer.validation.acceptableSuffixes = ["json"]
@@ -240,7 +240,7 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
 
     struct User: Codable, Equatable { var name: String; var age: Int }
 
-    @Test func propertyLists() throws {
+    @Test func decodesPropertyLists() throws {
         let ada = User(name: "Ada", age: 36)
         let plist = response(200, "application/x-plist")
         for format in [PropertyListDecoder.PropertyListFormat.xml, .binary] {
@@ -306,7 +306,7 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
         #expect(try DecodableResponseSerializer<JSONValue>().serialize(response(), body: Data()) == .null)
     }
 
-    @Test func decodables() throws {
+    @Test func decodesDecodableAndOptionalValues() throws {
         let serializer = DecodableResponseSerializer<User>()
         let user = try serializer.serialize(response(), body: Data(#"{"name":"Ada","age":36}"#.utf8))
         #expect(user == User(name: "Ada", age: 36))
@@ -326,7 +326,7 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
         ("null", "the body can't be decoded as User: expected an object, found null"),
         ("[1]", "the body can't be decoded as User: expected an object, found an array"),
     ])
-    func undecodables(body: String, message: String) {
+    func failsForUndecodableBodyWithReason(body: String, message: String) {
         let error = #expect(throws: SessionError.self) {
             try DecodableResponseSerializer<User>().serialize(response(), body: Data(body.utf8))
         }

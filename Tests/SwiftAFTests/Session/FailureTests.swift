@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Failures", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct FailureTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -28,20 +28,18 @@ struct FailureTests {
     }
 
     @Test(
-        "What can't be sent is refused before anything is sent",
         arguments: [
             HTTPRequest("http://"), HTTPRequest("ftp://host/"), HTTPRequest("a\r\nb"), HTTPRequest("/nul\0"),
             HTTPRequest("BAD METHOD", "x"), HTTPRequest("x", headers: ["A B": "c"]),
             HTTPRequest("x", headers: ["A": "b\r\nInjected: 1"]), HTTPRequest("x", headers: ["Content-Length": "1"]),
             HTTPRequest(.post, "x", body: .file("")), HTTPRequest("http://host:65536/"), HTTPRequest("http://[::1/"),
         ])
-    func invalidInput(request: HTTPRequest) async {
+    func refusesInvalidRequestsBeforeConnecting(request: HTTPRequest) async {
         #expect(await error(of: request).code == .invalidInput)
         #expect(server.connections.isEmpty)
     }
 
-    @Test("A setting of a session that is out of range is named by every request")
-    func invalidConfiguration() async {
+    @Test func invalidSessionSettingFailsEveryRequest() async {
         let changes: [(String, @Sendable (inout SessionConfiguration) -> Void)] = [
             ("the total timeout", { $0.timeouts.total = .seconds(-1) }),
             ("the rate limit of sending", { $0.rateLimit.sendBytesPerSecond = -1 }),
@@ -61,8 +59,8 @@ struct FailureTests {
         #expect(server.connections.isEmpty)
     }
 
-    @Test("A number of which nil is no limit is at least 1", arguments: [0, -1])
-    func tooSmallNumber(value: Int) async {
+    @Test(arguments: [0, -1])
+    func refusesConnectionNumbersBelowOne(value: Int) async {
         let numbers: [(String, WritableKeyPath<SessionConfiguration, Int?>)] = [
             ("connections per host", \.maximumConnectionsPerHost), ("connections", \.maximumConnections),
             ("requests per connection", \.maximumRequestsPerConnection),
@@ -78,8 +76,7 @@ struct FailureTests {
         #expect(server.connections.isEmpty)
     }
 
-    @Test("An empty URL of a proxy is refused, and doesn't mean none")
-    func emptyProxy() async {
+    @Test func refusesEmptyProxyURL() async {
         var configuration = SessionConfiguration()
         configuration.proxies = .url("")
         let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
@@ -87,8 +84,7 @@ struct FailureTests {
         #expect(server.connections.isEmpty)
     }
 
-    @Test("A transfer that starts while its manager is invalidated is cancelled")
-    func startsDuringInvalidation() async throws {
+    @Test func transferStartedDuringInvalidationIsCancelled() async throws {
         server.route("/x", .stall(at: "never"))
         let request = try manager.prepare(HTTPRequest("x"), manager.snapshot)
         let socket = try manager.prepare(HTTPRequest("x"), manager.snapshot)
@@ -98,13 +94,11 @@ struct FailureTests {
         #expect(error?.code == .cancelled)
     }
 
-    @Test("Without a base a relative URL is refused")
-    func noBase() async {
+    @Test func refusesRelativeURLWithoutBaseURL() async {
         #expect(await error(of: HTTPRequest("x"), by: HTTPSessionManager()).code == .invalidInput)
     }
 
     @Test(
-        "What a server can do wrong",
         arguments: [
             (Script.reset, SessionError.Code.connectionLost),
             (.close, .connectionLost),
@@ -114,7 +108,7 @@ struct FailureTests {
             (.respond(200, headers: ["X": String(repeating: "x", count: 300_000)]), .tooLarge),
             (.redirect(to: "ftp://host/"), .redirect),
         ])
-    func serverFaults(script: Script, code: SessionError.Code) async {
+    func serverFaultsMapToErrorCodes(script: Script, code: SessionError.Code) async {
         server.route("/x", script)
         let error = await error(of: HTTPRequest("x"))
         #expect(error.code == code)
@@ -122,7 +116,6 @@ struct FailureTests {
     }
 
     @Test(
-        "A body that is cut short stays with its error",
         arguments: [
             (Script.truncated(404, body: Data("half".utf8), promising: 8), 404),
             (.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n").then(.close), 200),
@@ -131,7 +124,7 @@ struct FailureTests {
                     .then(.send(Data([0x78, 1, 0, 4, 0, 0xFB, 0xFF]) + Data("half".utf8))).then(.close), 200
             ),
         ])
-    func cutBody(script: Script, status: Int) async {
+    func truncatedBodyIsKeptInError(script: Script, status: Int) async {
         server.route("/x", script)
         let error = await error(of: HTTPRequest("x"))
         #expect(error.code == .truncated)
@@ -139,8 +132,7 @@ struct FailureTests {
         #expect(error.body == Data("half".utf8))
     }
 
-    @Test("A name that does not exist, and a port where nobody listens")
-    func unreachable() async throws {
+    @Test func failsForUnknownHostAndClosedPort() async throws {
         #expect(await error(of: HTTPRequest("http://does-not-exist.invalid/")).code == .dns)
         let gone = try TestServer()
         let url = gone.url("/x")
@@ -152,8 +144,7 @@ struct FailureTests {
         withExtendedLifetime(gone) {}
     }
 
-    @Test("Each time limit says that it was the one")
-    func timeouts() async throws {
+    @Test func timeoutErrorsNameTheirLimit() async throws {
         server.route("/stall", [.stall(at: "never"), .text("late")])
         var idle = HTTPRequest("stall")
         idle.timeouts.idle = .milliseconds(50)
@@ -173,8 +164,7 @@ struct FailureTests {
         server.open("never")
     }
 
-    @Test("Limits of the session and of the request")
-    func limits() async throws {
+    @Test func enforcesLimitsOfSessionAndRequest() async throws {
         server.route("/big", .respond(repeating: Data(count: 1000), count: 100))
         var configuration = SessionConfiguration()
         configuration.limits.maximumBodySize = 99_999
@@ -190,8 +180,7 @@ struct FailureTests {
         #expect(await error(of: small).code == .tooLarge)
     }
 
-    @Test("A bad configuration is the error of each request")
-    func badConfiguration() async {
+    @Test func invalidConfigurationFailsEveryRequest() async {
         var configuration = SessionConfiguration()
         configuration.securityPolicy.anchors = .pem(Data("no certificate".utf8))
         let broken = HTTPSessionManager(configuration: configuration)
@@ -205,8 +194,7 @@ struct FailureTests {
         #expect(await error(of: HTTPRequest(server.url("/")), by: injecting).code == .invalidInput)
     }
 
-    @Test("A certificate that is not trusted says why")
-    func trust() async throws {
+    @Test func untrustedCertificateFailsWithReason() async throws {
         let authority = try TestCertificate.makeAuthority()
         let expired = try TestServer(tls: .init(authority.issue(hosts: ["127.0.0.1"], validity: .expired)))
         let otherHost = try TestServer(tls: .init(authority.issue(hosts: ["other.test"])))
@@ -231,8 +219,7 @@ struct FailureTests {
         #expect(try await laxer.response(for: HTTPRequest(otherHost.url("/"))).status == 200)
     }
 
-    @Test("Files that can't be read or written")
-    func files() async {
+    @Test func failsForUnreadableAndUnwritableFiles() async {
         let missing = HTTPRequest(.put, "x", body: .file("/does/not/exist"))
         let error = await error(of: missing)
         #expect(error.code == .file)
@@ -242,8 +229,7 @@ struct FailureTests {
         }
     }
 
-    @Test("A wish for HTTP/3 that this libcurl can't fulfil")
-    func unsupported() async {
+    @Test func refusesHTTP3WhenUnsupported() async {
         var request = HTTPRequest("x")
         request.httpVersion = .http3
         #expect(await error(of: request).code == .unsupported)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Awaited requests", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct ManagerRequestTests {
     private struct User: Codable, Equatable, Sendable {
         var name: String
@@ -19,8 +19,7 @@ struct ManagerRequestTests {
         manager = HTTPSessionManager(baseURL: server.urlString("/"))
     }
 
-    @Test("GET decodes JSON and puts parameters into the query")
-    func getDecodes() async throws {
+    @Test func getDecodesJSONAndSendsQueryParameters() async throws {
         server.route("GET /users", .json(#"{"name":"Ada","born":1815}"#))
         let user: User = try await manager.get("users", parameters: ["id": 7, "q": "a b"])
         #expect(user == User(name: "Ada", born: 1815))
@@ -29,8 +28,7 @@ struct ManagerRequestTests {
         #expect(server.requests[0]["Accept-Language"] != nil)
     }
 
-    @Test("GET gives JSON, text and bytes as asked for")
-    func getGivesEachType() async throws {
+    @Test func getReturnsJSONTextAndData() async throws {
         server.route("GET /json", .json(#"[1,"2",null]"#))
         server.route("GET /text", .text("héllo"))
         let json: JSONValue = try await manager.get("json")
@@ -41,8 +39,7 @@ struct ManagerRequestTests {
         #expect(data == Data("héllo".utf8))
     }
 
-    @Test("POST sends a form, and JSON with the JSON serializer")
-    func postSends() async throws {
+    @Test func postSendsFormOrJSON() async throws {
         server.route("POST /form", .json("{}"))
         server.route("POST /json", .json("{}"))
         _ = try await manager.post("form", parameters: ["a": 1, "b": "x y"], as: JSONValue.self)
@@ -55,21 +52,19 @@ struct ManagerRequestTests {
         #expect(server.requests[1]["Content-Type"] == "application/json")
     }
 
-    @Test("Every verb sends its method", arguments: [HTTPMethod.put, .patch, .delete, "PURGE", "lower"])
-    func verbs(method: HTTPMethod) async throws {
+    @Test(arguments: [HTTPMethod.put, .patch, .delete, "PURGE", "lower"])
+    func everyVerbSendsItsMethod(method: HTTPMethod) async throws {
         let echo = try await manager.request(method, "thing").json()
         #expect(echo["method"]?.string == method.rawValue)
     }
 
-    @Test("HEAD gives the head")
-    func head() async throws {
+    @Test func headReturnsResponseHead() async throws {
         server.route("HEAD /thing", .respond(200, headers: ["X-Size": "12"]))
         let response = try await manager.head("thing")
         #expect(response.headers["X-Size"] == "12")
     }
 
-    @Test("A refused status is an error with response and body")
-    func refusedStatus() async throws {
+    @Test func refusedStatusFailsWithResponseAndBody() async throws {
         server.route(
             "GET /missing",
             .respond(
@@ -84,8 +79,7 @@ struct ManagerRequestTests {
         #expect(try response.value(as: JSONValue.self, validation: .any)["why"] == "gone")
     }
 
-    @Test("A request crosses down once and up once, and a burst of requests shares connections")
-    func crossings() async throws {
+    @Test func requestPostsOnceAndReusesConnection() async throws {
         for _ in 0..<10 { _ = try await manager.response(.get, "thing") }
         let statistics = try #require(manager.statistics)
         #expect(statistics.tasks == 10)
@@ -94,8 +88,7 @@ struct ManagerRequestTests {
         #expect(statistics.connections == 1)
     }
 
-    @Test("Time limits of the request serializer come before the manager's")
-    func serializersTimeouts() throws {
+    @Test func serializerTimeoutsOverrideManagersTimeouts() throws {
         var serializer = HTTPRequestSerializer()
         serializer.timeouts.total = .seconds(10)
         manager.requestSerializer = serializer
@@ -106,8 +99,7 @@ struct ManagerRequestTests {
         #expect(sent == HTTPRequest.Timeouts(connect: .seconds(5), idle: .seconds(60), total: .seconds(10)))
     }
 
-    @Test("A decoder's content types are acceptable, and only those")
-    func typesOfTheDecoder() async throws {
+    @Test func decoderDeterminesAcceptableContentTypes() async throws {
         let user = User(name: "Ada", born: 1815)
         let type = "application/x-plist"
         server.route("/plist", .respond(headers: ["Content-Type": type], body: try PropertyListEncoder().encode(user)))
@@ -119,8 +111,7 @@ struct ManagerRequestTests {
         #expect(try await manager.get("json", as: JSONValue.self) == [:])
     }
 
-    @Test("A nil time limit is the next level's, and zero turns it off")
-    func unsetTimeouts() throws {
+    @Test func unsetTimeoutsInheritAndZeroDisables() throws {
         var configuration = SessionConfiguration.default
         configuration.timeouts = .init(total: .seconds(9))
         let manager = HTTPSessionManager(baseURL: "http://h/", configuration: configuration)
@@ -133,8 +124,7 @@ struct ManagerRequestTests {
         }
     }
 
-    @Test("Threads that change headers don't overwrite each other's changes")
-    func headersOfManyThreads() async {
+    @Test func concurrentHeaderUpdatesAreAllKept() async {
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<100 {
                 group.addTask { [manager] in manager.updateHeaders { $0["X-\(number)"] = "1" } }
@@ -156,8 +146,7 @@ struct ManagerRequestTests {
         #expect(manager.headers["X"] == "1" && manager.timeouts.total == .seconds(5))
     }
 
-    @Test("Defaults that the manager suppresses aren't sent")
-    func suppressedDefaults() async throws {
+    @Test func suppressedDefaultsAreNotSent() async throws {
         server.route("/x", .respond())
         manager.headers.suppressDefault("User-Agent")
         manager.headers.suppressDefault("Accept")
@@ -166,8 +155,7 @@ struct ManagerRequestTests {
         #expect(request["User-Agent"] == nil && request["Accept"] == nil)
     }
 
-    @Test("Unknown versions of HTTP are refused")
-    func unknownVersion() async throws {
+    @Test func refusesUnknownHTTPVersions() async throws {
         let unknown = HTTPVersionPreference(rawValue: "http4")
         let error = await #expect(throws: SessionError.self) {
             try await manager.get("x", configure: { $0.httpVersion = unknown })
@@ -181,8 +169,7 @@ struct ManagerRequestTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("Tasks that never start leave nothing")
-    func abandonedTasks() {
+    @Test func unstartedTasksLeaveRegistryEmpty() {
         for _ in 0..<3 {
             _ = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { _, _, _ in }
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Rates, and asking before a body is sent", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct SendingTests {
     private let server: TestServer
 
@@ -30,8 +30,7 @@ struct SendingTests {
         return ContinuousClock.now - start
     }
 
-    @Test("A session's rate holds for requests without one")
-    func rates() async throws {
+    @Test func requestRateOverridesSessionRate() async throws {
         let slow = manager { $0.rateLimit = .init(bytesPerSecond: 100_000) }
         #expect(try await upload(slow, .init()) >= Self.least)
         #expect(try await upload(manager(), .init(sendBytesPerSecond: 100_000)) >= Self.least)
@@ -40,8 +39,7 @@ struct SendingTests {
         _ = try await upload(crawling, .init(sendBytesPerSecond: 0, receiveBytesPerSecond: 0))
     }
 
-    @Test("A session asks as told, and a request as it says itself")
-    func expectations() async throws {
+    @Test func requestExpectationOverridesSessionExpectation() async throws {
         let shy = manager { $0.continueExpectation = .always }
         for expectation in [nil, HTTPRequest.ContinueExpectation.never, .automatic, .always] {
             var request = HTTPRequest(.put, "x", body: .text("body"))

@@ -56,7 +56,7 @@ import Testing
         #expect(error.fullDescription.contains("https://u:s3cret@h/p?s3cret#s3cret"))
     }
 
-    @Test func description() {
+    @Test func descriptionsNameCodeReasonAndMessage() {
         let error = SessionError(.timeout, reason: .connect, message: "no connection in 300 ms", url: "http://h:1/")
         #expect(error.description == "timeout (connect): no connection in 300 ms [http://h:1/]")
         #expect(SessionError(.cancelled).description == "cancelled: the task was cancelled")
@@ -70,7 +70,7 @@ import Testing
         #expect(SessionError(.serialization).message == "the data could not be encoded or decoded")
     }
 
-    @Test func response() {
+    @Test func errorReturnsStatusAndURLOfResponse() {
         let response = HTTPResponse(status: 404, url: "http://h/")
         let error = SessionError(.status, response: response)
         #expect(error.status == 404 && error.url == "http://h/" && error.response == response)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Shutting down", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ShutdownTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -113,7 +113,7 @@ struct ShutdownTests {
         return await work.value
     }
 
-    @Test func cancellingEndsAStreamThatNobodyReads() async throws {
+    @Test func cancellingEndsUnreadStream() async throws {
         server.route("/large", .respond(repeating: Data(count: 1 << 20), count: 64))
         let response = try await manager.stream("large")
         let error = await cancelledShutdown { _ = try await response.collect(upTo: .max) }

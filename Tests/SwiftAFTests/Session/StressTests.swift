@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Many at once", .timeLimit(.minutes(10)), .serialized)
+@Suite(.timeLimit(.minutes(10)), .serialized)
 struct StressTests {
     private let server: TestServer
 
@@ -13,8 +13,7 @@ struct StressTests {
         server.fallback(.text("ok"))
     }
 
-    @Test("2,000 requests at once all complete over few connections")
-    func manyRequests() async throws {
+    @Test func completes2000RequestsOverFewConnections() async throws {
         let manager = HTTPSessionManager(baseURL: server.urlString("/"))
         let count = try await withThrowingTaskGroup(of: String.self) { group in
             for index in 0..<2000 { group.addTask { try await manager.get("r\(index)") } }
@@ -27,8 +26,7 @@ struct StressTests {
         #expect(statistics.connections <= 6)
     }
 
-    @Test("10,000 tasks started, suspended and cancelled from many threads complete once each")
-    func startAndCancel() async throws {
+    @Test func tasksSuspendedAndCancelledConcurrentlyCompleteOnce() async throws {
         let manager = HTTPSessionManager(baseURL: server.urlString("/"))
         manager.completionQueue = .global()
         let completions = Recorder<Int>()
@@ -54,8 +52,7 @@ struct StressTests {
         #expect(manager.tasks.isEmpty)
     }
 
-    @Test("Swift tasks cancelled at any moment end once, and nothing is left behind")
-    func cancelAnywhere() async throws {
+    @Test func tasksCancelledAnytimeEndOnceWithoutLeaks() async throws {
         var manager: HTTPSessionManager? = HTTPSessionManager(baseURL: server.urlString("/"))
         let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
             for index in 0..<2000 {
@@ -80,10 +77,9 @@ struct StressTests {
     }
 }
 
-@Suite("Contexts of the core", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct LeakTests {
-    @Test("Every context of a transfer goes away with it")
-    func contexts() async throws {
+    @Test func transferReleasesItsSessionAndTask() async throws {
         weak var session: CoreSession?
         weak var task: CoreTask?
         let server = try TestServer()
@@ -104,8 +100,7 @@ struct LeakTests {
         #expect(task == nil)
     }
 
-    @Test("Nothing stays of an upload that is cancelled before it starts")
-    func cancelledUpload() async throws {
+    @Test func uploadCancelledBeforeStartIsReleased() async throws {
         weak var session: CoreSession?
         weak var task: CoreTask?
         do {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Which requests for server-sent events are repeated", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct EventReconnectionTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -35,8 +35,7 @@ struct EventReconnectionTests {
             })
     }
 
-    @Test("The delay of Retry-After is kept, up to the maximum")
-    func retryAfter() async throws {
+    @Test func waitsForRetryAfterUpToMaximum() async throws {
         for seconds in ["20", "1", "5000"] {
             server.route("/events", times: 1, .respond(503, headers: ["Retry-After": seconds]))
         }

@@ -3,8 +3,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Parser of server-sent events")
-struct EventStreamParserTests {
+@Suite struct EventStreamParserTests {
     private static func events(
         in bytes: [UInt8], inPiecesOf size: Int, parser: inout EventStreamParser
     ) throws -> [ServerSentEvent] {
@@ -92,8 +91,8 @@ struct EventStreamParserTests {
             testDescription: "retry at the edge", stream: "retry: 9223372036854775808\n\n", events: [], retry: Int.max),
     ]
 
-    @Test("The rules of the standard, in pieces of every size", arguments: cases)
-    func rules(of one: Case) throws {
+    @Test(arguments: cases)
+    func parsesStandardCasesInPiecesOfEverySize(of one: Case) throws {
         for size in [1, 2, 3, 7, 4096] {
             var parser = EventStreamParser()
             let events = try Self.events(in: Array(one.stream.utf8), inPiecesOf: size, parser: &parser)
@@ -103,16 +102,15 @@ struct EventStreamParserTests {
         }
     }
 
-    @Test("What is not UTF-8 becomes U+FFFD", arguments: [1, 7, 4096])
-    func repair(size: Int) throws {
+    @Test(arguments: [1, 7, 4096])
+    func invalidUTF8BecomesReplacementCharacter(size: Int) throws {
         var parser = EventStreamParser()
         let bytes = Array("data: a".utf8) + [0xFF, 0x0A] + Array("event: ".utf8) + [0xE6, 0xBC] + Array("\n\n".utf8)
         let events = try Self.events(in: bytes, inPiecesOf: size, parser: &parser)
         #expect(events == [ServerSentEvent(event: "\u{FFFD}", data: "a\u{FFFD}")])
     }
 
-    @Test("Another connection begins with the id of the last whole event, and with a BOM")
-    func restart() throws {
+    @Test func restartKeepsIdentifierOfLastWholeEvent() throws {
         var parser = EventStreamParser(lastEventID: "0")
         parser.append(Data("retry: 5\ndata: a\n\nid: 2\ndata: b\n\nid: 3\nevent: x\ndata: lost\nda".utf8))
         #expect(try parser.next() == Self.event("a", id: "0", retry: 5))
@@ -125,8 +123,7 @@ struct EventStreamParserTests {
         #expect(try parser.next() == Self.event("c", id: "2"))
     }
 
-    @Test("An event is there with the first byte that ends it")
-    func prompt() throws {
+    @Test func eventIsReadyWithFirstByteThatEndsIt() throws {
         var parser = EventStreamParser()
         parser.append(Data("data: a\r\n\r".utf8))
         #expect(try parser.next() == Self.event("a"))
@@ -134,8 +131,8 @@ struct EventStreamParserTests {
         #expect(try parser.next() == Self.event("b"))
     }
 
-    @Test("At a limit all is well, beyond it is an error, in pieces of every size", arguments: [1, 7, 4096])
-    func limits(size: Int) throws {
+    @Test(arguments: [1, 7, 4096])
+    func limitsHoldInPiecesOfEverySize(size: Int) throws {
         var limits = ServerSentEvent.Limits()
         limits.maximumLineLength = 12
         limits.maximumDataSize = 9

@@ -2,8 +2,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("What follows what with server-sent events")
-struct EventStreamStateTests {
+@Suite struct EventStreamStateTests {
     private static func response(_ status: Int, _ type: String?) -> HTTPResponse {
         var headers = HTTPHeaders()
         headers["Content-Type"] = type
@@ -21,7 +20,6 @@ struct EventStreamStateTests {
     private static let lost = SessionError(.connectionLost)
 
     @Test(
-        "A head is a stream, an end, or an error",
         arguments: [
             (200, "text/event-stream", "read"),
             (200, "Text/Event-Stream; charset=utf-8", "read"),
@@ -39,7 +37,7 @@ struct EventStreamStateTests {
             (404, "text/html", "status"),
             (503, "text/event-stream", "status"),
         ] as [(Int, String?, String)])
-    func heads(status: Int, type: String?, expected: String) {
+    func responseHeadDecidesWhetherStreamIsRead(status: Int, type: String?, expected: String) {
         var state = EventStreamState(options: Self.options())
         let found =
             switch state.decide(Self.response(status, type)) {
@@ -51,8 +49,8 @@ struct EventStreamStateTests {
         #expect(found == expected)
     }
 
-    @Test("A listed status is a failed attempt", arguments: [(503, true), (500, false), (404, false)])
-    func retriedStatuses(status: Int, isRetried: Bool) {
+    @Test(arguments: [(503, true), (500, false), (404, false)])
+    func retriesOnlyListedStatuses(status: Int, isRetried: Bool) {
         var state = EventStreamState(
             options: Self.options {
                 $0.retriedStatusCodes = [502, 503]
@@ -83,14 +81,13 @@ struct EventStreamStateTests {
     }
 
     @Test(
-        "Which errors another connection may cure",
         arguments: [
             (.dns, true), (.connect, true), (.connectionLost, true), (.truncated, true), (.timeout, true),
             (.protocol, true), (.tls, true), (.untrusted, false), (.cancelled, false), (.closed, false),
             (.invalidInput, false), (.tooLarge, false), (.redirect, false), (.bodyNotReplayable, false),
             (.outOfMemory, false), (.authentication, false), (.unknown, false),
         ] as [(SessionError.Code, Bool)])
-    func cures(code: SessionError.Code, mayPass: Bool) {
+    func reconnectsOnlyAfterTransientErrors(code: SessionError.Code, mayPass: Bool) {
         var state = EventStreamState(options: Self.options())
         switch state.ended(SessionError(code), retry: nil, random: 0) {
         case .reconnect: #expect(mayPass)
@@ -142,12 +139,11 @@ struct EventStreamStateTests {
     }
 
     @Test(
-        "The server's wish counts between the least and the most",
         arguments: [
             (nil, 3000), (0, 500), (499, 500), (500, 500), (501, 501), (7000, 7000), (60_000, 60_000), (60_001, 60_000),
             (.max, 60_000),
         ] as [(Int64?, Int64)])
-    func wishes(retry: Int64?, expected: Int64) {
+    func retryTimeIsClampedToItsLimits(retry: Int64?, expected: Int64) {
         for random in [0, 0.5, 0.99, 7, -7, .nan] {
             var state = EventStreamState(options: Self.options())
             _ = state.decide(Self.response(200, "text/event-stream"))
@@ -156,8 +152,7 @@ struct EventStreamStateTests {
         }
     }
 
-    @Test("Each failure doubles the longest random time, never beyond the most, and a stream begins again")
-    func backsOff() {
+    @Test func delaysDoubleUntilStreamResetsThem() {
         var state = EventStreamState(options: Self.options { $0.maximumRetries = nil })
         let longest = [6, 9, 15, 27, 51, 60, 60].map { Duration.seconds($0) }
         for expected in longest {
@@ -176,8 +171,8 @@ struct EventStreamStateTests {
         #expect(Self.delay(state.ended(Self.lost, retry: nil, random: 1)) == .seconds(6))
     }
 
-    @Test("Attempts are used up by failures in a row only", arguments: [0, 1, 5])
-    func attempts(most: Int) {
+    @Test(arguments: [0, 1, 5])
+    func countsOnlyConsecutiveFailuresAsAttempts(most: Int) {
         var state = EventStreamState(options: Self.options { $0.maximumRetries = most })
         for _ in 0..<3 {
             for _ in 0..<most {
@@ -195,8 +190,7 @@ struct EventStreamStateTests {
         #expect(error.code == .connectionLost)
     }
 
-    @Test("Options that make no sense do no harm")
-    func strangeOptions() {
+    @Test func unreasonableOptionsKeepDelaysNonNegative() {
         let huge = Duration(secondsComponent: .max, attosecondsComponent: 0)
         for (least, most) in [
             (Duration.seconds(-5), Duration.seconds(-9)), (.zero, .zero), (huge, .zero), (.zero, huge),

@@ -3,8 +3,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Line splitter")
-struct LineSplitterTests {
+@Suite struct LineSplitterTests {
     /// The lines of bytes that come in pieces of `size`.
     static func lines(of bytes: [UInt8], inPiecesOf size: Int, limit: Int = 1 << 20) throws -> [[UInt8]] {
         var splitter = LineSplitter(maximumLength: limit)
@@ -18,7 +17,6 @@ struct LineSplitterTests {
     }
 
     @Test(
-        "Every end of a line, in pieces of every size",
         arguments: [
             ("", []),
             ("a", ["a"]),
@@ -49,15 +47,14 @@ struct LineSplitterTests {
             ),
             ("aaaaa\n\u{B}\u{E}\r\u{E}\u{B}aa", ["aaaaa", "\u{B}\u{E}", "\u{E}\u{B}aa"]),
         ] as [(String, [String])])
-    func ends(text: String, expected: [String]) throws {
+    func splitsLinesAtEveryKindOfEnd(text: String, expected: [String]) throws {
         for size in [1, 2, 3, 7, 8, 9, 4096] {
             let lines = try Self.lines(of: Array(text.utf8), inPiecesOf: size)
             #expect(lines.map { String(decoding: $0, as: UTF8.self) } == expected, "pieces of \(size)")
         }
     }
 
-    @Test("A line is there with its CR, before it is known whether an LF follows")
-    func promptAfterReturn() throws {
+    @Test func lineIsReadyAtItsCarriageReturn() throws {
         var splitter = LineSplitter(maximumLength: 10)
         splitter.append(Data("a\r".utf8))
         #expect(try splitter.next { $0.count } == 1)
@@ -70,8 +67,7 @@ struct LineSplitterTests {
         #expect(splitter.last { $0.count } == nil)
     }
 
-    @Test("Pieces that are slices, and pieces added before all lines were taken")
-    func pieces() throws {
+    @Test func acceptsSlicesAndPiecesBetweenReads() throws {
         var splitter = LineSplitter(maximumLength: 10)
         splitter.append(Data("xxa\nb\nc".utf8).dropFirst(2))
         #expect(try splitter.next { $0.count } == 1)
@@ -103,8 +99,7 @@ struct LineSplitterTests {
         #expect(splitter.pass(Data("\n".utf8)) == (chunks == ["a\r"] ? nil : Data("\n".utf8)))
     }
 
-    @Test("A line at the limit is given, one byte more is an error, in pieces of every size")
-    func limit() throws {
+    @Test func refusesLinesBeyondTheLimit() throws {
         for size in [1, 3, 7, 64] {
             let fits = Array("12345678\n12345678\r\n12345678".utf8)
             #expect(try Self.lines(of: fits, inPiecesOf: size, limit: 8).count == 3)

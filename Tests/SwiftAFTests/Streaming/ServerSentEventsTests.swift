@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Server-sent events", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct ServerSentEventsTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -35,8 +35,7 @@ struct ServerSentEventsTests {
         return all
     }
 
-    @Test("Connections follow each other with the last id, until the server wants no more")
-    func reconnects() async throws {
+    @Test func reconnectsWithLastEventIDUntil204() async throws {
         server.route("/events", times: 1, .events("id: 1\ndata: a\n\nid: 2\ndata: b\n\nid: 3\ndata: lost\n"))
         server.route("/events", times: 1, .events("retry: 7000\ndata: c\n\n"))
         server.route("/events", times: 1, .events("id\ndata: d\n\n"))
@@ -51,11 +50,10 @@ struct ServerSentEventsTests {
     }
 
     @Test(
-        "The manager's Accept is for other calls; that of the call counts",
         arguments: [
             (HTTPHeaders(), "text/event-stream"), (["Accept": "text/x-own"] as HTTPHeaders, "text/x-own"),
         ])
-    func accept(headers: HTTPHeaders, sent: String) async throws {
+    func acceptOfCallOverridesManagersAccept(headers: HTTPHeaders, sent: String) async throws {
         server.route("/events", times: 1, .events("data: a\n\n"))
         server.route("/events", .status(204))
         manager.headers["Accept"] = "application/json"
@@ -65,8 +63,7 @@ struct ServerSentEventsTests {
         #expect(server.requests.map { $0["X-Other"] } == ["1", "1"])
     }
 
-    @Test("An id that no header field can have isn't sent, and stays the last one")
-    func unsendableID() async throws {
+    @Test func omitsIdentifierThatNoHeaderCanCarry() async throws {
         server.route("/events", times: 1, .events("id: 1\u{1}\ndata: a\n\n"))
         server.route("/events", times: 1, .events("data: b\n\n"))
         server.route("/events", .status(204))
@@ -74,8 +71,7 @@ struct ServerSentEventsTests {
         #expect(server.requests.map { $0["Last-Event-ID"] } == [nil, nil, nil])
     }
 
-    @Test("An id that is longer than servers accept isn't sent, and stays the last one")
-    func longID() async throws {
+    @Test func omitsIdentifierLongerThan4096Bytes() async throws {
         let (longest, longer) = (String(repeating: "i", count: 4096), String(repeating: "i", count: 4097))
         server.route("/events", times: 1, .events("id: \(longest)\ndata: a\n\n"))
         server.route("/events", times: 1, .events("id: \(longer)\ndata: b\n\n"))
@@ -84,8 +80,7 @@ struct ServerSentEventsTests {
         #expect(server.requests.map { $0["Last-Event-ID"] } == [nil, longest, nil])
     }
 
-    @Test("Each connection is made with the manager's headers and decoder of its time")
-    func changedManager() async throws {
+    @Test func eachConnectionUsesCurrentManagerSettings() async throws {
         struct Price: Decodable { let lastPrice: Int }
         server.route("/events", times: 2, .events("data: {\"last_price\": 7}\n\n"))
         server.route("/events", .status(204))
@@ -100,8 +95,7 @@ struct ServerSentEventsTests {
         #expect(server.requests.map { $0["Authorization"] } == ["Bearer old", "Bearer new", "Bearer new"])
     }
 
-    @Test("A gateway's 503 between two streams is retried on request, and the last id is kept")
-    func gateway() async throws {
+    @Test func retries503BetweenStreamsWithLastEventID() async throws {
         server.route("/events", times: 1, .events("id: 1\ndata: a\n\n"))
         server.route("/events", times: 1, .status(503))
         server.route("/events", times: 1, .events("data: b\n\n"))
@@ -111,8 +105,7 @@ struct ServerSentEventsTests {
         #expect(server.requests.map { $0["Last-Event-ID"] } == [nil, "1", "1", "1"])
     }
 
-    @Test("The data is decoded, and an error doesn't contain it")
-    func values() throws {
+    @Test func decodesDataWithoutShowingItInErrors() throws {
         let event = ServerSentEvent(data: #"{"born": 1815}"#)
         #expect(try event.value(as: [String: Int].self) == ["born": 1815])
         let number: JSONValue = try event.value()
@@ -124,8 +117,8 @@ struct ServerSentEventsTests {
                 == "the data of an event can't be decoded as Array<String>: expected an array, found an object")
     }
 
-    @Test("A stream that is cut anywhere gives the same events", arguments: [1, 7, 4096])
-    func crumbs(size: Int) async throws {
+    @Test(arguments: [1, 7, 4096])
+    func streamCutAnywhereYieldsSameEvents(size: Int) async throws {
         let text = "\u{FEFF}: hello\r\n\r\nevent: näme\r\nid: 漢\r\ndata: one\r\ndata: two\r\n\r\ndata\r\n\r\n"
         let bytes = Array(text.utf8)
         let pieces = stride(from: 0, to: bytes.count, by: size).map { start in
@@ -140,8 +133,7 @@ struct ServerSentEventsTests {
             ])
     }
 
-    @Test("An event comes while the server keeps the connection open, and letting the iterator go closes it")
-    func prompt() async throws {
+    @Test func yieldsEventWhileConnectionStaysOpen() async throws {
         server.route(
             "/events",
             [.chunkedHead(headers: Script.eventFields), .chunk(Data("data: now\n\n".utf8)), .waitForPeerClose])
@@ -151,8 +143,7 @@ struct ServerSentEventsTests {
         #expect(await server.wait(for: .closes(1)))
     }
 
-    @Test("Losses and failures are waited out, and a lost stream goes on behind its last event")
-    func losses() async throws {
+    @Test func reconnectsAfterLossesWithBackoff() async throws {
         server.route("/events", times: 2, [.reset])
         server.route(
             "/events", times: 1,
@@ -166,8 +157,7 @@ struct ServerSentEventsTests {
         #expect(server.requests.map { $0["Last-Event-ID"] } == [nil, nil, nil, "1", "1", "1"])
     }
 
-    @Test("Each change of the connection is reported before reading goes on")
-    func reportsChanges() async throws {
+    @Test func reportsConnectionChangesBeforeNextEvent() async throws {
         server.route("/events", times: 1, .reset)
         server.route("/events", times: 1, .events("data: a\n\n"))
         server.route("/events", times: 1, .status(503))
@@ -185,8 +175,7 @@ struct ServerSentEventsTests {
         #expect(changes.values == ["lost connectionLost", "connected 200", "a", "lost at the end", "lost status"])
     }
 
-    @Test("Attempts that are used up are the last one's error")
-    func attempts() async throws {
+    @Test func failsWithLastErrorAfterMaximumRetries() async throws {
         server.route("/events", [.reset])
         let error = await #expect(throws: SessionError.self) { try await collect(events { $0.maximumRetries = 2 }) }
         #expect(error?.code == .connectionLost)
@@ -195,13 +184,12 @@ struct ServerSentEventsTests {
     }
 
     @Test(
-        "What is no stream of events ends it",
         arguments: [
             (404, "text/event-stream", .status), (503, "text/event-stream", .status),
             (206, "text/event-stream", .status),
             (200, "text/html", .contentType), (401, "text/event-stream", .status),
         ] as [(Int, String, SessionError.Code)])
-    func refused(status: Int, type: String, code: SessionError.Code) async throws {
+    func refusedResponseEndsSequence(status: Int, type: String, code: SessionError.Code) async throws {
         server.route("/events", .respond(status, headers: ["Content-Type": type], body: Data("data: a\n\n".utf8)))
         var iterator = events().makeAsyncIterator()
         let error = await #expect(throws: SessionError.self) { try await iterator.next() }
@@ -212,8 +200,7 @@ struct ServerSentEventsTests {
         #expect(waits.values.isEmpty)
     }
 
-    @Test("A limit ends it, and the server sees the end")
-    func limit() async throws {
+    @Test func dataBeyondLimitEndsSequenceAndConnection() async throws {
         server.route(
             "/events",
             [
@@ -229,8 +216,7 @@ struct ServerSentEventsTests {
         #expect(try await iterator.next() == nil)
     }
 
-    @Test("The request is yours: method, body and headers, for every connection that is asked for")
-    func ownRequest() async throws {
+    @Test func everyConnectionSendsTheWholeRequest() async throws {
         server.route("/events", times: 2, .events(""))
         server.route("/events", .status(204))
         var request = HTTPRequest(
@@ -253,8 +239,7 @@ struct ServerSentEventsTests {
         }
     }
 
-    @Test("An id that the server has emptied is not sent again, even if the request had one")
-    func emptiedID() async throws {
+    @Test func omitsIdentifierThatServerHasEmptied() async throws {
         server.route("/events", times: 1, .events("data: a\n\nid:\ndata: b\n\n"))
         server.route("/events", .status(204))
         let all = try await collect(events(headers: ["Last-Event-ID": "41"]))
@@ -262,8 +247,7 @@ struct ServerSentEventsTests {
         #expect(server.requests.map { $0["Last-Event-ID"] } == ["41", nil])
     }
 
-    @Test("Parameters and headers of the call, and the serializer's, are sent")
-    func callsRequest() async throws {
+    @Test func sendsParametersAndHeadersOfCall() async throws {
         server.fallback(.status(204))
         let events = manager.events(from: "events", parameters: ["a": "b"], headers: ["X-Mine": "1"])
         #expect(try await collect(events).isEmpty)
@@ -298,16 +282,14 @@ struct ServerSentEventsTests {
         #expect(server.requests.map { $0["X-Late"] } == ["1", "1"])
     }
 
-    @Test("A request that can't be sent is an error at the first event")
-    func invalid() async throws {
+    @Test func invalidRequestFailsAtFirstEvent() async throws {
         let error = await #expect(throws: SessionError.self) {
             try await collect(manager.events(from: "ftp://host/"))
         }
         #expect(error?.code == .invalidInput)
     }
 
-    @Test("Cancelling ends the wait for an event, and the server sees the end")
-    func cancelledReading() async throws {
+    @Test func cancellingEndsWaitForEvent() async throws {
         server.route("/events", [.chunkedHead(headers: Script.eventFields), .stall(at: "quiet"), .waitForPeerClose])
         let reader = Task { [events = events()] in try await collect(events) }
         #expect(await server.wait(for: .stalled(at: "quiet")))
@@ -318,8 +300,7 @@ struct ServerSentEventsTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("Cancelling ends the wait for the next connection")
-    func cancelledWaiting() async throws {
+    @Test func cancellingEndsWaitForReconnection() async throws {
         server.route("/events", .events("data: a\n\n"))
         var options = ServerSentEvents.Options()
         options.reconnectionTime = .seconds(86_400)
@@ -336,8 +317,7 @@ struct ServerSentEventsTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("Cancelling all requests ends the wait for the next connection, and so does the end of the manager")
-    func cancelledWithTheOthers() async throws {
+    @Test func cancelAllAndInvalidationEndWaitForReconnection() async throws {
         for isFinal in [false, true] {
             server.route("/events", times: 1, .events("data: a\n\n"))
             let (manager, waits) = (HTTPSessionManager(baseURL: server.urlString("/")), Recorder<Duration>())
@@ -354,8 +334,7 @@ struct ServerSentEventsTests {
         #expect(server.requests.count == 2)
     }
 
-    @Test("An invalid manager makes no connection, and there is nothing to wait for")
-    func invalidBeforeTheWait() async throws {
+    @Test func invalidManagerSkipsReconnectionDelay() async throws {
         let pacing = ReconnectionPacing { _ in await Duration.seconds(86_400).pause() }
         manager.invalidate(cancellingTasks: false)
         await #expect { try await pacing.pause(.seconds(1), in: manager) } throws: {
@@ -363,8 +342,7 @@ struct ServerSentEventsTests {
         }
     }
 
-    @Test("An ended manager ends it")
-    func invalidated() async throws {
+    @Test func invalidatingManagerEndsStream() async throws {
         server.route("/events", [.chunkedHead(headers: Script.eventFields), .stall(at: "quiet"), .lastChunk()])
         let reader = Task { [events = events()] in try await collect(events) }
         #expect(await server.wait(for: .stalled(at: "quiet")))
@@ -373,8 +351,7 @@ struct ServerSentEventsTests {
         server.open("quiet")
     }
 
-    @Test("A pause ends by itself, and at once in a task that is cancelled")
-    func pauses() async throws {
+    @Test func pauseEndsAtOnceInCancelledTask() async throws {
         let start = ContinuousClock.now
         await Duration.milliseconds(20).pause()
         #expect(ContinuousClock.now - start >= .milliseconds(20))

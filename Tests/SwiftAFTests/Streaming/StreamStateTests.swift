@@ -3,8 +3,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("What a stream keeps for its reader")
-struct StreamStateTests {
+@Suite struct StreamStateTests {
     /// A state, and what was asked of it.
     private final class Keeper {
         private(set) var state = StreamState.reading()
@@ -51,8 +50,7 @@ struct StreamStateTests {
 
     private let keeper = Keeper()
 
-    @Test("Pieces that nobody waits for are taken together, in their order")
-    func together() throws {
+    @Test func combinesUnreadPiecesInOrder() throws {
         #expect(keeper.take() == nil)
         for round in 0..<3 as Range<UInt8> {
             for piece in 0..<5 as Range<UInt8> { keeper.give([round, piece]) }
@@ -64,8 +62,7 @@ struct StreamStateTests {
         }
     }
 
-    @Test("Chunks that the reader keeps aren't overwritten by later ones")
-    func kept() {
+    @Test func keptChunksAreNotOverwritten() {
         var state = StreamState.reading()
         var kept: [(expected: Data, chunk: Data)] = []
         var number: UInt8 = 0
@@ -92,8 +89,7 @@ struct StreamStateTests {
         #expect(kept.allSatisfy { $0.chunk == $0.expected })
     }
 
-    @Test("A stream that has become slow doesn't keep the memory of its large chunks")
-    func shrinks() {
+    @Test func slowStreamReleasesMemoryOfLargeChunks() {
         for _ in 0..<2 {
             for _ in 0..<60 { keeper.give([UInt8](repeating: 1, count: 10_000)) }
             #expect(keeper.state.reserved >= 600_000)
@@ -110,10 +106,8 @@ struct StreamStateTests {
         }
     }
 
-    @Test(
-        "Beyond the capacity the transfer is put off, and resumed once half has been taken",
-        arguments: [1_000, 16_384, 100_000])
-    func putOff(size: Int) throws {
+    @Test(arguments: [1_000, 16_384, 100_000])
+    func pausesBeyondCapacityAndResumesAtHalf(size: Int) throws {
         let piece = [UInt8](repeating: 7, count: size)
         for _ in 0..<3 {
             var count = 0
@@ -132,8 +126,7 @@ struct StreamStateTests {
         }
     }
 
-    @Test("A piece can be taken once it is written, and then a waiting reader is resumed")
-    func beingWritten() async {
+    @Test func writtenPieceResumesWaitingReader() async {
         let state = Locked(StreamState.reading())
         let first = state.withLock { $0.give([1, 2]) }
         #expect(first != nil)
@@ -183,15 +176,13 @@ struct StreamStateTests {
         }
     }
 
-    @Test("A full block can be taken while the next one is being written")
-    func fullBlock() {
+    @Test func takesFullBlockWhileNextIsWritten() {
         keeper.give([UInt8](repeating: 1, count: 16 * 1024))
         #expect(keeper.reserving(10) { keeper.takeAll().chunks } == [16 * 1024])
         #expect(keeper.takeAll().bytes == [UInt8](repeating: 9, count: 10))
     }
 
-    @Test("The end does not hide what was not taken")
-    func end() {
+    @Test func endKeepsBytesThatWereNotRead() {
         keeper.give([1])
         keeper.finish()
         #expect(keeper.take()?.bytes == [1])
@@ -269,13 +260,12 @@ struct StreamStateTests {
     }
 
     @Test(
-        "A reader that waits is told after the last piece of what was read, or after much, else by one wake",
         arguments: [
             ([1], 0, true), ([16_383], 0, true), ([16_385], 0, true), ([16_384], 1, false),
             ([16_384, 16_384, 16_384], 1, false), ([16_384, 16_384, 5], 1, true),
             (Array(repeating: 16_384, count: 31), 1, false), (Array(repeating: 16_384, count: 32), 1, true),
         ] as [([Int], Int, Bool)])
-    func waking(sizes: [Int], expected: Int, isTold: Bool) async {
+    func resumesWaitingReaderAfterLastOrEnoughBytes(sizes: [Int], expected: Int, isTold: Bool) async {
         var wakes = 0
         switch await told(after: sizes, wakes: &wakes) {
         case .ready: #expect(isTold)
@@ -285,8 +275,7 @@ struct StreamStateTests {
         #expect(wakes == expected)
     }
 
-    @Test("Small chunks after large ones and large after small")
-    func sizes() {
+    @Test func alternatingChunkSizesKeepTheirBytes() {
         for count in [300_000, 3, 9, 300_000, 1, 16_384, 40_000] {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
             keeper.give(Array(bytes[..<(count / 2)]))

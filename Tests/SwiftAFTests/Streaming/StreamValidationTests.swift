@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Validation of streamed responses", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct StreamValidationTests {
     private let server: TestServer
     private let manager: HTTPSessionManager

@@ -3,7 +3,7 @@ import FoundationEssentials
 import SwiftAF
 import Testing
 
-@Suite("Lines of a streamed response", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct StreamedLinesTests {
     private let server: TestServer
     private let manager = HTTPSessionManager()
@@ -17,8 +17,8 @@ struct StreamedLinesTests {
         return try await manager.stream(HTTPRequest(server.url("/lines")))
     }
 
-    @Test("Lines with every end, cut anywhere on the wire", arguments: [1, 3, 7, 4096])
-    func ends(size: Int) async throws {
+    @Test(arguments: [1, 3, 7, 4096])
+    func splitsLinesCutAnywhereOnWire(size: Int) async throws {
         let text = "one\ntwo\r\n\r\nthree\rfour\n\nlast"
         let pieces = stride(from: 0, to: text.utf8.count, by: size).map { start in
             Script.chunk(Data(Array(text.utf8)[start..<min(text.utf8.count, start + size)]))
@@ -40,8 +40,7 @@ struct StreamedLinesTests {
         #expect(try await response.collect(upTo: 100) == Data(rest.utf8))
     }
 
-    @Test("A line comes while the server holds the rest back")
-    func prompt() async throws {
+    @Test func yieldsLineWhileServerStalls() async throws {
         let response = try await open([
             .chunkedHead(), .chunk(Data("first\nsec".utf8)), .stall(at: "rest"), .chunk(Data("ond\n".utf8)),
             .lastChunk(),
@@ -54,8 +53,7 @@ struct StreamedLinesTests {
         #expect(try await iterator.next() == nil)
     }
 
-    @Test("A cancelled task gets no line more, whatever has been received")
-    func cancellation() async throws {
+    @Test func cancelledTaskGetsNoMoreLines() async throws {
         let text = String(repeating: "line\n", count: 1000)
         let response = try await open([.chunkedHead(), .chunk(Data(text.utf8)), .lastChunk()])
         let reading = Task {
@@ -74,8 +72,7 @@ struct StreamedLinesTests {
         #expect(count == 3 && code == .cancelled)
     }
 
-    @Test("What is not UTF-8 becomes U+FFFD")
-    func repair() async throws {
+    @Test func invalidUTF8BecomesReplacementCharacter() async throws {
         let bytes = Data([0x61, 0xFF, 0x0A, 0xE6, 0xBC, 0x0A, 0xA2, 0x0D, 0xED, 0xA0, 0x80])
         let response = try await open(.respond(body: bytes))
         var lines: [String] = []
@@ -85,8 +82,7 @@ struct StreamedLinesTests {
         #expect(lines[1...].allSatisfy { !$0.isEmpty && $0.unicodeScalars.allSatisfy { $0 == "\u{FFFD}" } })
     }
 
-    @Test("A line without end is an error at the limit, and ends the transfer")
-    func limit() async throws {
+    @Test func lineBeyondLimitEndsTransfer() async throws {
         let response = try await open([
             .chunkedHead(), .chunk(Data("short\n".utf8)), .chunk(Data(repeating: 0x61, count: 4096), count: nil),
         ])
@@ -106,8 +102,7 @@ struct StreamedLinesTests {
         #expect(lines == ["12345"])
     }
 
-    @Test("A body that breaks off is an error after its whole lines, and the half one is not given")
-    func truncated() async throws {
+    @Test func truncatedBodyYieldsOnlyWholeLines() async throws {
         let response = try await open(.truncated(body: Data("whole\nhalf".utf8), promising: 100))
         var iterator = response.lines.makeAsyncIterator()
         #expect(try await iterator.next() == "whole")
@@ -116,8 +111,7 @@ struct StreamedLinesTests {
         #expect(try await iterator.next() == nil)
     }
 
-    @Test("Cancelling the reading task ends its wait for a line")
-    func cancelled() async throws {
+    @Test func cancellingEndsWaitForLine() async throws {
         let response = try await open([
             .chunkedHead(), .chunk(Data("half".utf8)), .stall(at: "rest"), .waitForPeerClose,
         ])
@@ -132,8 +126,8 @@ struct StreamedLinesTests {
         #expect(await server.wait(for: .closes(1)))
     }
 
-    @Test("What one loop leaves is read by the next one, and by collect", arguments: [1, 5, 4096])
-    func severalLoops(size: Int) async throws {
+    @Test(arguments: [1, 5, 4096])
+    func laterLoopsContinueWhereEarlierEnded(size: Int) async throws {
         let text = "id,name\r\n1,a\r\n2,b\r\n3,c\nrest\nof it"
         let pieces = stride(from: 0, to: text.utf8.count, by: size).map { start in
             Script.chunk(Data(Array(text.utf8)[start..<min(text.utf8.count, start + size)]))
@@ -152,7 +146,7 @@ struct StreamedLinesTests {
     }
 
     /// As after a loop at the top level of a program, whose iterator Swift keeps.
-    @Test func anIteratorGoesOnWhereAnotherOneStoppedThatStillExists() async throws {
+    @Test func iteratorsShareOnePositionInLines() async throws {
         let response = try await open(.text("one\r\ntwo\nthree\nfour\nrest"))
         var first = response.lines.makeAsyncIterator()
         #expect(try await first.next() == "one")
@@ -191,8 +185,7 @@ struct StreamedLinesTests {
         #expect(refusals.values == [.invalidInput])
     }
 
-    @Test("Lines are decoded by the response's charset")
-    func charset() async throws {
+    @Test func decodesLinesInResponseCharset() async throws {
         let body = Data([0xE4, 0x0A, 0xF6, 0x80])
         let latin = try await open(.respond(headers: ["Content-Type": "text/plain; charset=iso-8859-1"], body: body))
         #expect(try await Array(latin.lines) == ["ä", "ö\u{80}"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Streamed responses", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct StreamedResponseTests {
     private let server: TestServer
     private let manager = HTTPSessionManager()
@@ -15,8 +15,7 @@ struct StreamedResponseTests {
         server = try TestServer(options: options)
     }
 
-    @Test("The head comes before the body, and every byte comes in order")
-    func deliversInOrder() async throws {
+    @Test func deliversHeadAndBytesInOrder() async throws {
         let block = Data((0..<255).map { UInt8($0) })
         server.route("/big", .respond(repeating: block, count: 20_000))
         let response = try await manager.stream(HTTPRequest(server.url("/big")))
@@ -32,8 +31,7 @@ struct StreamedResponseTests {
         #expect(position == 5_100_000)
     }
 
-    @Test("A response is a sequence of its chunks, and a request can be a literal")
-    func isASequence() async throws {
+    @Test func responseIsSequenceOfItsChunks() async throws {
         server.route("/log", .text("one\ntwo"))
         let manager = HTTPSessionManager(baseURL: server.urlString("/"))
         var body = Data()
@@ -100,8 +98,7 @@ struct StreamedResponseTests {
         #expect(response.completedHead == nil)
     }
 
-    @Test("The head comes while the server still holds the body back")
-    func headFirst() async throws {
+    @Test func returnsHeadBeforeBodyArrives() async throws {
         server.route("/late", [.chunkedHead(), .stall(at: "body"), .chunk(Data("late".utf8)), .lastChunk()])
         let response = try await manager.stream(HTTPRequest(server.url("/late")))
         #expect(response.status == 200)
@@ -111,8 +108,7 @@ struct StreamedResponseTests {
         #expect(body == Data("late".utf8))
     }
 
-    @Test("A reader that does not read keeps an endless server from sending")
-    func backPressure() async throws {
+    @Test func unreadStreamPausesEndlessServer() async throws {
         server.route("/endless", .respond(repeating: Data(repeating: 7, count: 65_536), count: nil))
         let response = try await manager.stream(HTTPRequest(server.url("/endless")))
         // What the sockets on both ends, libcurl and our buffer can hold. The server's count stands still below it.
@@ -133,8 +129,7 @@ struct StreamedResponseTests {
         }
     }
 
-    @Test("Of 10 GiB, a reader that does not read has less than 2 MiB in the process")
-    func bufferSize() async throws {
+    @Test func unreadStreamBuffersLessThan2MiB() async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: \(10 << 30)\r\n\r\n"
         let block = Data(repeating: 7, count: 65_536)
         server.route("/huge", [.send(head), .send(repeating: block, count: 10 << 14), .close])
@@ -176,8 +171,7 @@ struct StreamedResponseTests {
         #expect(await server.wait(for: .open(atMost: 1)))
     }
 
-    @Test("The redirect's target is the URL of the response")
-    func redirect() async throws {
+    @Test func urlIsTargetOfRedirect() async throws {
         server.route("/from", .redirect(to: "/to?x=1"))
         server.route("/to", .text("there"))
         let response = try await manager.stream(HTTPRequest(server.url("/from")))
@@ -187,8 +181,7 @@ struct StreamedResponseTests {
         #expect(text == "there")
     }
 
-    @Test("A body that breaks off is an error after the bytes that came")
-    func truncated() async throws {
+    @Test func truncatedBodyFailsAfterReceivedBytes() async throws {
         server.route("/cut", .truncated(body: Data("half".utf8), promising: 8))
         let response = try await manager.stream(HTTPRequest(server.url("/cut")))
         var body = Data()
@@ -206,8 +199,7 @@ struct StreamedResponseTests {
         #expect(next == nil)
     }
 
-    @Test("An error before the head is thrown at once")
-    func refused() async throws {
+    @Test func errorBeforeHeadIsThrownImmediately() async throws {
         server.route("/reset", [.reset])
         let error = await #expect(throws: SessionError.self) {
             try await manager.stream(HTTPRequest(server.url("/reset")))
@@ -215,8 +207,7 @@ struct StreamedResponseTests {
         #expect(error?.code == .connectionLost)
     }
 
-    @Test("Letting the response go cancels the transfer")
-    func lettingGo() async throws {
+    @Test func releasingResponseCancelsTransfer() async throws {
         server.route("/endless", .respond(repeating: Data(repeating: 7, count: 65_536), count: nil))
         var response: StreamedResponse? = try await manager.stream(HTTPRequest(server.url("/endless")))
         #expect(response?.status == 200)
@@ -224,8 +215,7 @@ struct StreamedResponseTests {
         #expect(await server.wait(for: .closes(1)))
     }
 
-    @Test("Cancelling the reading task ends its wait")
-    func cancelledReader() async throws {
+    @Test func cancellingReaderEndsItsWait() async throws {
         server.route("/late", [.chunkedHead(), .stall(at: "body"), .waitForPeerClose])
         let response = try await manager.stream(HTTPRequest(server.url("/late")))
         let reader = Task {
@@ -239,8 +229,8 @@ struct StreamedResponseTests {
         #expect(await server.wait(for: .closes(1)))
     }
 
-    @Test("A cancelled task gets nothing of what has arrived already", arguments: [true, false])
-    func cancelledWithBufferedBytes(collects: Bool) async throws {
+    @Test(arguments: [true, false])
+    func cancelledReaderGetsNoBufferedBytes(collects: Bool) async throws {
         server.route("/all", .text(String(repeating: "x", count: 600_000)))
         let response = try await manager.stream(HTTPRequest(server.url("/all")))
         await eventually { response.bytes.owner.stream.isAtRest }
@@ -254,8 +244,7 @@ struct StreamedResponseTests {
         await #expect { try await reader.value } throws: { ($0 as? SessionError)?.code == .cancelled }
     }
 
-    @Test("Cancelling the task that reads an endless body stops the server")
-    func cancelledInTheMiddle() async throws {
+    @Test func cancellingReaderStopsEndlessServer() async throws {
         server.route("/endless", .respond(repeating: Data(repeating: 7, count: 65_536), count: nil))
         let response = try await manager.stream(HTTPRequest(server.url("/endless")))
         let chunks = Recorder<Int>()
@@ -269,8 +258,7 @@ struct StreamedResponseTests {
         #expect(response.status == 200)
     }
 
-    @Test("A task that is cancelled already sends nothing")
-    func cancelledBefore() async throws {
+    @Test func cancelledTaskSendsNoRequest() async throws {
         let url = server.url("/x")
         let task = Task { [manager] in
             withUnsafeCurrentTask { $0?.cancel() }
@@ -280,8 +268,7 @@ struct StreamedResponseTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("A limit on the body counts for streams too")
-    func limit() async throws {
+    @Test func enforcesBodyLimitWhileStreaming() async throws {
         server.route("/endless", .respond(repeating: Data(repeating: 7, count: 65_536), count: nil))
         var request = HTTPRequest(server.url("/endless"))
         request.limits.maximumBodySize = 1_000_000

@@ -2,8 +2,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("A channel")
-struct SignalTests {
+@Suite struct SignalTests {
     @Test func keepsAValueThatCameBeforeTheWait() async {
         let channel = OneValueChannel<Int>()
         channel.send(1)
@@ -29,8 +28,7 @@ struct SignalTests {
     }
 }
 
-@Suite("A registry")
-struct RegistryTests {
+@Suite struct RegistryTests {
     @Test func keepsTheOrderOfAdding() throws {
         var registry = Registry<String>()
         let ids = ["a", "b", "c"].compactMap { registry.add($0) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Cancelling, suspending, ending", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct CancellationTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -15,8 +15,7 @@ struct CancellationTests {
         manager.completionQueue = .global()
     }
 
-    @Test("A Swift task that is cancelled already sends nothing")
-    func cancelledBefore() async {
+    @Test func cancelledTaskSendsNoRequest() async {
         let task = Task { [manager] in
             withUnsafeCurrentTask { $0?.cancel() }
             return try await manager.response(.get, "x")
@@ -26,8 +25,7 @@ struct CancellationTests {
         #expect(manager.statistics?.tasks == 0)
     }
 
-    @Test("Cancelling the Swift task ends the transfer and its connection")
-    func cancelledDuring() async {
+    @Test func cancellingTaskClosesItsConnection() async {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
         let task = Task { [manager] in try await manager.response(.get, "slow") }
         #expect(await server.wait(for: .stalled(at: "slow")))
@@ -37,8 +35,7 @@ struct CancellationTests {
         #expect(await server.wait(for: .closes(1)))
     }
 
-    @Test("The error of a cancelled transfer has the body received so far")
-    func cancelledBody() async {
+    @Test func cancellationErrorKeepsReceivedBody() async {
         server.route("/slow", [.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf"), .stall(at: "slow")])
         let received = Recorder<Int64>()
         let task = Task { [manager] in
@@ -55,8 +52,7 @@ struct CancellationTests {
         server.open("slow")
     }
 
-    @Test("A child that is not needed any more is cancelled with its group")
-    func structured() async throws {
+    @Test func cancelledTaskGroupCancelsItsRequests() async throws {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
         server.route("/fast", .text("fast"))
         let first = try await withThrowingTaskGroup(of: String.self) { group in
@@ -70,8 +66,7 @@ struct CancellationTests {
         #expect(first == "fast")
     }
 
-    @Test("Handles: cancelled before the start, during, and after the end")
-    func handles() async throws {
+    @Test func cancelsTaskHandleInAnyState() async throws {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
         let errors = Recorder<SessionError?>()
         func make(_ path: String) -> DataTask {
@@ -101,8 +96,7 @@ struct CancellationTests {
         server.open("slow")
     }
 
-    @Test("A suspended task moves no bytes and then goes on")
-    func suspension() async throws {
+    @Test func suspendedTaskReceivesNothingUntilResumed() async throws {
         let rest = Data(count: 2_000_000)
         server.route("/big", [.chunkedHead(), .chunk(Data("a".utf8)), .stall(at: "big"), .chunk(rest), .lastChunk()])
         let bodies = Recorder<Int>()
@@ -125,8 +119,7 @@ struct CancellationTests {
         #expect(await bodies.wait() == [2_000_001])
     }
 
-    @Test("Tasks are listed in order until they complete")
-    func listing() async throws {
+    @Test func listsTasksInOrderUntilCompletion() async throws {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
         let ends = Recorder<UInt64>()
         let make = { (request: HTTPRequest) in
@@ -158,8 +151,7 @@ struct CancellationTests {
         ("low", 0.4), ("none", nil), ("middle", 0.5), ("high", 0.6), ("lowest", 0),
     ]
 
-    @Test("Among waiting tasks, one without a priority is in the middle")
-    func priorities() async throws {
+    @Test func missingPriorityRanksInTheMiddle() async throws {
         var configuration = SessionConfiguration()
         configuration.maximumConnectionsPerHost = 1
         let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
@@ -186,8 +178,7 @@ struct CancellationTests {
         #expect(targets == ["/first", "/other", "/high", "/none", "/middle", "/low", "/lowest"])
     }
 
-    @Test("Invalidated, a manager cancels what is under way and refuses more")
-    func invalidatedCancelling() async throws {
+    @Test func cancellingInvalidationEndsTasksAndRefusesOthers() async throws {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
         let errors = Recorder<SessionError?>()
         let unstarted = manager.dataTask(for: HTTPRequest("x")) { errors.record($2) }
@@ -203,8 +194,7 @@ struct CancellationTests {
         server.open("slow")
     }
 
-    @Test("Invalidated without cancelling, what is under way completes")
-    func invalidatedFinishing() async throws {
+    @Test func invalidationWithoutCancellingCompletesRunningTasks() async throws {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
         let awaited = Task { [manager] in try await manager.get("slow", as: String.self) }
         #expect(await server.wait(for: .stalled(at: "slow")))
@@ -215,9 +205,8 @@ struct CancellationTests {
         #expect(await server.wait(for: .open(atMost: 0)))
     }
 
-    @Test(
-        "After an invalidation without cancelling, what is under way can still be cancelled", arguments: [true, false])
-    func invalidatedFirst(again: Bool) async throws {
+    @Test(arguments: [true, false])
+    func invalidatedManagerCanStillCancelTasks(again: Bool) async throws {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
         let awaited = Task { [manager] in try await manager.get("slow", as: String.self) }
         #expect(await server.wait(for: .stalled(at: "slow")))
@@ -227,8 +216,7 @@ struct CancellationTests {
         server.open("slow")
     }
 
-    @Test("A manager that nobody holds goes, with its connections, when its transfers are done")
-    func lifetime() async throws {
+    @Test func releasedManagerFinishesTransfersAndClosesConnections() async throws {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
         let bodies = Recorder<String?>()
         weak var observed: HTTPSessionManager?

@@ -4,7 +4,7 @@ import FoundationEssentials
 import SwiftAF
 import Testing
 
-@Suite("Requests with closures", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct ClosureTests {
     private enum Outcome: Sendable {
         case success(DataTask, JSONValue)
@@ -47,8 +47,7 @@ struct ClosureTests {
         }
     }
 
-    @Test("The code of a caller never runs on the network's thread, whatever it makes of the body")
-    func callersWait() async {
+    @Test func callerCodeNeverRunsOnNetworkThread() async {
         server.route("/value", .json(#"{"a":1}"#))
         server.route("/other", .respond(200))
         // Concurrent, because each closure waits for another one.
@@ -82,16 +81,14 @@ struct ClosureTests {
         func result(for response: HTTPResponse, body: Data) -> SerializedResult<JSONValue> { SerializedResult() }
     }
 
-    @Test("A serializer that returns neither a value nor an error is a failure")
-    func neither() async throws {
+    @Test func failsWhenSerializerReturnsNeitherValueNorError() async throws {
         server.route("/value", .json("{}"))
         manager.get("value", with: EmptySerializer(), success: succeed, failure: fail)
         let outcome = try #require(await outcomes.wait(for: 1).first)
         #expect(outcome.error?.code == .serialization)
     }
 
-    @Test("A task has the error that its closure got, also of the response serializer")
-    func errorOfTask() async throws {
+    @Test func taskHasErrorOfItsClosure() async throws {
         server.route("/text", .text("no JSON"))
         let task = try #require(manager.get("text", success: succeed, failure: fail))
         #expect(try await outcomes.value().error?.code == .contentType)
@@ -117,8 +114,7 @@ struct ClosureTests {
         outcomes.record(.failure(task, error))
     }
 
-    @Test("Success is called on the completion queue with the task and the value")
-    func success() async throws {
+    @Test func callsSuccessOnCompletionQueue() async throws {
         server.route("GET /a", .json(#"{"a":1}"#))
         let task = try #require(manager.get("a", parameters: ["q": 1], success: succeed, failure: fail))
         let outcome = try await outcomes.value()
@@ -131,8 +127,7 @@ struct ClosureTests {
         #expect(manager.tasks.isEmpty)
     }
 
-    @Test("Every verb is sent")
-    func verbs() async throws {
+    @Test func everyVerbSendsItsMethod() async throws {
         manager.post("x", parameters: ["a": 1], success: succeed, failure: fail)
         manager.put("x", success: succeed, failure: fail)
         manager.patch("x", success: succeed, failure: fail)
@@ -144,8 +139,7 @@ struct ClosureTests {
         #expect(await heads.wait() == [200])
     }
 
-    @Test("A refused status carries what could be parsed")
-    func refusal() async throws {
+    @Test func refusedStatusFailsWithParsedBody() async throws {
         let body = Data(#"{"e":7}"#.utf8)
         server.route("GET /a", .respond(422, headers: ["Content-Type": "application/json"], body: body))
         let task = try #require(manager.get("a", success: succeed, failure: fail))
@@ -157,8 +151,7 @@ struct ClosureTests {
         #expect(task.response?.status == 422)
     }
 
-    @Test("The completion handler of a data task gets value and error")
-    func valueAndError() async throws {
+    @Test func completionHandlerGetsValueAndError() async throws {
         server.route("GET /a", .respond(404, headers: ["Content-Type": "application/json"], body: Data("[1]".utf8)))
         let results = Recorder<(HTTPResponse?, JSONValue?, SessionError?)>()
         let task = manager.dataTask(for: HTTPRequest("a")) { results.record(($0, $1, $2)) }
@@ -171,8 +164,7 @@ struct ClosureTests {
         #expect(error?.code == .status)
     }
 
-    @Test("Decoded types and serializers of one's own")
-    func otherTypes() async throws {
+    @Test func decodesCustomTypesAndUsesCustomSerializers() async throws {
         server.route("GET /a", .json(#"{"a":1}"#))
         let numbers = Recorder<[String: Int]>()
         let texts = Recorder<String>()
@@ -182,8 +174,7 @@ struct ClosureTests {
         #expect(await texts.wait() == [#"{"a":1}"#])
     }
 
-    @Test("The manager's serializer counts where it makes the type")
-    func ownValidation() async throws {
+    @Test func managerSerializerAppliesToItsType() async throws {
         server.route("GET /a", .text("[1]"))
         manager.get("a", success: succeed, failure: fail)
         #expect(try await outcomes.value().error?.code == .contentType)
@@ -194,8 +185,7 @@ struct ClosureTests {
         #expect(value == [1])
     }
 
-    @Test("Parameters that can't be serialized fail without a task")
-    func badParameters() async throws {
+    @Test func unserializableParametersFailWithoutTask() async throws {
         manager.requestSerializer = JSONRequestSerializer()
         #expect(manager.post("a", parameters: ["x": Set([1])], success: succeed, failure: fail) == nil)
         guard case .failure(nil, let error) = try await outcomes.value() else {
@@ -206,14 +196,13 @@ struct ClosureTests {
         #expect(queues.values == ["completions"])
     }
 
-    @Test("A URL that can't be sent is a failure", arguments: ["http://", "ftp://host/", "http://host:99999/", "a\nb"])
-    func badURL(url: String) async throws {
+    @Test(arguments: ["http://", "ftp://host/", "http://host:99999/", "a\nb"])
+    func invalidURLFailsInFailureClosure(url: String) async throws {
         manager.get(url, success: succeed, failure: fail)
         #expect(try await outcomes.value().error?.code == .invalidInput)
     }
 
-    @Test("The group is left when the completion has run, also by tasks that never start")
-    func group() async throws {
+    @Test func leavesCompletionGroupAfterCompletion() async throws {
         let group = DispatchGroup()
         manager.completionGroup = group
         server.route("GET /a", [.stall(at: "a"), .json("1")])
@@ -247,8 +236,7 @@ struct ClosureTests {
         #expect(await order.wait(for: 2) == ["failure", "group"])
     }
 
-    @Test("Progress is monotone and ends with the final numbers, before success")
-    func progress() async throws {
+    @Test func progressIncreasesAndEndsBeforeSuccess() async throws {
         let size = 3_000_000
         server.route("POST /a", .respond(200, headers: ["Content-Type": "application/json"], body: Data("[1]".utf8)))
         let order = Recorder<TransferProgress?>()

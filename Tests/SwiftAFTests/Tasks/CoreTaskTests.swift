@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Commands to a core task", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct CoreTaskTests {
     private let server: TestServer
     private let session: CoreSession
@@ -29,7 +29,7 @@ struct CoreTaskTests {
         #expect(session.statistics.tasks == 0)
     }
 
-    @Test func beginsOnce() async {
+    @Test func coreTaskBeginsOnlyOnce() async {
         server.route("/x", .text("once"))
         let task = task("/x")
         #expect(await task.outcome().body == Data("once".utf8))

@@ -25,7 +25,9 @@ import Testing
             (TransferProgress(sentTotal: 0, receivedTotal: 0), 1, 1, 1),
             (TransferProgress(received: .max, receivedTotal: .max, offset: .max), nil, 1, nil),
         ] as [(TransferProgress, Double?, Double?, Double?)])
-    func fractions(progress: TransferProgress, upload: Double?, download: Double?, both: Double?) {
+    func fractionsCombineUploadAndDownload(
+        progress: TransferProgress, upload: Double?, download: Double?, both: Double?
+    ) {
         #expect(progress.uploadFraction == upload)
         #expect(progress.downloadFraction == download)
         #expect(progress.fractionCompleted == both)

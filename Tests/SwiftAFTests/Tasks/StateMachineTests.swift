@@ -90,8 +90,7 @@ extension Phase {
     }
 }
 
-@Suite("The ring of a streamed body")
-struct BodyRingTests {
+@Suite struct BodyRingTests {
     private struct Broken: Error {}
 
     private func read(_ ring: inout BodyRing, _ size: Int = 100) -> (BodyRing.Reading, String) {
@@ -109,8 +108,7 @@ struct BodyRingTests {
         return notice
     }
 
-    @Test("Chunks come out in order, together or in pieces, and then the end")
-    func order() {
+    @Test func returnsChunksInOrderBeforeEnd() {
         var ring = BodyRing(length: nil)
         #expect(read(&ring).0 == .notYet)
         #expect(append("abc", &ring) == .canRead)
@@ -164,8 +162,7 @@ struct BodyRingTests {
         }
     }
 
-    @Test("The last chunk of an announced length doesn't wait for the producer's end")
-    func lastChunk() {
+    @Test func endsAtAnnouncedLengthWithoutProducer() {
         var ring = BodyRing(length: 4)
         #expect(append("ab", &ring) == nil)
         #expect(append("cd", &ring) == nil)
@@ -176,8 +173,7 @@ struct BodyRingTests {
         #expect(ring.isOver)
     }
 
-    @Test("One byte too many fails, whatever was read before")
-    func tooLong() {
+    @Test func failsBeyondAnnouncedLength() {
         var ring = BodyRing(length: 4)
         #expect(append("abcd", &ring) == nil)
         #expect(read(&ring, 2).1 == "ab")
@@ -208,8 +204,7 @@ struct BodyRingTests {
         #expect(ring.append(.init("a".utf8), run: 0) == (.stop, .failedLate))
     }
 
-    @Test("An error of the producer fails the reader")
-    func producerFailed() {
+    @Test func producerErrorFailsReader() {
         var ring = BodyRing(length: nil)
         #expect(append("a", &ring) == nil)
         #expect(ring.finish(Broken(), run: 0) == nil)
@@ -224,8 +219,7 @@ struct BodyRingTests {
         #expect(read(&ring).0 == .failed)
     }
 
-    @Test("After a restart nothing of the run before counts")
-    func restart() {
+    @Test func restartDiscardsEarlierRun() {
         var ring = BodyRing(length: 3)
         #expect(append("old", &ring) == nil)
         #expect(read(&ring, 1).1 == "o")
@@ -238,8 +232,7 @@ struct BodyRingTests {
         #expect(read(&ring).1 == "new")
     }
 
-    @Test("An error belongs to its run, and stays after the end")
-    func errorOfARun() {
+    @Test func errorBelongsToItsRun() {
         var ring = BodyRing(length: nil)
         #expect(ring.finish(Broken(), run: 0) == nil)
         #expect(read(&ring).0 == .failed)

@@ -149,7 +149,7 @@ import Testing
         #expect(threads.values == [Self.loop, Self.loop])
     }
 
-    @Test func theLastReferenceMayGoOnTheNetworkThread() async throws {
+    @Test func lastReferenceMayBeReleasedOnNetworkThread() async throws {
         for _ in 0..<20 {
             let owned = Locked<HTTPSessionManager?>(HTTPSessionManager(baseURL: server.urlString("/")))
             weak let session = try owned.withLock { try $0?.snapshot.session.get() }

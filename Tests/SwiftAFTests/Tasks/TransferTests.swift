@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Bodies, redirects, downloads", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct TransferTests {
     private struct Broken: Error {}
 
@@ -31,8 +31,8 @@ struct TransferTests {
 
     // MARK: Bodies
 
-    @Test("Bytes of every size arrive, slices too", arguments: [0, 1, 14, 15, 1024, 1025, 500_000])
-    func bytes(count: Int) async throws {
+    @Test(arguments: [0, 1, 14, 15, 1024, 1025, 500_000])
+    func bytesOfEverySizeArrive(count: Int) async throws {
         let whole = Data((0..<(count + 10)).map { UInt8(truncatingIfNeeded: $0) })
         for data in [whole[5..<(count + 5)], Data(whole[5..<(count + 5)])] {
             _ = try await manager.response(for: HTTPRequest(.post, "x", body: .data(data)))
@@ -41,8 +41,7 @@ struct TransferTests {
         #expect(server.requests.allSatisfy { $0.body == Data(whole[5..<(count + 5)]) })
     }
 
-    @Test("A sequence of unknown length goes chunked, one of known length with it")
-    func streams() async throws {
+    @Test func streamsUseChunksOrAnnouncedLength() async throws {
         let sent = Self.joined(40, of: 10_000)
         let unknown = HTTPBody.stream { Self.chunks(40, of: 10_000) }
         let known = HTTPBody.stream(length: 400_000) { Self.chunks(40, of: 10_000) }
@@ -53,8 +52,7 @@ struct TransferTests {
         #expect(server.requests.allSatisfy { $0.body == sent })
     }
 
-    @Test("Sequences that fail, or give another length than announced, fail the request")
-    func badStreams() async {
+    @Test func failingOrMismeasuredStreamsFailRequest() async {
         func error(_ body: HTTPBody) async -> SessionError? {
             await #expect(throws: SessionError.self) {
                 try await manager.response(for: HTTPRequest(.post, "x", body: body))
@@ -163,8 +161,7 @@ struct TransferTests {
         server.open("slow")
     }
 
-    @Test("A server that does not read keeps the sequence waiting, and its end stops it")
-    func uploadBackPressure() async throws {
+    @Test func serverThatDoesNotReadPausesStream() async throws {
         server.route("/held", [.readHeadOnly, .stall(at: "held"), .close])
         let pulled = Recorder<Int>()
         let endless = AsyncStream<Data>(unfolding: {
@@ -182,8 +179,7 @@ struct TransferTests {
         #expect(pulled.values.count < 400)
     }
 
-    @Test("A body that can be made again follows a redirect, one that can't fails it")
-    func replay() async throws {
+    @Test func onlyReplayableBodyFollowsRedirect() async throws {
         server.route("/from", .redirect(to: "/to", status: 307))
         let body = HTTPBody.stream { Self.chunks(4, of: 1000) }
         _ = try await manager.response(for: HTTPRequest(.post, "from", body: body))
@@ -240,8 +236,7 @@ struct TransferTests {
 
     // MARK: Redirects
 
-    @Test("Redirects are followed and told")
-    func redirects() async throws {
+    @Test func followsAndReportsRedirects() async throws {
         server.route("/a", .redirect(to: "b"))
         server.route("/b", .redirect(to: "/c?x=1"))
         server.route("/c", .text("there"))
@@ -254,8 +249,7 @@ struct TransferTests {
         #expect(hops.allSatisfy { $0.total != nil && $0.remoteAddress?.port == server.port })
     }
 
-    @Test("The policy: not followed, limited, none at all")
-    func policy() async throws {
+    @Test func redirectPolicyLimitsRedirects() async throws {
         server.route("/a", .redirect(to: "/a"))
         var request = HTTPRequest("a")
         request.redirectPolicy = .doNotFollow
@@ -272,8 +266,7 @@ struct TransferTests {
         }
     }
 
-    @Test("The hook sees what would be sent, and decides")
-    func hook() async throws {
+    @Test func redirectHandlerChangesOrRefusesRedirects() async throws {
         let other = try TestServer()
         other.route("/edited", .text("edited"))
         server.route("/a", .redirect(to: other.urlString("/b")))
@@ -315,8 +308,7 @@ struct TransferTests {
 
     // MARK: Downloads
 
-    @Test("A download appears whole; a refused one leaves the file alone and tells the body")
-    func download() async throws {
+    @Test func downloadReplacesFileOnlyOnSuccess() async throws {
         let name = "swiftaf-\(UInt64.random(in: 0 ... .max))"
         let path = FileManager.default.temporaryDirectory.appendingPathComponent(name)
         defer { try? FileManager.default.removeItem(at: path) }
@@ -341,8 +333,7 @@ struct TransferTests {
 
     // MARK: Heads
 
-    @Test("Heads come through unchanged: order, case, repeats, Latin-1, trailers")
-    func heads() async throws {
+    @Test func preservesHeaderOrderCaseRepeatsAndTrailers() async throws {
         server.route(
             "/x",
             [
@@ -360,8 +351,7 @@ struct TransferTests {
         #expect(response.version == .http1_1)
     }
 
-    @Test("Removed defaults are not sent, the configuration's headers fill gaps")
-    func defaults() async throws {
+    @Test func appliesConfiguredHeadersAndSuppressedDefaults() async throws {
         var configuration = SessionConfiguration()
         configuration.userAgent = "mine/1"
         configuration.headers = ["X-All": "1", "X-Other": "2"]

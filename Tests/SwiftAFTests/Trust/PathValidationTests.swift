@@ -95,13 +95,12 @@ private struct PathCase {
     }
 }
 
-@Suite("Path validation by cases from a file")
-struct PathValidationTests {
+@Suite struct PathValidationTests {
     /// Names a file of cases, such as limbo.json.
     private static let path = ProcessInfo.processInfo.environment["AF_PATH_CASES"]
 
-    @Test("The file that AF_PATH_CASES names", .enabled(if: path != nil, "AF_PATH_CASES names no file of cases"))
-    func file() throws {
+    @Test(.enabled(if: path != nil, "AF_PATH_CASES names no file of cases"))
+    func agreesWithMostCasesOfFile() throws {
         let cases = try PathCase.all(in: Data(contentsOf: URL(filePath: try #require(Self.path))))
         var (agreeing, skipped) = (0, [String: Int]())
         var differing: [String] = []
@@ -151,8 +150,7 @@ struct PathValidationTests {
         return try PathCase.all(in: file.data()).map { $0.verdict() }
     }
 
-    @Test("Cases that agree, of every kind")
-    func agreeing() throws {
+    @Test func verdictsAgreeForCasesOfEveryKind() throws {
         let (good, expired, other) = (try Chain(), try Chain(.expired), try Chain())
         let later = Date(timeIntervalSinceNow: 4000 * 86_400).formatted(.iso8601)
         let yesterday = Date(timeIntervalSinceNow: -7200).formatted(.iso8601)
@@ -177,8 +175,7 @@ struct PathValidationTests {
         #expect(verdicts == Array(repeating: .agrees, count: 11))
     }
 
-    @Test("Cases that differ say what was found, and those that can't be judged why not")
-    func differing() throws {
+    @Test func differingAndSkippedCasesNameTheirReason() throws {
         let chain = try Chain()
         let verdicts = try Self.verdicts(
             chain.json("good", "FAILURE"),
@@ -199,8 +196,8 @@ struct PathValidationTests {
         }
     }
 
-    @Test("What is no case", arguments: ["{", "[]", #"{"testcases": [{}]}"#, #"{"testcases": [{"id": "a"}]}"#])
-    func malformed(text: String) {
+    @Test(arguments: ["{", "[]", #"{"testcases": [{}]}"#, #"{"testcases": [{"id": "a"}]}"#])
+    func refusesMalformedCases(text: String) {
         #expect(throws: (any Error).self) { try PathCase.all(in: Data(text.utf8)) }
     }
 }

@@ -27,8 +27,7 @@ private struct Chains: Sendable {
 
 /// The counterparts of AFSecurityPolicyTests, each row with the name of its original. Where the verdict differs,
 /// docs/trust.md says why.
-@Suite("Security policies")
-struct SecurityPolicyTests {
+@Suite struct SecurityPolicyTests {
     private let chains: Chains
 
     init() throws {
@@ -59,8 +58,7 @@ struct SecurityPolicyTests {
         }
     }
 
-    @Test("testDefaultPolicy… modes and switches")
-    func defaults() {
+    @Test func defaultPolicyVerifiesWithoutPins() {
         for policy in [SecurityPolicy.default, SecurityPolicy(), SecurityPolicy(pinningMode: .none)] {
             #expect(policy.pinningMode == .none)
             #expect(!policy.allowsInvalidCertificates)
@@ -70,8 +68,7 @@ struct SecurityPolicyTests {
         }
     }
 
-    @Test("testDefaultPolicy… verdicts")
-    func defaultVerdicts() {
+    @Test func defaultPolicyRefusesUntrustedChains() {
         #expect(reason(policy(), chains.httpbin) == nil)
         #expect(reason(policy(), chains.httpbin, "httpbin.test") == nil)
         #expect(reason(policy(), [chains.noNames.der]) == .selfSigned)
@@ -80,8 +77,8 @@ struct SecurityPolicyTests {
         #expect(reason(.default, Array(chains.httpbin.prefix(2))) == .unknownIssuer)
     }
 
-    @Test("testPolicyWith…Pinning…HasPinnedCertificates", arguments: [PinningMode.publicKey, .certificate])
-    func certificatesOfAFolder(mode: PinningMode) throws {
+    @Test(arguments: [PinningMode.publicKey, .certificate])
+    func readsCertificatesOfFolder(mode: PinningMode) throws {
         let folder = try TestFolder()
         try chains.leaf.der.write(to: URL(filePath: folder.file("leaf.cer")))
         try Data(chains.root.pem.utf8).write(to: URL(filePath: folder.file("root.cer")))
@@ -95,8 +92,8 @@ struct SecurityPolicyTests {
         #expect(throws: SessionError.self) { try SecurityPolicy.certificates(inFolder: folder.file("none")) }
     }
 
-    @Test("testPolicyWith…PinningAllows…", arguments: [PinningMode.publicKey, .certificate])
-    func pinsThatMatch(mode: PinningMode) {
+    @Test(arguments: [PinningMode.publicKey, .certificate])
+    func acceptsChainsWithMatchingPins(mode: PinningMode) {
         let httpbin = chains.httpbin
         for pins in [
             [chains.leaf], [chains.intermediate], [chains.root], [chains.leaf, chains.intermediate, chains.root],
@@ -108,16 +105,15 @@ struct SecurityPolicyTests {
         }
     }
 
-    @Test("testPolicyWith…PinningDoesNotAllow…", arguments: [PinningMode.publicKey, .certificate])
-    func pinsThatMiss(mode: PinningMode) {
+    @Test(arguments: [PinningMode.publicKey, .certificate])
+    func refusesChainsWithoutMatchingPin(mode: PinningMode) {
         #expect(reason(policy(mode), chains.httpbin) == .pin)
         #expect(reason(policy(mode, [chains.leaf]), chains.adn) == .pin)
         #expect(reason(policy(mode, [chains.leaf]), chains.httpbin, "httpbin.test.evil") == .wrongHost)
         #expect(reason(policy(mode, [chains.leaf, chains.unrelated]), chains.adn) == .pin)
     }
 
-    @Test("testThatPolicyWith…DomainNameValidation…")
-    func domainNames() {
+    @Test func validatesDomainNameUnlessDisabled() {
         #expect(reason(policy { $0.validatesDomainName = false }, chains.httpbin, "invalid.test") == nil)
         #expect(reason(policy(), chains.httpbin, "invalid.test") == .wrongHost)
         let lenient: (inout SecurityPolicy) -> Void = { $0.allowsInvalidCertificates = true }
@@ -130,8 +126,7 @@ struct SecurityPolicyTests {
             reason(policy(.certificate, [chains.noNames], lenient), [chains.noNames.der], "foobar.test") == .wrongHost)
     }
 
-    @Test("testThatPolicyWithInvalidCertificates…")
-    func invalidCertificates() {
+    @Test func allowsInvalidCertificatesButChecksPinsAndNames() {
         let lenient: (inout SecurityPolicy) -> Void = { $0.allowsInvalidCertificates = true }
         let shown = [chains.selfSigned.der]
         #expect(reason(policy(.none, [], lenient), shown) == nil)
@@ -154,8 +149,7 @@ struct SecurityPolicyTests {
         }
     }
 
-    @Test("An attacker who appends the pinned certificate to his own gains nothing")
-    func appendedPins() {
+    @Test func appendedPinnedCertificateIsNotAccepted() {
         for mode in [PinningMode.publicKey, .certificate] {
             for pin in [chains.leaf, chains.intermediate, chains.root] {
                 let lenient = policy(mode, [pin]) { $0.allowsInvalidCertificates = true }
@@ -164,8 +158,7 @@ struct SecurityPolicyTests {
         }
     }
 
-    @Test("testThatPolicyCanBeCopied, testThatPolicyCanBeEncodedAndDecoded")
-    func values() throws {
+    @Test func copiesAndCodingPreservePolicy() throws {
         var policy = policy(.publicKey, [chains.leaf])
         policy.rules = [.init("*.test", pinning: .init(keys: ["sha256//x"]))]
         policy.verificationDate = Date(timeIntervalSince1970: 1_000_000)
@@ -177,8 +170,7 @@ struct SecurityPolicyTests {
         #expect(copy.pinnedCertificates == policy.pinnedCertificates)
     }
 
-    @Test("Pins as digests, backup pins, rules by host, expiry, reports only")
-    func beyond() throws {
+    @Test func appliesDigestsBackupPinsRulesAndDates() throws {
         let report = try policy().evaluate(chains.httpbin, host: "httpbin.test")
         let pin = try #require(report.chain.first?.pin)
         #expect(pin == "sha256//" + chains.leaf.publicKeySHA256.base64EncodedString())
@@ -206,8 +198,7 @@ struct SecurityPolicyTests {
                 == .expired)
     }
 
-    @Test("A report tells what was shown")
-    func report() throws {
+    @Test func reportDescribesPresentedChain() throws {
         let report = try policy().evaluate(chains.httpbin, host: "httpbin.test")
         #expect(report.isAccepted && report.isVerified && report.reason == nil)
         #expect(report.host == "httpbin.test")
@@ -217,8 +208,7 @@ struct SecurityPolicyTests {
         #expect(report.chain.allSatisfy { $0.notBefore < Date() && Date() < $0.notAfter })
     }
 
-    @Test("The handler has the last word")
-    func handler() {
+    @Test func handlerOverridesVerdict() {
         let handled = { (decision: TrustHandler.Decision) in
             policy { $0.handler = TrustHandler { _ in decision } }
         }
@@ -228,8 +218,7 @@ struct SecurityPolicyTests {
         #expect(reason(handled(.refuse), chains.httpbin) == .handler)
     }
 
-    @Test("What can't be read is an error of the input")
-    func unreadable() {
+    @Test func refusesUnreadablePolicyAndChain() {
         let nonsense = Data("nonsense".utf8)
         let bad: [(inout SecurityPolicy) -> Void] = [
             { $0.anchors = .pem(nonsense) }, { $0.pinning = .init(mode: .publicKey, keys: ["sha256//"]) },

@@ -17,7 +17,7 @@ private final class Token: Sendable {
 }
 
 /// Policies in sessions: what they refuse has seen nothing, and another policy means another session.
-@Suite("Trust in sessions", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct TrustTests {
     private let authority: TestCertificate
     private let server: TestServer
@@ -51,8 +51,7 @@ struct TrustTests {
         return SessionError(.unknown)
     }
 
-    @Test("A refusal comes with its report, and the server has seen no byte")
-    func refusal() async throws {
+    @Test func pinFailureReportsChainBeforeSendingBytes() async throws {
         let manager = HTTPSessionManager(
             configuration: configuration {
                 $0.securityPolicy.pinning = .init(mode: .publicKey)
@@ -67,8 +66,7 @@ struct TrustTests {
         #expect(server.connections.allSatisfy { $0.received.isEmpty })
     }
 
-    @Test("An answer tells what its server has shown, if it was asked to")
-    func reported() async throws {
+    @Test func reportsTrustOnlyWhenRequested() async throws {
         let manager = HTTPSessionManager(configuration: configuration())
         var request = HTTPRequest(server.urlString("/"))
         #expect(try await manager.response(for: request).trust == nil)
@@ -85,8 +83,8 @@ struct TrustTests {
         #expect(try await manager.response(for: request).trust == nil)
     }
 
-    @Test("Streams, downloads, uploads and tasks tell it too, if they were asked to", arguments: [true, false])
-    func reportedEverywhere(isAsked: Bool) async throws {
+    @Test(arguments: [true, false])
+    func reportsTrustForStreamsDownloadsUploadsAndTasks(isAsked: Bool) async throws {
         let manager = HTTPSessionManager(configuration: configuration())
         let folder = try TestFolder()
         var request = HTTPRequest(.put, server.urlString("/"), body: .text("a body"))
@@ -125,8 +123,7 @@ struct TrustTests {
         }
     }
 
-    @Test("A task that failed after the handshake knows what was shown")
-    func reportedOfFailures() async throws {
+    @Test func reportsTrustOfTaskFailingAfterHandshake() async throws {
         server.route("/cut", .truncated(body: Data("do".utf8), promising: 4))
         let manager = HTTPSessionManager(configuration: configuration())
         var request = HTTPRequest(server.urlString("/cut"))
@@ -139,8 +136,7 @@ struct TrustTests {
         #expect(task.error?.trust == nil && task.trust?.isVerified == true)
     }
 
-    @Test("Another policy of a manager takes nothing along and lets what is under way complete")
-    func replacement() async throws {
+    @Test func newPolicyKeepsRunningTransfersAndDropsConnections() async throws {
         server.route("/slow", .stall(at: "gate").then(.text("late")))
         let manager = HTTPSessionManager(configuration: configuration())
         let slow = Task { try await manager.response(for: HTTPRequest(server.urlString("/slow"))).text() }
@@ -159,8 +155,7 @@ struct TrustTests {
         #expect(try await status(manager) == 200)
     }
 
-    @Test("A policy that can't be read is the error of every request, until there is a good one")
-    func unreadable() async throws {
+    @Test func unreadablePolicyFailsRequestsUntilReplaced() async throws {
         let manager = HTTPSessionManager(configuration: configuration())
         let good = manager.securityPolicy
         manager.securityPolicy.anchors = .pem(Data("nonsense".utf8))
@@ -172,8 +167,7 @@ struct TrustTests {
         #expect(try await error(manager).code == .closed)
     }
 
-    @Test("The end of a manager reaches sessions of former policies")
-    func invalidation() async throws {
+    @Test func invalidationReachesSessionsOfFormerPolicies() async throws {
         server.route("/slow", .stall(at: "gate").then(.text("late")))
         let manager = HTTPSessionManager(configuration: configuration())
         let slow = Task { try await manager.response(for: HTTPRequest(server.urlString("/slow"))) }
@@ -183,8 +177,7 @@ struct TrustTests {
         await #expect { try await slow.value } throws: { ($0 as? SessionError)?.code == .cancelled }
     }
 
-    @Test("The handler is asked inside the handshake")
-    func handler() async throws {
+    @Test func asksHandlerDuringHandshake() async throws {
         let seen = Locked<[TrustReport]>([])
         let server = server
         let manager = HTTPSessionManager(
@@ -199,8 +192,8 @@ struct TrustTests {
         #expect(seen.withLock { $0.map(\.reason) } == [.unknownIssuer])
     }
 
-    @Test("Client certificates are shown to their hosts", arguments: [TestServer.TLSVersion.v1_2, .v1_3])
-    func clientCertificates(version: TestServer.TLSVersion) async throws {
+    @Test(arguments: [TestServer.TLSVersion.v1_2, .v1_3])
+    func presentsClientCertificateToItsHost(version: TestServer.TLSVersion) async throws {
         var tls = TestServer.TLS(try authority.issue())
         tls.minimumVersion = version
         tls.maximumVersion = version
@@ -220,8 +213,7 @@ struct TrustTests {
         }
     }
 
-    @Test("A handler chooses the client certificate when a server asks")
-    func clientCertificateHandler() async throws {
+    @Test func handlerChoosesClientCertificate() async throws {
         var tls = TestServer.TLS(try authority.issue())
         tls.clientAuthorityPEM = authority.pem
         tls.requiresClientCertificate = true
@@ -257,8 +249,7 @@ struct TrustTests {
         #expect(server.connections.contains { $0.tls?.clientSubject?.contains("Chosen") == true })
     }
 
-    @Test("The lowest version is kept")
-    func versions() async throws {
+    @Test func enforcesMinimumTLSVersion() async throws {
         var tls = TestServer.TLS(try authority.issue())
         tls.maximumVersion = .v1_2
         let server = try TestServer(tls: tls)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("Handlers of a WebSocket's handshake", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct WebSocketHandlerTests {
     private struct Refused: Error {}
 
@@ -46,8 +46,8 @@ struct WebSocketHandlerTests {
         try await socket.close()
     }
 
-    @Test("The target that the handler chooses gets a handshake", arguments: ["http", "ws"])
-    func redirectIsReplaced(scheme: String) async throws {
+    @Test(arguments: ["http", "ws"])
+    func redirectHandlerReplacesHandshakeTarget(scheme: String) async throws {
         let target = scheme + server.urlString("/echo").dropFirst(4)
         // Nothing of the proposal is kept; the handshake's own fields are sent all the same.
         manager.redirectHandler = { _ in .replace(HTTPRequest(.get, target, headers: ["X-Chosen": "yes"])) }
@@ -155,7 +155,7 @@ struct WebSocketHandlerTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test func everyHandlerHearsOfOneHandshake() async throws {
+    @Test func callsEveryHandlerDuringHandshake() async throws {
         server.route("/login", [.interim(103), .upgrade(), .echoFrames])
         server.route("/login", times: 1, .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]))
         let events = Recorder<String>()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("WebSockets that reconnect", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct WebSocketMessagesTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -45,8 +45,7 @@ struct WebSocketMessagesTests {
         }
     }
 
-    @Test("Connects again after a loss, a restart and a refusal that may pass, and ends with 1000")
-    func reconnects() async throws {
+    @Test func reconnectsAfterTransientFailuresUntilCode1000() async throws {
         server.route("/feed", times: 1, [.upgrade(), text("one"), .close])
         server.route("/feed", times: 1, .status(503, headers: ["Retry-After": "7"]))
         server.route("/feed", times: 1, .reset)
@@ -59,8 +58,7 @@ struct WebSocketMessagesTests {
         #expect(server.requests.count == 5)
     }
 
-    @Test("Each socket is greeted before its messages are read")
-    func greets() async throws {
+    @Test func callsOnOpenBeforeReadingEachSocket() async throws {
         server.route("/feed", times: 2, [.upgrade(), .read(bytes: 8), text("hello"), .close])
         server.route("/feed", [.upgrade(), .echoFrames])
         let sequence = messages(onOpen: { socket in
@@ -75,8 +73,7 @@ struct WebSocketMessagesTests {
         #expect(try await iterator.next() == nil)
     }
 
-    @Test("Each change of the connection is reported before reading goes on")
-    func reportsChanges() async throws {
+    @Test func reportsConnectionChangesBeforeNextMessage() async throws {
         server.route("/feed", times: 1, .status(503, headers: ["Retry-After": "7"]))
         server.route("/feed", times: 1, [.upgrade(), text("one"), .close])
         server.route("/feed", times: 1, [.upgrade(), text("two"), close(1012)])
@@ -100,8 +97,8 @@ struct WebSocketMessagesTests {
             ])
     }
 
-    @Test("A refresh of the token that fails is as transient as its cause", arguments: [(503, true), (400, false)])
-    func refreshFails(status: Int, isTransient: Bool) async throws {
+    @Test(arguments: [(503, true), (400, false)])
+    func failedTokenRefreshIsAsTransientAsItsCause(status: Int, isTransient: Bool) async throws {
         let bearers = Recorder<BearerToken?>()
         manager.interceptors = [
             BearerAuthenticator(for: server.urlString("/")) { token in
@@ -117,8 +114,7 @@ struct WebSocketMessagesTests {
         #expect(bearers.values.count == (isTransient ? 2 : 1))
     }
 
-    @Test("Fails when the retries are exhausted")
-    func exhausted() async throws {
+    @Test func failsWhenRetriesAreExhausted() async throws {
         server.route("/feed", .status(502))
         let (received, error) = await texts(messages { $0.maximumRetries = 2 })
         #expect(received.isEmpty)
@@ -126,8 +122,8 @@ struct WebSocketMessagesTests {
         #expect(server.requests.count == 3)
     }
 
-    @Test("Fails at once at a code or a refusal that doesn't pass", arguments: [1002, 1008, 4001, 404])
-    func fails(code: UInt16) async throws {
+    @Test(arguments: [1002, 1008, 4001, 404])
+    func failsImmediatelyForPermanentErrors(code: UInt16) async throws {
         server.route("/feed", code == 404 ? .status(404) : [.upgrade(), text("one"), close(code)])
         let (received, error) = await texts(messages())
         #expect(received == (code == 404 ? [] : ["one"]))
@@ -137,8 +133,7 @@ struct WebSocketMessagesTests {
         #expect(waits.values.isEmpty)
     }
 
-    @Test("An error of the greeting ends the sequence")
-    func refusesGreeting() async throws {
+    @Test func onOpenErrorEndsSequence() async throws {
         struct Refused: Error {}
         server.route("/feed", [.upgrade(), .waitForPeerClose])
         let (_, error) = await texts(messages(onOpen: { _ in throw Refused() }))
@@ -151,7 +146,7 @@ struct WebSocketMessagesTests {
         case cancelling, breaking, refusingGreeting
     }
 
-    @Test("A socket that the sequence has left is closed, although the program keeps it", arguments: Leaving.allCases)
+    @Test(arguments: Leaving.allCases)
     func closesKeptSocket(leaving: Leaving) async throws {
         server.route("/feed", [.upgrade(), text("one"), .waitForPeerClose])
         let kept = Recorder<WebSocket>()
@@ -171,8 +166,7 @@ struct WebSocketMessagesTests {
         await #expect(throws: SessionError.self) { try await socket.send("more") }
     }
 
-    @Test("Cancelling the task ends the sequence while it waits for a message or to reconnect")
-    func cancels() async throws {
+    @Test func cancellingTaskEndsSequence() async throws {
         server.route("/feed", times: 1, [.upgrade(), .stall(at: "never")])
         server.route("/feed", .status(503))
         for _ in 0..<2 {
@@ -193,8 +187,7 @@ struct WebSocketMessagesTests {
         }
     }
 
-    @Test("Cancelling all requests of the manager ends the wait to reconnect")
-    func cancelledWithTheOthers() async {
+    @Test func cancelAllEndsWaitForReconnection() async {
         server.route("/feed", .status(503))
         var sequence = messages()
         let isWaiting = Recorder<Void>()
@@ -258,8 +251,7 @@ struct WebSocketMessagesTests {
         #expect(waits.values == [.milliseconds(100), .milliseconds(100)])
     }
 
-    @Test("The delay grows with failures, within its limits, and is random")
-    func delays() {
+    @Test func delayGrowsRandomlyWithinLimits() {
         var options = WebSocketMessages.Options()
         options.maximumDelay = .seconds(10)
         options.maximumRetries = nil

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("WebSockets", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct WebSocketTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
@@ -19,12 +19,11 @@ struct WebSocketTests {
     }
 
     @Test(
-        "ws and wss become http and https; a path isn't taken for a scheme",
         arguments: [
             ("ws://h/a", "http://h/a"), ("WSS://h/a", "https://h/a"), ("http://h/", "http://h/"), ("ws", "ws"),
             ("wss", "wss"), ("WS/x", "WS/x"), ("ws?a=b:c", "ws?a=b:c"), ("/ws:1", "/ws:1"), ("", ""),
         ])
-    func schemes(url: String, expected: String) throws {
+    func convertsWebSocketURLsToHTTP(url: String, expected: String) throws {
         #expect(try CoreURL.fromWebSocket(url) == expected)
     }
 
@@ -38,8 +37,7 @@ struct WebSocketTests {
         #expect([called, requested, checked].allSatisfy { $0?.code == .invalidInput && $0?.url == url })
     }
 
-    @Test("One message is received, and decoded by the manager's decoder")
-    func receiving() async throws {
+    @Test func receivesMessageWithManagersDecoder() async throws {
         struct Move: Codable, Equatable { var newPlace: Int }
         serveEcho()
         manager.encoder = JSONCoder(keys: .snakeCase)
@@ -58,8 +56,7 @@ struct WebSocketTests {
         #expect(try await socket.receive(as: Move.self) == nil)
     }
 
-    @Test("Time limits of zero are none")
-    func zeroTimeouts() async throws {
+    @Test func zeroDisablesTimeoutAndPings() async throws {
         let first = Script.handler { _, connection in
             // A ping would come in this time.
             try connection.pause(.milliseconds(50))
@@ -76,8 +73,8 @@ struct WebSocketTests {
         try await socket.close()
     }
 
-    @Test("A handshake that takes too long says so, and isn't tried again", arguments: [true, false])
-    func slowHandshake(ofOptions: Bool) async throws {
+    @Test(arguments: [true, false])
+    func slowHandshakeTimesOutWithoutRetry(ofOptions: Bool) async throws {
         server.route("/slow", [.stall(at: "never")])
         var options = WebSocket.Options()
         if ofOptions {
@@ -95,16 +92,14 @@ struct WebSocketTests {
         #expect(server.requests.count <= 1)
     }
 
-    @Test("A relative path that is called like a scheme is one")
-    func pathLikeAScheme() async throws {
+    @Test func relativePathNamedLikeSchemeIsKept() async throws {
         server.route("/ws", [.upgrade(), .echoFrames])
         let socket = try await manager.webSocket("ws")
         #expect(server.requests.first?.target == "/ws")
         try await socket.close()
     }
 
-    @Test("Messages of both kinds are echoed, and the socket closes cleanly")
-    func echoes() async throws {
+    @Test func echoesMessagesAndClosesCleanly() async throws {
         serveEcho(headers: ["Sec-WebSocket-Protocol": "v1"])
         let socket = try await manager.webSocket("echo", protocols: ["v2", "v1"])
         #expect(socket.subprotocol == "v1")
@@ -127,8 +122,7 @@ struct WebSocketTests {
         #expect(try await sessionError { try await socket.ping() }.code == .closed)
     }
 
-    @Test("Long messages whose memory is used again have their own bytes")
-    func longMessages() async throws {
+    @Test func longMessagesKeepTheirOwnBytes() async throws {
         serveEcho()
         let socket = try await manager.webSocket("echo")
         var messages = socket.makeAsyncIterator()
@@ -147,8 +141,8 @@ struct WebSocketTests {
         socket.cancel()
     }
 
-    @Test("ws URLs are opened", arguments: ["ws", "WS", "http"])
-    func schemes(scheme: String) async throws {
+    @Test(arguments: ["ws", "WS", "http"])
+    func opensWebSocketAndHTTPURLs(scheme: String) async throws {
         serveEcho()
         let rest = server.urlString("/echo").drop { $0 != ":" }
         let socket = try await manager.webSocket(scheme + rest)
@@ -156,9 +150,8 @@ struct WebSocketTests {
         #expect(socket.closeCode == .normal)
     }
 
-    @Test(
-        "A refusal says why", arguments: [(401, SessionError.Code.authentication), (403, .status), (200, .status)])
-    func refusals(status: Int, code: SessionError.Code) async throws {
+    @Test(arguments: [(401, SessionError.Code.authentication), (403, .status), (200, .status)])
+    func refusedHandshakeFailsWithStatus(status: Int, code: SessionError.Code) async throws {
         server.route("/echo", .status(status))
         let error = try await sessionError { try await manager.webSocket("echo") }
         #expect(error.code == code)
@@ -166,8 +159,7 @@ struct WebSocketTests {
         #expect(error.status == status)
     }
 
-    @Test("The server's close ends the iteration with its code")
-    func serverCloses() async throws {
+    @Test func serverCloseEndsIterationWithItsCode() async throws {
         let reason = Data([0x0b, 0xb8]) + Data("bye".utf8)
         server.route("/", [.upgrade(), .frame(0x81, Data("last".utf8)), .frame(0x88, reason), .waitForPeerClose])
         var options = WebSocket.Options()
@@ -180,8 +172,7 @@ struct WebSocketTests {
         #expect(socket.closeReason == "bye")
     }
 
-    @Test("A lost connection fails the iteration once")
-    func lost() async throws {
+    @Test func lostConnectionFailsIterationOnce() async throws {
         server.route("/", [.upgrade(), .close])
         let socket = try await manager.webSocket("/")
         var messages = socket.makeAsyncIterator()
@@ -192,16 +183,14 @@ struct WebSocketTests {
         #expect(try await sessionError { try await socket.close() }.code == .connectionLost)
     }
 
-    @Test("A frame that breaks a rule is a protocol error")
-    func broken() async throws {
+    @Test func invalidFrameFailsAsProtocolError() async throws {
         server.route("/", [.upgrade(), .frame(0xf0), .waitForPeerClose])
         let socket = try await manager.webSocket("/")
         let error = try await sessionError { for try await _ in socket {} }
         #expect(error.code == .protocol)
     }
 
-    @Test("A slow reader stops the server, and gets every message once")
-    func backPressure() async throws {
+    @Test func slowReaderReceivesEveryMessageOnce() async throws {
         let block = Data([0x82, 126, 0x03, 0xe8]) + Data(repeating: 7, count: 1000)
         server.route("/", [.upgrade(), .send(repeating: block, count: 2000), .frame(0x88), .waitForPeerClose])
         var options = WebSocket.Options()
@@ -217,8 +206,7 @@ struct WebSocketTests {
         #expect(socket.closeCode == .noCode)
     }
 
-    @Test("Empty messages fill the buffer, too")
-    func emptyMessages() {
+    @Test func emptyMessagesCountTowardsBufferSize() {
         var state = WebSocketState(capacity: 640)
         var count = 0
         while count < 100, case .buffer = state.decide(size: 0) {
@@ -235,8 +223,7 @@ struct WebSocketTests {
         }
     }
 
-    @Test("Senders wait for room in the queue")
-    func fullQueue() async throws {
+    @Test func sendersWaitForSpaceInQueue() async throws {
         serveEcho()
         var options = WebSocket.Options()
         options.sendQueueSize = 5000
@@ -261,8 +248,7 @@ struct WebSocketTests {
         try await socket.close()
     }
 
-    @Test("Cancelling a reader leaves the socket open")
-    func cancelledReader() async throws {
+    @Test func cancellingReaderLeavesSocketOpen() async throws {
         serveEcho()
         let socket = try await manager.webSocket("echo")
         let reader = Task {
@@ -278,8 +264,7 @@ struct WebSocketTests {
         #expect(try await sessionError { try await messages.next() }.code == .cancelled)
     }
 
-    @Test("Cancelling a reader counts before messages that have arrived")
-    func cancelledBusyReader() async throws {
+    @Test func cancelledReaderLeavesBufferedMessages() async throws {
         server.route("/", [.upgrade(), .send(repeating: Data([0x82, 1, 7]), count: 100), .waitForPeerClose])
         let socket = try await manager.webSocket("/")
         let reader = Task {
@@ -296,8 +281,7 @@ struct WebSocketTests {
         socket.cancel()
     }
 
-    @Test("After the end, a sender that comes late doesn't wait for the first in line")
-    func sendersAfterTheEnd() async throws {
+    @Test func lateSenderDoesNotWaitAfterEnd() async throws {
         let (first, late): (UInt64, UInt64) = (1, 2)
         let result = await withUnsafeContinuation { waiter in
             var state = WebSocketState(capacity: 1)
@@ -312,8 +296,7 @@ struct WebSocketTests {
         try result.get()
     }
 
-    @Test("Cancelling the opening cancels the handshake")
-    func cancelledOpening() async throws {
+    @Test func cancellingOpeningCancelsHandshake() async throws {
         server.route("/", .stall(at: "never"))
         let opening = Task { try await manager.webSocket("/") }
         #expect(await server.wait(for: .stalled(at: "never")))
@@ -321,8 +304,7 @@ struct WebSocketTests {
         #expect(try await sessionError { try await opening.value }.code == .cancelled)
     }
 
-    @Test("Values are sent and decoded as JSON")
-    func json() async throws {
+    @Test func sendsAndDecodesJSONValues() async throws {
         struct Move: Codable, Equatable {
             var from: Int
             var to: [String]
@@ -338,8 +320,7 @@ struct WebSocketTests {
         try await socket.close()
     }
 
-    @Test("A released socket closes itself")
-    func released() async throws {
+    @Test func releasedSocketClosesItself() async throws {
         serveEcho()
         do {
             _ = try await manager.webSocket("echo")
@@ -347,8 +328,7 @@ struct WebSocketTests {
         #expect(await server.wait(for: .closes(1)))
     }
 
-    @Test("Invalid input is refused")
-    func invalidInput() async throws {
+    @Test func refusesInvalidHandshakesAndCloseFrames() async throws {
         serveEcho()
         #expect(
             try await sessionError { try await manager.webSocket("echo", protocols: ["not a token"]) }.code
@@ -370,8 +350,7 @@ struct WebSocketTests {
         try await socket.close()
     }
 
-    @Test("A cancelled send returns, although the server doesn't read")
-    func cancelledSend() async throws {
+    @Test func cancelledSendReturnsWithoutServerReading() async throws {
         server.route("/", [.upgrade(), .stall(at: "never")])
         var options = WebSocket.Options()
         options.sendQueueSize = 20_000_000
@@ -387,8 +366,7 @@ struct WebSocketTests {
         socket.cancel()
     }
 
-    @Test("A cancelled ping and a cancelled close return, although the server doesn't answer")
-    func cancelledWaits() async throws {
+    @Test func cancelledPingAndCloseReturnWithoutResponse() async throws {
         server.route("/", [.upgrade(), .stall(at: "never")])
         let socket = try await manager.webSocket("/")
         let ping = Task { try await socket.ping() }
@@ -400,8 +378,7 @@ struct WebSocketTests {
         socket.cancel()
     }
 
-    @Test("Only one task may wait for messages")
-    func twoReaders() async throws {
+    @Test func onlyOneTaskMayReadMessages() async throws {
         serveEcho()
         let socket = try await manager.webSocket("echo")
         let readers = (0..<2).map { _ in
@@ -421,8 +398,7 @@ struct WebSocketTests {
         socket.cancel()
     }
 
-    @Test("Every call returns once, whatever is cancelled meanwhile")
-    func cancelledAtRandom() async throws {
+    @Test func everyCallReturnsOnceDespiteCancellation() async throws {
         serveEcho()
         var options = WebSocket.Options()
         options.sendQueueSize = 3000
@@ -451,8 +427,7 @@ struct WebSocketTests {
         #expect(try await sessionError { try await socket.close() }.code == .cancelled)
     }
 
-    @Test("A released socket closes itself, although messages wait for a reader")
-    func releasedWhileHeld() async throws {
+    @Test func releasedSocketClosesDespiteUnreadMessages() async throws {
         let block = Data([0x82, 126, 0x03, 0xe8]) + Data(repeating: 7, count: 1000)
         server.route(
             "/",
@@ -468,8 +443,7 @@ struct WebSocketTests {
         #expect(await server.wait(for: .closes(1)))
     }
 
-    @Test("Limits of bodies don't apply to the messages")
-    func bodyLimit() async throws {
+    @Test func bodyLimitsDoNotApplyToMessages() async throws {
         let block = Data([0x82, 126, 0x03, 0xe8]) + Data(repeating: 7, count: 1000)
         server.route(
             "/", [.upgrade(), .send(repeating: block, count: 100), .frame(0x88), .halfClose, .waitForPeerClose])
@@ -479,8 +453,7 @@ struct WebSocketTests {
         #expect(count == 100)
     }
 
-    @Test("The total time limit is one of the handshake, not of the socket")
-    func totalTimeout() async throws {
+    @Test func totalTimeoutAppliesOnlyToHandshake() async throws {
         server.route("/stall", .stall(at: "never"))
         serveEcho()
         let late = try await sessionError {
@@ -493,8 +466,7 @@ struct WebSocketTests {
         #expect(try await messages.next() == .text("late"))
     }
 
-    @Test("Redirects are followed, unless the policy says not to")
-    func redirects() async throws {
+    @Test func followsRedirectsUnlessPolicyForbids() async throws {
         serveEcho()
         server.route("/moved", .redirect(to: "/echo"))
         let socket = try await manager.webSocket("moved")
@@ -511,8 +483,7 @@ struct WebSocketTests {
         #expect(server.requests.count == 4)
     }
 
-    @Test("Interceptors change the handshake, and see a refusal as a response")
-    func interceptors() async throws {
+    @Test func interceptorsSeeRefusedHandshakes() async throws {
         serveEcho()
         server.route("/echo", times: 2, .status(503))
         let statuses = Recorder<Int?>()
@@ -538,8 +509,7 @@ struct WebSocketTests {
         #expect(error.status == 503)
     }
 
-    @Test("A bearer token is sent with the handshake, and refreshed after a 401")
-    func bearer() async throws {
+    @Test func bearerTokenIsRefreshedDuringHandshake() async throws {
         serveEcho()
         server.route("/echo", times: 1, .status(401))
         manager.interceptors = [
@@ -552,8 +522,7 @@ struct WebSocketTests {
         try await socket.close()
     }
 
-    @Test("An interceptor that doesn't send the handshake is an error")
-    func mocked() async throws {
+    @Test func refusesInterceptorThatSkipsHandshake() async throws {
         manager.interceptors = [
             Interceptor(intercept: { _, _ in Response(head: HTTPResponse(status: 101, url: "http://x")) })
         ]
@@ -561,8 +530,7 @@ struct WebSocketTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("Monitors see the handshake and the end")
-    func monitorsSeeTheHandshakeAndTheEnd() async throws {
+    @Test func monitorsSeeTheHandshakeAndTheEnd() async throws {
         serveEcho()
         let notes = EventNotes()
         manager.eventMonitors = [notes]
@@ -580,8 +548,7 @@ struct WebSocketTests {
         #expect(Array(notes.events.values.dropFirst(6)) == refused)
     }
 
-    @Test("Monitors see redirects and challenges of the handshake, and handlers its 1xx responses")
-    func monitorsOfHandshake() async throws {
+    @Test func monitorsSeeRedirectsAndChallengesOfHandshake() async throws {
         server.route("/moved", .redirect(to: "/login"))
         server.route("/login", [.interim(103), .upgrade(), .echoFrames])
         server.route("/login", times: 1, .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]))
@@ -601,8 +568,7 @@ struct WebSocketTests {
         try await socket.close()
     }
 
-    @Test("Monitors see the end of a socket that is lost")
-    func monitorsOfLostSocket() async throws {
+    @Test func monitorsSeeEndOfLostSocket() async throws {
         server.route("/", [.upgrade(), .stall(at: "gate"), .close])
         let notes = EventNotes()
         manager.eventMonitors = [notes]
@@ -613,8 +579,7 @@ struct WebSocketTests {
         #expect(notes.events.values.last == "finished connectionLost")
     }
 
-    @Test("Cancelling all requests of a manager ends its sockets")
-    func cancelAll() async throws {
+    @Test func cancelAllEndsOpenSockets() async throws {
         serveEcho()
         let socket = try await manager.webSocket("echo")
         manager.cancelAll()

@@ -44,13 +44,13 @@ import Testing
             // Null made of nothing doesn't win; an empty text is a text, of whatever type.
             (200, "application/json", "", #"text """#), (200, "application/json", " ", "data 1"),
         ] as [(Int, String, String, String)])
-    func rules(status: Int, type: String, body: String, expected: String) {
+    func returnsFirstValueOrElseData(status: Int, type: String, body: String, expected: String) {
         let result = compound.result(for: response(type, status), body: Data(body.utf8))
         #expect(shape(result) == expected)
     }
 
     @Test(arguments: [("", "data 0"), ("null", "json null")])
-    func nothing(body: String, expected: String) {
+    func emptyBodyIsDataWhileNullIsJSON(body: String, expected: String) {
         let compound = CompoundResponseSerializer([
             JSONResponseSerializer(allowsFragments: true), DecodableResponseSerializer<Int?>(),
         ])

@@ -57,7 +57,7 @@ import Testing
         #expect(copy != original && original.validation.acceptableStatusCodes == [100])
     }
 
-    @Test func supportsCoding() throws {
+    @Test func roundTripsValidationThroughCoding() throws {
         let original = DataResponseSerializer(
             validation: ResponseValidation(acceptableStatusCodes: nil, acceptableContentTypes: ["a/b", "c/d"]))
         #expect(try recoded(original) == original)

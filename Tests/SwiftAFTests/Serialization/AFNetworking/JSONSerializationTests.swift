@@ -100,6 +100,6 @@ import Testing
         #expect(copy != original && original.removesKeysWithNullValues)
     }
 
-    @Test func supportsCoding() throws { #expect(try recoded(serializer) == serializer) }
+    @Test func roundTripsSerializerThroughCoding() throws { #expect(try recoded(serializer) == serializer) }
     @Test func canBeArchivedAndUnarchived() throws { #expect(try recoded(special) == special) }
 }
