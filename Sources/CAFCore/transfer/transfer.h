@@ -95,7 +95,7 @@ typedef struct afc__transfer_counters {
     atomic_uint_fast64_t events; /**< Calls of the program's functions. */
     atomic_uint cancellations;   /**< How often all transfers were cancelled. */
     atomic_bool
-        ends_validations; /**< Nobody has the session any more: those in the background are cancelled. */
+        ends_validations; /**< The session was released: validations in the background are cancelled. */
 } afc__transfer_counters;
 
 /** What a transfer is for. */
