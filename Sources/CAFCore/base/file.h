@@ -1,6 +1,6 @@
 /**
- * Reads and writes whole files, and follows links. Contents may be secret: they are read to their final place and no copy remains elsewhere,
- * unless the file was longer than fstat() reported.
+ * Reads and writes whole files, and follows links. Contents may be secret: they are read to their final place and no
+ * copy remains elsewhere, unless the file was longer than fstat() reported.
  */
 #ifndef AFC_BASE_FILE_H
 #define AFC_BASE_FILE_H
@@ -42,7 +42,8 @@ afc_status afc__read_file(afc__buffer *out, const char *path, afc__file_kind kin
 
 /**
  * Opens a regular file for reading. `*length` is its size, or AFC_LENGTH_UNKNOWN if that is reported as 0 although it
- * has bytes, as files of procfs do, or as a page, as those of sysfs do. AFC_EFILE with the system's error; the failure names the path.
+ * has bytes, as files of procfs do, or as a page, as those of sysfs do. AFC_EFILE with the system's error; the failure
+ * names the path.
  */
 afc_status afc__open_regular(int *descriptor, const char *path, int64_t *length,
                              afc_failure *failure);
@@ -55,8 +56,8 @@ afc_status afc__open_regular(int *descriptor, const char *path, int64_t *length,
 char *afc__follow_links(const char *path, int *error);
 
 /**
- * Returns the bytes that are left on the file system of `descriptor`, without those reserved for root. UINT64_MAX: it has no
- * limit of its own, or it is unknown.
+ * Returns the bytes that are left on the file system of `descriptor`, without those reserved for root. UINT64_MAX: it
+ * has no limit of its own, or it is unknown.
  */
 uint64_t afc__free_space(int descriptor);
 

@@ -20,8 +20,8 @@ typedef struct afc__turn_budget {
 } afc__turn_budget;
 
 /**
- * Returns whether the time in this turn is over; called for each piece. The first `free` pieces of a turn are never too late,
- * however slow the machine is, and need no clock.
+ * Returns whether the time in this turn is over; called for each piece. The first `free` pieces of a turn are never too
+ * late, however slow the machine is, and need no clock.
  */
 static inline bool afc__turn_budget_is_spent(afc__turn_budget *budget, uint64_t turn,
                                              unsigned free) {

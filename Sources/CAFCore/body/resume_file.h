@@ -15,8 +15,8 @@ typedef enum afc__token_kind {
 } afc__token_kind;
 
 /**
- * Loads a token. `*out` is empty unless `*kind` is AFC__TOKEN_READ. AFC_EFILE with errno: it can't be opened or read now, as
- * with too many open files. AFC_ENOMEM.
+ * Loads a token. `*out` is empty unless `*kind` is AFC__TOKEN_READ. AFC_EFILE with errno: it can't be opened or read
+ * now, as with too many open files. AFC_ENOMEM.
  */
 afc_status afc__token_load(const char *path, afc__resume_token *out, afc__token_kind *kind);
 

@@ -82,8 +82,8 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
                              unsigned place, afc__exchange_owner owner, afc_failure *failure);
 
 /**
- * Sets the fields that the driver adds to requests, User-Agent and Accept-Encoding, and the fingerprint of its trust policy. They
- * live as long as it.
+ * Sets the fields that the driver adds to requests, User-Agent and Accept-Encoding, and the fingerprint of its trust
+ * policy. They live as long as it.
  */
 void afc__driver_get_fields(const afc__driver *driver, afc__session_stores *out);
 

@@ -71,8 +71,8 @@ static afc_status report_option(afc__exchange *exchange, afc_failure *failure) {
 /* ---- Callbacks ----------------------------------------------------------------------------- */
 
 /**
- * Refuses a folded first field line (RFC 9112 2.2), which libcurl 8.1.0 to 8.17.0 accept in a response to CONNECT. false: the
- * hop ends here.
+ * Refuses a folded first field line (RFC 9112 2.2), which libcurl 8.1.0 to 8.17.0 accept in a response to CONNECT.
+ * false: the hop ends here.
  */
 static bool accept_connect_line(afc__exchange *exchange, afc_slice line) {
     bool is_folded = line.bytes[0] == ' ' || line.bytes[0] == '\t';

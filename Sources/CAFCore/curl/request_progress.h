@@ -26,8 +26,8 @@ enum { AFC__PROGRESS_STATES = AFC__PROGRESS_NOT_SENT + 1 };
 bool afc__request_progress_may_become(afc__request_progress from, afc__request_progress to);
 
 /**
- * Returns whether the connection is established. What is received then is from the server, or from a proxy without a tunnel,
- * and not from a proxy that makes a tunnel.
+ * Returns whether the connection is established. What is received then is from the server, or from a proxy without a
+ * tunnel, and not from a proxy that makes a tunnel.
  */
 static inline bool afc__request_progress_is_connected(afc__request_progress progress) {
     return progress != AFC__PROGRESS_NONE;

@@ -14,8 +14,8 @@ enum { AFC__REST_FIELDS = 2 };
 bool afc__part_is_beginning(const afc__http_cache_meta *meta, uint64_t size);
 
 /**
- * A body ended after `size` bytes. Can the server be asked for the rest of it later? Then its size is known, it has a strong
- * validator, and it isn't encoded for the transfer or by its content.
+ * A body ended after `size` bytes. Can the server be asked for the rest of it later? Then its size is known, it has a
+ * strong validator, and it isn't encoded for the transfer or by its content.
  */
 bool afc__beginning_is_useful(const afc_head *head, const afc__framing *framing, uint64_t size);
 

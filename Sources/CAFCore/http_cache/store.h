@@ -90,8 +90,8 @@ typedef struct afc__http_cache_terms {
 } afc__http_cache_terms;
 
 /**
- * Reads them; they are kept for the next time. They refer to the head, and live as long as it, or as `storage`, which is used
- * while another thread reads them, too.
+ * Reads them; they are kept for the next time. They refer to the head, and live as long as it, or as `storage`, which
+ * is used while another thread reads them, too.
  */
 const afc__http_cache_terms *afc__http_cache_stored_terms(afc__http_cache_stored *stored,
                                                           afc__http_cache_terms *storage);
@@ -131,8 +131,9 @@ uint64_t afc__http_cache_hash_key(const afc_http_cache *cache, afc_slice key);
 /* ---- Removals ------------------------------------------------------------------------------ */
 
 /**
- * What was removed of a key and received before some moment, as far as this process knows. A response that was requested before
- * then may be outdated. What other processes have changed is also looked up before a response is written to disk.
+ * What was removed of a key and received before some moment, as far as this process knows. A response that was
+ * requested before then may be outdated. What other processes have changed is also looked up before a response is
+ * written to disk.
  */
 typedef struct afc__http_cache_mark {
     unsigned of_key, of_all;
@@ -155,8 +156,8 @@ void afc__http_cache_update(afc_http_cache *cache, afc__http_cache_stored *store
 void afc__http_cache_drop(afc_http_cache *cache, const afc__http_cache_stored *stored);
 
 /**
- * Removes responses of one key, as above, as the server has replaced them by one that isn't stored. Responses of the key that
- * were requested before aren't stored either: they may be older.
+ * Removes responses of one key, as above, as the server has replaced them by one that isn't stored. Responses of the
+ * key that were requested before aren't stored either: they may be older.
  */
 void afc__http_cache_supersede(afc_http_cache *cache, const afc__http_cache_seen *seen,
                                size_t count);

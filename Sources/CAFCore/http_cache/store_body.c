@@ -120,8 +120,8 @@ void afc__http_cache_set_seen(afc__http_cache_writing *writing, const afc__http_
 }
 
 /**
- * Returns why the entry isn't stored; COMMITTED without a reason. Under the lock, so that a removal comes before this or finds
- * the entry.
+ * Returns why the entry isn't stored; COMMITTED without a reason. Under the lock, so that a removal comes before this
+ * or finds the entry.
  */
 static afc__http_cache_outcome check(const afc__http_cache_writing *writing) {
     const afc__http_cache_stored *stored = writing->stored;

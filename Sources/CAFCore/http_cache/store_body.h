@@ -24,8 +24,8 @@ void afc__http_cache_reader_close(afc__http_cache_reader *reader);
 typedef struct afc__http_cache_writing afc__http_cache_writing;
 
 /*
- * Why a response isn't stored: AFC_ETOOBIG, it is larger than the cache stores; AFC_ENOMEM; AFC_EFILE, the cache can't write
- * it: the disk is full, broken or behind, or the process was forked.
+ * Why a response isn't stored: AFC_ETOOBIG, it is larger than the cache stores; AFC_ENOMEM; AFC_EFILE, the cache can't
+ * write it: the disk is full, broken or behind, or the process was forked.
  */
 
 /** `expected` is the size of the body if it is known, else -1. On failure `*out` is NULL. */

@@ -316,8 +316,8 @@ bool afc__is_field_value(afc_slice text) {
 }
 
 /*
- * Called for every field of every request, by Swift and by the core. Most have no tab, so afc__has_control() answers: in row
- * small_64 of Benchmarks/run this saves some 900 of 109,000 instructions of a request in Swift (callgrind).
+ * Called for every field of every request, by Swift and by the core. Most have no tab, so afc__has_control() answers:
+ * in row small_64 of Benchmarks/run this saves some 900 of 109,000 instructions of a request in Swift (callgrind).
  */
 bool afc__may_be_sent(afc_slice text) {
     if (!afc__has_control(text)) return true;

@@ -110,8 +110,8 @@ bool afc__parse_clamped(afc_slice text, int64_t largest, int64_t *out);
 bool afc__parse_length(afc_slice text, int64_t *out);
 
 /**
- * Returns whether the value of a field of this name is by convention a key of an API. No standard says so, unlike for the other
- * names of afc_header_is_credential().
+ * Returns whether the value of a field of this name is by convention a key of an API. No standard says so, unlike for
+ * the other names of afc_header_is_credential().
  */
 bool afc__header_is_key(afc_slice name);
 

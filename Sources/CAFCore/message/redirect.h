@@ -38,16 +38,16 @@ typedef struct afc__redirect_plan {
  * 308: method and body are kept.
  *
  * AFC_EREDIRECT: more than `limit`; conflicting Locations; a target that isn't an http or https URL (see
- * afc__url_resolve()); a host that `to_ascii` can't convert; https to http unless allowed. The text never shows userinfo. AFC_ENOMEM. After a failure
- * `*out` is empty.
+ * afc__url_resolve()); a host that `to_ascii` can't convert; https to http unless allowed. The text never shows
+ * userinfo. AFC_ENOMEM. After a failure `*out` is empty.
  */
 afc_status afc__redirect_decide(const afc__redirect_question *question, afc__redirect_plan *out,
                                 afc_failure *failure);
 
 /**
  * Returns whether a field of the old request is sent with the new one. To another origin these are not sent:
- * credentials (afc_header_is_credential()), Proxy-*, Host and fields with AFC_HEADER_SECRET. Without a body these are not sent:
- * Content-*, Digest, Repr-Digest, Expect, Trailer. Entries that remove a field are always kept.
+ * credentials (afc_header_is_credential()), Proxy-*, Host and fields with AFC_HEADER_SECRET. Without a body these are
+ * not sent: Content-*, Digest, Repr-Digest, Expect, Trailer. Entries that remove a field are always kept.
  */
 bool afc__redirect_keeps_header(const afc__redirect_plan *plan, const afc_header *header);
 

@@ -39,8 +39,8 @@ typedef struct afc__url {
 afc_status afc__url_parse(afc__url *out, afc_slice text, afc_failure *failure);
 
 /**
- * Returns the http or https URL of a ws or wss one (RFC 6455 3), which afc_free() releases. NULL: `text` has another scheme,
- * or memory is out.
+ * Returns the http or https URL of a ws or wss one (RFC 6455 3), which afc_free() releases. NULL: `text` has another
+ * scheme, or memory is out.
  */
 char *afc__url_from_websocket(afc_slice text);
 

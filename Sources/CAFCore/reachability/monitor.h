@@ -50,8 +50,8 @@ struct afc_reach_monitor {
 };
 
 /**
- * Returns whether there is a route to the internet: to addresses beyond the local network, of either family. Sends nothing and
- * doesn't block.
+ * Returns whether there is a route to the internet: to addresses beyond the local network, of either family. Sends
+ * nothing and doesn't block.
  */
 bool afc__reach_has_internet(void);
 

@@ -1,6 +1,6 @@
 /**
- * An event loop on a thread of its own, or driven by the program: epoll for sockets, a heap of alarms, an eventfd and an inbox for posts,
- * which never allocates.
+ * An event loop on a thread of its own, or driven by the program: epoll for sockets, a heap of alarms, an eventfd and
+ * an inbox for posts, which never allocates.
  */
 #ifndef AFC_RUN_LOOP_H
 #define AFC_RUN_LOOP_H

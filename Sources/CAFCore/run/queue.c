@@ -197,8 +197,8 @@ static bool comes_before(const afc__entry *a, const afc__entry *b) {
 }
 
 /**
- * Returns whether an entry that needs a connection of its own is next, and none like it runs. If no connection is left then,
- * the host must give up the one of its streams: endless streams must not keep the last one from that entry.
+ * Returns whether an entry that needs a connection of its own is next, and none like it runs. If no connection is left
+ * then, the host must give up the one of its streams: endless streams must not keep the last one from that entry.
  */
 static bool isolated_is_next(const afc__queue_host *host) {
     const afc__entry *isolated = first_of(&host->lanes[AFC__LANE_ISOLATED]);

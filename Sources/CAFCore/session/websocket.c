@@ -1,9 +1,9 @@
 /*
  * WebSockets on top of tasks.
  *
- * The handshake is a task whose request asks for an upgrade. After the 101 the task's request body is what the socket sends,
- * and its response body what it receives, so that everything else is a task's: connections, limits of the head, cancelling,
- * back-pressure, exactly one end.
+ * The handshake is a task whose request asks for an upgrade. After the 101 the task's request body is what the socket
+ * sends, and its response body what it receives, so that everything else is a task's: connections, limits of the head,
+ * cancelling, back-pressure, exactly one end.
  */
 #include "base/alloc.h"
 #include "base/clock.h"

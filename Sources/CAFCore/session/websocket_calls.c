@@ -8,8 +8,9 @@
 #include "session/websocket_internal.h"
 
 /*
- * A message that a callback sends is sent after the callbacks of all sockets that are ready: their peers then wake up once for
- * several messages. From this size on, that costs more than it saves, as its bytes leave the processor's cache meanwhile.
+ * A message that a callback sends is sent after the callbacks of all sockets that are ready: their peers then wake up
+ * once for several messages. From this size on, that costs more than it saves, as its bytes leave the processor's cache
+ * meanwhile.
  */
 enum { SENT_SOON = 4 * 1024 };
 
@@ -19,8 +20,9 @@ static bool is_parents(const afc_websocket *socket) {
 }
 
 /**
- * Locks the order of messages. A loop must not wait while another thread compresses a large message, so a message that a callback
- * sends is sent before that one. It isn't compressed: the peer's decoder then doesn't see it, and needs no order.
+ * Locks the order of messages. A loop must not wait while another thread compresses a large message, so a message that
+ * a callback sends is sent before that one. It isn't compressed: the peer's decoder then doesn't see it, and needs no
+ * order.
  */
 static afc__order lock_order(afc_websocket *socket, unsigned flags) {
     if (afc__loop_is_any_current()) {

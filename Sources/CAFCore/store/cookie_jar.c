@@ -191,8 +191,8 @@ static bool has_tab(afc_slice text) {
 }
 
 /**
- * Checks that apply to every cookie, from servers, programs and files. `given_path` is the path without the default: "__Host-"
- * requires that one was given (RFC 6265bis 5.7).
+ * Checks that apply to every cookie, from servers, programs and files. `given_path` is the path without the default:
+ * "__Host-" requires that one was given (RFC 6265bis 5.7).
  */
 static bool is_good(const afc__jar_cookie *cookie, afc_slice given_path, const char **why) {
     if (!afc__cookie_is_clean(cookie->name, cookie->value, why)) return false;

@@ -19,8 +19,8 @@
 #include <string.h>
 
 /*
- * How many reads a connection always has in a turn, two for each record. What comes with a handshake is fewer, and must not be
- * left unread: a connection with unread input isn't used again.
+ * How many reads a connection always has in a turn, two for each record. What comes with a handshake is fewer, and must
+ * not be left unread: a connection with unread input isn't used again.
  */
 enum { FREE_READS = 64 };
 

@@ -95,8 +95,8 @@ bool afc__tls_peer_has_ended(const afc__tls_peer *peer);
 bool afc__tls_peer_spoke_last(const afc__tls_peer *peer);
 
 /**
- * Sets `*moves` to the number of reads and writes that moved bytes of the connection. Returns false if that is unknown: before the
- * handshake is complete, or without a peer.
+ * Sets `*moves` to the number of reads and writes that moved bytes of the connection. Returns false if that is unknown:
+ * before the handshake is complete, or without a peer.
  */
 bool afc__tls_peer_get_moves(const afc__tls_peer *peer, uint64_t *moves);
 

@@ -639,8 +639,9 @@ bool afc__transfer_head_is_pending(const afc__transfer *transfer) {
 /* ---- While a challenge waits for its answer ------------------------------------------------ */
 
 /**
- * Returns whether the body is read while the answer is awaited, so that the connection is free for others, such as the request
- * that fetches the credentials. A body for another sink than memory may have to wait for the sink afterwards, too.
+ * Returns whether the body is read while the answer is awaited, so that the connection is free for others, such as the
+ * request that fetches the credentials. A body for another sink than memory may have to wait for the sink afterwards,
+ * too.
  */
 static bool keeps_body(const afc__transfer *transfer) {
     return transfer->hop.shares_connection || (transfer->sink.kind == AFC_SINK_MEMORY &&

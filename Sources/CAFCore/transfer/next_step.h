@@ -1,8 +1,8 @@
 /**
  * What follows after a hop: one table. Pure.
  *
- * What is repeated inside a hop doesn't get here: libcurl and curl/connection/connection_reuse.c send a request again on another
- * connection if its stream was refused (RFC 9113 8.7) or its pooled connection had input before it was sent.
+ * What is repeated inside a hop doesn't get here: libcurl and curl/connection/connection_reuse.c send a request again
+ * on another connection if its stream was refused (RFC 9113 8.7) or its pooled connection had input before it was sent.
  */
 #ifndef AFC_TRANSFER_NEXT_STEP_H
 #define AFC_TRANSFER_NEXT_STEP_H

@@ -15,9 +15,9 @@ X509_STORE *afc__anchors_new(STACK_OF(X509) *certificates, STACK_OF(X509_CRL) *c
                              bool has_system);
 
 /**
- * Reads the system's bundle into a store that has only the anchors of the system's directory so far. Returns whether another
- * look is worth it for a chain that had no anchor: always for such a store, because another thread may have read it just
- * now. Any thread.
+ * Reads the system's bundle into a store that has only the anchors of the system's directory so far. Returns whether
+ * another look is worth it for a chain that had no anchor: always for such a store, because another thread may have
+ * read it just now. Any thread.
  */
 bool afc__anchors_add_bundle(X509_STORE *store);
 

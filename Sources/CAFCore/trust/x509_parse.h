@@ -15,9 +15,9 @@ typedef struct afc__key_hash {
 } afc__key_hash;
 
 /**
- * Returns whether these are DER, of a certificate, a revocation list, a key or PKCS #12; else they are PEM, with any text in
- * front of it. DER starts with the tag of a SEQUENCE, which is also the digit 0. Its length has several bytes, which no
- * text continues with; only small keys have one, and no line of PEM.
+ * Returns whether these are DER, of a certificate, a revocation list, a key or PKCS #12; else they are PEM, with any
+ * text in front of it. DER starts with the tag of a SEQUENCE, which is also the digit 0. Its length has several bytes,
+ * which no text continues with; only small keys have one, and no line of PEM.
  */
 bool afc__is_der(afc_slice bytes);
 

@@ -21,9 +21,9 @@ enum {
 void afc__deflate_write_offer(char out[AFC__DEFLATE_OFFER_SIZE], const afc__deflate *offer);
 
 /**
- * Reads a Sec-WebSocket-Extensions of the response. Call it for each such field, with the same `agreed`, which is zeroed
- * first. AFC_EPROTOCOL: an extension that wasn't offered, one that is named twice, unknown, repeated or invalid parameters, a
- * window larger than offered.
+ * Reads a Sec-WebSocket-Extensions of the response. Call it for each such field, with the same `agreed`, which is
+ * zeroed first. AFC_EPROTOCOL: an extension that wasn't offered, one that is named twice, unknown, repeated or invalid
+ * parameters, a window larger than offered.
  */
 afc_status afc__deflate_read_response(afc__deflate *agreed, const afc__deflate *offer,
                                       afc_slice value, afc_failure *failure);

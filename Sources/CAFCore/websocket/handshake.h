@@ -35,8 +35,8 @@ afc_status afc__handshake_init(afc__handshake *handshake, const char *const *pro
 void afc__handshake_clear(afc__handshake *handshake);
 
 /**
- * Makes another key, as each connection must have one of its own (RFC 6455 4.1), and puts it into the fields of a request, in
- * place. AFC_EINTERNAL: the system has no random bytes.
+ * Makes another key, as each connection must have one of its own (RFC 6455 4.1), and puts it into the fields of a
+ * request, in place. AFC_EINTERNAL: the system has no random bytes.
  */
 afc_status afc__handshake_renew(afc__handshake *handshake, afc_header *headers, size_t count,
                                 afc_failure *failure);
@@ -49,8 +49,8 @@ size_t afc__handshake_write_fields(const afc__handshake *handshake,
 bool afc__handshake_owns_field(afc_slice name);
 
 /**
- * Checks the response. AFC_EAUTH for 401 and 407, AFC_EPROTOCOL for every other refusal and for what RFC 6455 4.1 forbids; the
- * text says why. AFC_EUNSUPPORTED: OpenSSL has no SHA-1.
+ * Checks the response. AFC_EAUTH for 401 and 407, AFC_EPROTOCOL for every other refusal and for what RFC 6455 4.1
+ * forbids; the text says why. AFC_EUNSUPPORTED: OpenSSL has no SHA-1.
  */
 afc_status afc__handshake_check(const afc__handshake *handshake, const afc_head *head,
                                 afc__agreement *out, afc_failure *failure);

@@ -83,9 +83,10 @@ static inline bool afc__outbox_cannot_finish(const afc__outbox *outbox) {
 }
 
 /**
- * Begins a message or a piece of `size` bytes; see afc_websocket_send(). afc__outgoing_make() makes its frame, beside other
- * calls for the outbox; then afc__outbox_add() or afc__outbox_abandon() follows. Those in order must not overlap. The limit is
- * checked here, so it may be exceeded by what compression adds, and by messages that overtake, which are as many bytes at most.
+ * Begins a message or a piece of `size` bytes; see afc_websocket_send(). afc__outgoing_make() makes its frame, beside
+ * other calls for the outbox; then afc__outbox_add() or afc__outbox_abandon() follows. Those in order must not overlap.
+ * The limit is checked here, so it may be exceeded by what compression adds, and by messages that overtake, which are
+ * as many bytes at most.
  */
 afc_status afc__outbox_begin(afc__outbox *outbox, afc_websocket_kind kind, size_t size,
                              unsigned flags, afc__order order, afc__draft *out);
@@ -95,8 +96,8 @@ afc_status afc__outbox_add(afc__outbox *outbox, const afc__draft *draft, afc__ou
                            void *context);
 
 /**
- * Forgets a draft that isn't added, for this reason. If its encoder was used, no message is compressed any more; `draft->encoder`
- * is then the caller's to close, and otherwise zeroed.
+ * Forgets a draft that isn't added, for this reason. If its encoder was used, no message is compressed any more;
+ * `draft->encoder` is then the caller's to close, and otherwise zeroed.
  */
 void afc__outbox_abandon(afc__outbox *outbox, afc__draft *draft, afc_status status);
 
@@ -117,8 +118,8 @@ static inline bool afc__outbox_has_ping_to_send(const afc__outbox *outbox) {
 }
 
 /**
- * Answers a ping. Of more than AFC__PONGS answers that wait, the oldest is dropped, and without memory this one, as the later
- * ones answer for it (RFC 6455 5.5.3).
+ * Answers a ping. Of more than AFC__PONGS answers that wait, the oldest is dropped, and without memory this one, as the
+ * later ones answer for it (RFC 6455 5.5.3).
  */
 void afc__outbox_add_pong(afc__outbox *outbox, afc_slice payload);
 
@@ -129,8 +130,8 @@ void afc__outbox_add_pong(afc__outbox *outbox, afc_slice payload);
 bool afc__outbox_take_pong(afc__outbox *outbox, afc_slice payload, afc__ping *out);
 
 /**
- * Adds the close frame; without a code it is empty. `when` is AFC__CLOSE_FRAME_LAST or _NEXT; with the latter, messages that
- * haven't begun are dropped. A second close frame is ignored, but may become the next.
+ * Adds the close frame; without a code it is empty. `when` is AFC__CLOSE_FRAME_LAST or _NEXT; with the latter, messages
+ * that haven't begun are dropped. A second close frame is ignored, but may become the next.
  */
 void afc__outbox_add_close(afc__outbox *outbox, uint16_t code, afc_slice reason,
                            afc__close_frame when);
@@ -154,8 +155,8 @@ void afc__outbox_drop(afc__outbox *outbox);
 afc__outgoing *afc__outbox_take_sent(afc__outbox *outbox);
 
 /**
- * Keeps the memory of a frame for the next one, or returns what is to be freed. malloc gives memory of this size back to the
- * kernel, which clears every page of it again: more than half of the processor time of an echo of 64 KiB.
+ * Keeps the memory of a frame for the next one, or returns what is to be freed. malloc gives memory of this size back
+ * to the kernel, which clears every page of it again: more than half of the processor time of an echo of 64 KiB.
  */
 afc__outgoing *afc__outbox_recycle(afc__outbox *outbox, afc__outgoing *frame);
 

@@ -1,7 +1,7 @@
 /**
- * Makes the frames of messages that are sent: checks that texts are UTF-8, compresses, and masks. This takes long for a large
- * message, so the sending thread does it without the lock of the outbox, and nothing here uses the outbox. Only the codec has
- * side effects.
+ * Makes the frames of messages that are sent: checks that texts are UTF-8, compresses, and masks. This takes long for a
+ * large message, so the sending thread does it without the lock of the outbox, and nothing here uses the outbox. Only
+ * the codec has side effects.
  */
 #ifndef AFC_WEBSOCKET_OUTGOING_H
 #define AFC_WEBSOCKET_OUTGOING_H
@@ -51,9 +51,9 @@ typedef struct afc__draft {
 } afc__draft;
 
 /**
- * Makes the frame. Uses the spare memory if the frame fits into it, and frees it otherwise. NULL: `*status` is AFC_EINVAL (not
- * UTF-8; the encoder wasn't used), AFC_ENOMEM, or AFC_EINTERNAL (the codec broke its contract). Two threads must not call
- * it with the same encoder at the same time.
+ * Makes the frame. Uses the spare memory if the frame fits into it, and frees it otherwise. NULL: `*status` is
+ * AFC_EINVAL (not UTF-8; the encoder wasn't used), AFC_ENOMEM, or AFC_EINTERNAL (the codec broke its contract). Two
+ * threads must not call it with the same encoder at the same time.
  */
 afc__outgoing *afc__outgoing_make(afc__draft *draft, afc_slice bytes, afc_status *status);
 

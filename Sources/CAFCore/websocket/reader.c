@@ -206,8 +206,8 @@ static afc_status read_control(afc__websocket_reader *reader, afc_slice *input,
 /* ---- Messages ------------------------------------------------------------------------------ */
 
 /**
- * Counts and checks bytes of the message, once they are decoded. Of two faults, the one of the earlier byte is reported: how
- * the bytes were divided on their way doesn't matter.
+ * Counts and checks bytes of the message, once they are decoded. Of two faults, the one of the earlier byte is
+ * reported: how the bytes were divided on their way doesn't matter.
  */
 static afc_status accept(afc__websocket_reader *reader, afc_slice bytes, uint16_t *code,
                          afc_failure *failure) {

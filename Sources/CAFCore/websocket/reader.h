@@ -1,6 +1,6 @@
 /**
- * Reads what a server sends: frames to messages and control frames, with every rule of RFC 6455 5 and RFC 7692 6 that a client
- * must enforce. No I/O.
+ * Reads what a server sends: frames to messages and control frames, with every rule of RFC 6455 5 and RFC 7692 6 that a
+ * client must enforce. No I/O.
  */
 #ifndef AFC_WEBSOCKET_READER_H
 #define AFC_WEBSOCKET_READER_H

@@ -42,8 +42,9 @@ extension HTTPSessionManager {
 /// ``Options/reconnectingCodes``, and when a handshake fails for a transient reason: ``SessionError/Code/dns``,
 /// ``SessionError/Code/connect``, ``SessionError/Code/connectionLost``, ``SessionError/Code/truncated``,
 /// ``SessionError/Code/timeout``, ``SessionError/Code/tls``, or one of ``Options/retriedStatusCodes``, whose `Retry-After`
-/// is obeyed; also when the token of a ``BearerAuthenticator`` couldn't be refreshed for such a reason. A random time is added to the delay, at most as long as the delay; the
-/// maximum doubles with each consecutive failure. Messages that the server sends meanwhile are lost.
+/// is obeyed; also when the token of a ``BearerAuthenticator`` couldn't be refreshed for such a reason. A random time is added
+/// to the delay, at most as long as the delay; the maximum doubles with each consecutive failure. Messages that the server
+/// sends meanwhile are lost.
 ///
 /// The sequence ends when the server closes with 1000 or without a code. It fails with
 ///

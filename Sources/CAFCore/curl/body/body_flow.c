@@ -158,8 +158,8 @@ void afc__exchange_report_end(afc__exchange *exchange) {
 /* ---- Received without libcurl --------------------------------------------------------------- */
 
 /**
- * Keeps what the transfer didn't take, and pauses libcurl as if it had passed these bytes on. `holds_input` says the same to
- * direct_io.c: libcurl 8.5.0 watches the socket of a paused exchange; see read_pause.c.
+ * Keeps what the transfer didn't take, and pauses libcurl as if it had passed these bytes on. `holds_input` says the
+ * same to direct_io.c: libcurl 8.5.0 watches the socket of a paused exchange; see read_pause.c.
  */
 static afc__flow hold_input(afc__exchange *exchange, afc_slice chunk, int64_t received) {
     if (afc__transfer_keep(exchange->hop.transfer, chunk, received, true) == AFC__STOP)

@@ -43,9 +43,9 @@ static long first_read_size(const afc__transfer *transfer) {
 }
 
 /**
- * Returns whether libcurl needs a buffer that HTTP/2 never fills. Reads don't become longer than one TLS record (16 KiB), or than
- * what libcurl takes of an HTTP/2 connection at once; under a low rate limit, that is longer than the pieces wanted. Of the
- * buffer, only what is used costs memory.
+ * Returns whether libcurl needs a buffer that HTTP/2 never fills. Reads don't become longer than one TLS record (16
+ * KiB), or than what libcurl takes of an HTTP/2 connection at once; under a low rate limit, that is longer than the
+ * pieces wanted. Of the buffer, only what is used costs memory.
  */
 static bool needs_unfillable_buffer(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;

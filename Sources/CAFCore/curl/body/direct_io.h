@@ -1,11 +1,11 @@
 /**
  * Sends and receives the messages of an upgraded connection, without libcurl.
  *
- * libcurl's transfers are made for bodies. To send a message, one is resumed, asks twice for bytes and pauses again, which takes
- * three further system calls and most of the processor time. To receive one, it asks the kernel once more whether the socket
- * is readable. So while libcurl holds no bytes and waits, the driver uses the socket itself. What the socket doesn't take is given
- * to libcurl, which then waits for room. The end of the connection and its errors are left to libcurl, and so is TLS. Rows
- * echo_32_1 and echo_32_64 of Benchmarks/run.
+ * libcurl's transfers are made for bodies. To send a message, one is resumed, asks twice for bytes and pauses again,
+ * which takes three further system calls and most of the processor time. To receive one, it asks the kernel once more
+ * whether the socket is readable. So while libcurl holds no bytes and waits, the driver uses the socket itself. What
+ * the socket doesn't take is given to libcurl, which then waits for room. The end of the connection and its errors are
+ * left to libcurl, and so is TLS. Rows echo_32_1 and echo_32_64 of Benchmarks/run.
  */
 #ifndef AFC_CURL_BODY_DIRECT_IO_H
 #define AFC_CURL_BODY_DIRECT_IO_H

@@ -65,8 +65,8 @@ curl_socket_t afc__exchange_open_reinjection(afc__exchange *exchange,
 bool afc__exchange_feed_reinjection(afc__exchange *exchange);
 
 /**
- * Returns whether a response other than a success is complete although our body isn't, and libcurl would wait for the rest of
- * that: over HTTP/2, or because the body has nothing to send now.
+ * Returns whether a response other than a success is complete although our body isn't, and libcurl would wait for the
+ * rest of that: over HTTP/2, or because the body has nothing to send now.
  */
 bool afc__exchange_has_whole_response(const afc__exchange *exchange);
 

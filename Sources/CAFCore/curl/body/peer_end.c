@@ -1,9 +1,9 @@
 /*
  * Ends exchanges whose peer has ended its direction while ours is paused.
  *
- * libcurl ends a transfer only when both directions are over. With an upgrade ours is paused as a rule, until there is a message to
- * send, and the body of a request is paused while its source has nothing. libcurl would then not report that the peer's
- * direction has ended, with the response or without one, but it waits for nothing.
+ * libcurl ends a transfer only when both directions are over. With an upgrade ours is paused as a rule, until there is
+ * a message to send, and the body of a request is paused while its source has nothing. libcurl would then not report
+ * that the peer's direction has ended, with the response or without one, but it waits for nothing.
  */
 #include "curl/body/peer_end.h"
 

@@ -16,8 +16,8 @@ bool afc__exchange_waits_for_body(const afc__exchange *exchange);
 void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t descriptor);
 
 /**
- * Returns the next exchange that has something to send later and whose peer has ended its direction, or NULL: after an upgrade, or
- * while the request body waits. Call it when libcurl has no message left.
+ * Returns the next exchange that has something to send later and whose peer has ended its direction, or NULL: after an
+ * upgrade, or while the request body waits. Call it when libcurl has no message left.
  */
 afc__exchange *afc__driver_next_silent(afc__driver *driver);
 

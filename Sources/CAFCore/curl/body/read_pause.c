@@ -58,8 +58,8 @@ static void stop_watching_input(afc__socket *socket) {
 }
 
 /**
- * Returns whether the end of the connection was met before: libcurl has read it, and would be called for it again and again, as
- * it waits for the request body.
+ * Returns whether the end of the connection was met before: libcurl has read it, and would be called for it again and
+ * again, as it waits for the request body.
  */
 static bool meets_end_again(const afc__socket *socket) {
     char byte;

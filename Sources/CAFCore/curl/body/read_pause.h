@@ -1,6 +1,6 @@
 /**
- * Keeps libcurl from reading for a paused exchange. Unless it does that (afc__quirks.reads_while_paused), these functions do
- * nothing.
+ * Keeps libcurl from reading for a paused exchange. Unless it does that (afc__quirks.reads_while_paused), these
+ * functions do nothing.
  */
 #ifndef AFC_CURL_BODY_READ_PAUSE_H
 #define AFC_CURL_BODY_READ_PAUSE_H

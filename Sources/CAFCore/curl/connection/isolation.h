@@ -20,8 +20,8 @@ typedef enum afc__connection_use {
 long afc__isolation_begin(afc__exchange *exchange);
 
 /**
- * Returns whether others may use the hop's connection at the same time. Call it when the hop has that. A request that prefers
- * HTTP/1.1 may have got one that others opened for HTTP/2.
+ * Returns whether others may use the hop's connection at the same time. Call it when the hop has that. A request that
+ * prefers HTTP/1.1 may have got one that others opened for HTTP/2.
  */
 bool afc__exchange_shares_connection(const afc__exchange *exchange);
 

@@ -4,8 +4,8 @@
  * session without requests would keep them, and what they cost the server, for ever. So a handle that can't be connected
  * makes libcurl look.
  *
- * From 8.22.0 on, libcurl looks with the limit of a handle of its own. So what it has kept is shut down first, and found dead
- * when it looks again.
+ * From 8.22.0 on, libcurl looks with the limit of a handle of its own. So what it has kept is shut down first, and
+ * found dead when it looks again.
  */
 #include "curl/connection/pruning.h"
 

@@ -35,8 +35,8 @@ static void note_activity(afc__exchange *exchange) {
 }
 
 /**
- * Returns whether it is known how often bytes have moved. Through a proxy over TLS, only those of the inner connection would be
- * counted.
+ * Returns whether it is known how often bytes have moved. Through a proxy over TLS, only those of the inner connection
+ * would be counted.
  */
 static bool counts_moves(const afc__exchange *exchange, uint64_t *moves) {
     return exchange != NULL && exchange->proxy_peer == NULL &&

@@ -165,7 +165,8 @@ static bool is_outdated(afc__disk *disk, const entry_change *change) {
 }
 
 /**
- * Makes a change with the journal locked, unless it is outdated by what that says, and keeps the table true if it isn't made.
+ * Makes a change with the journal locked, unless it is outdated by what that says, and keeps the table true if it isn't
+ * made.
  */
 static bool change_locked(afc__disk *disk, entry_change *change,
                           bool (*make)(afc__disk *disk, entry_change *change)) {

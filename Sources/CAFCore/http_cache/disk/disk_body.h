@@ -12,8 +12,8 @@ typedef struct afc__disk_stream afc__disk_stream;
 afc__disk_stream *afc__disk_stream_new(afc__disk *disk, uint64_t content);
 
 /**
- * Appends; takes `bytes`, also on failure. All but the last ones are whole blocks. Fails: AFC_EFILE (the disk is full, broken,
- * or too slow for one that doesn't wait; or it has no thread), AFC_ENOMEM.
+ * Appends; takes `bytes`, also on failure. All but the last ones are whole blocks. Fails: AFC_EFILE (the disk is full,
+ * broken, or too slow for one that doesn't wait; or it has no thread), AFC_ENOMEM.
  */
 afc_status afc__disk_stream_append(afc__disk_stream *stream, afc_bytes bytes,
                                    afc__http_cache_pace pace);

@@ -53,8 +53,8 @@ typedef struct afc__journal {
 } afc__journal;
 
 /**
- * Opens the journal "journal" in `folder` and reads it. false: it can't be opened or made, or another process keeps it locked
- * for seconds (errno EWOULDBLOCK).
+ * Opens the journal "journal" in `folder` and reads it. false: it can't be opened or made, or another process keeps it
+ * locked for seconds (errno EWOULDBLOCK).
  */
 bool afc__journal_open(afc__journal *journal, int folder, uint64_t seed,
                        afc__journal_reader reader);
@@ -77,8 +77,8 @@ void afc__journal_unlock(afc__journal *journal);
 bool afc__journal_append(afc__journal *journal, const afc__journal_record *records, size_t count);
 
 /**
- * Replaces the locked journal by one with these records; it stays locked. Returns whether it did. Unless it is incomplete, the
- * new one is of this boot.
+ * Replaces the locked journal by one with these records; it stays locked. Returns whether it did. Unless it is
+ * incomplete, the new one is of this boot.
  */
 bool afc__journal_replace(afc__journal *journal, const afc__journal_record *records, size_t count);
 

@@ -13,8 +13,8 @@
 afc_status afc__http_cache_key_make(afc__buffer *out, afc_slice partition, afc_slice url);
 
 /**
- * As afc__http_cache_key_make(), for a URL as a program writes it, with an internationalised host as A-labels. `partition` may
- * be NULL. AFC_EINVAL also for an invalid URL; `failure` may be NULL.
+ * As afc__http_cache_key_make(), for a URL as a program writes it, with an internationalised host as A-labels.
+ * `partition` may be NULL. AFC_EINVAL also for an invalid URL; `failure` may be NULL.
  */
 afc_status afc__http_cache_key_parse(afc__buffer *out, const char *partition, const char *url,
                                      afc_failure *failure);

@@ -92,8 +92,9 @@ bool afc__cache_store_is_older(const afc_http_cache *cache, const afc__http_cach
                                afc__http_cache_mark mark);
 
 /**
- * Returns whether something longer than a part is stored under its name, such as the whole. `seen` is how much of it was there
- * when the part was requested, as the table doesn't know that of what is on disk only; 0: nothing. Under the lock.
+ * Returns whether something longer than a part is stored under its name, such as the whole. `seen` is how much of it
+ * was there when the part was requested, as the table doesn't know that of what is on disk only; 0: nothing. Under the
+ * lock.
  */
 bool afc__cache_store_has_more(afc_http_cache *cache, const afc__http_cache_stored *part,
                                afc__http_cache_mark mark, uint64_t seen);

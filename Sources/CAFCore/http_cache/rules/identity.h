@@ -15,9 +15,9 @@ typedef struct afc__identity_question {
 } afc__identity_question;
 
 /**
- * Writes the fingerprint of a request's Authorization, else of its credentials, and of the fields that are marked as secret;
- * an empty text for an anonymous request. Cookie doesn't count: a response that depends on it says so in Vary. false: out of
- * memory.
+ * Writes the fingerprint of a request's Authorization, else of its credentials, and of the fields that are marked as
+ * secret; an empty text for an anonymous request. Cookie doesn't count: a response that depends on it says so in Vary.
+ * false: out of memory.
  */
 bool afc__identity_of(char out[AFC__FINGERPRINT_SIZE], const afc__identity_question *question);
 

@@ -30,11 +30,11 @@ afc_status afc__stored_fields_edit(afc__field_list *out, const afc_head *receive
                                    const afc_head *edited, const afc__http_cache_control *control);
 
 /**
- * Selects the fields of the response to pass on: those of `stored`, updated by those of a 304, or of a 200 to HEAD. Each that
- * isn't of the connection replaces all of its name, but those that describe the stored bytes, which may be decoded:
- * Content-Encoding, Content-Length, Content-Range. Age and Date aren't those of the stored one in any case: they say when that
- * was received. What no-cache="…" names is only that of the update; afc__stored_fields_select() leaves it out of what is
- * stored. AFC_ETOOBIG, AFC_ENOMEM as there.
+ * Selects the fields of the response to pass on: those of `stored`, updated by those of a 304, or of a 200 to HEAD.
+ * Each that isn't of the connection replaces all of its name, but those that describe the stored bytes, which may be
+ * decoded: Content-Encoding, Content-Length, Content-Range. Age and Date aren't those of the stored one in any case:
+ * they say when that was received. What no-cache="…" names is only that of the update; afc__stored_fields_select()
+ * leaves it out of what is stored. AFC_ETOOBIG, AFC_ENOMEM as there.
  */
 afc_status afc__stored_fields_update(afc__field_list *out, const afc_head *stored,
                                      const afc_head *update,

@@ -40,9 +40,9 @@ const afc_header *afc__strong_validator(const afc_head *head);
 bool afc__validators_agree(const afc_head *a, const afc_head *b);
 
 /**
- * Returns whether a 304 or 206 is about another version than the stored response. It has another entity-tag, compared weakly,
- * or a strong one where that has none; without an entity-tag it has another date of modification. Then it must not update
- * the stored response (RFC 9111 4.3.4).
+ * Returns whether a 304 or 206 is about another version than the stored response. It has another entity-tag, compared
+ * weakly, or a strong one where that has none; without an entity-tag it has another date of modification. Then it must
+ * not update the stored response (RFC 9111 4.3.4).
  */
 bool afc__validators_contradict(const afc_head *update, const afc_head *stored);
 

@@ -22,8 +22,8 @@ typedef struct afc__http_cache_request {
      */
     const char *identity;
     /**
-     * The trust policy that verifies the server: its fingerprint, empty for the default one. A response is only reused under the
-     * policy that has accepted its server, or if a program has stored it. NULL: any, as there is no server.
+     * The trust policy that verifies the server: its fingerprint, empty for the default one. A response is only reused
+     * under the policy that has accepted its server, or if a program has stored it. NULL: any, as there is no server.
      */
     const char *trust;
 } afc__http_cache_request;
@@ -32,11 +32,12 @@ typedef struct afc__http_cache_request {
 bool afc__vary_is_any(const afc_head *head);
 
 /**
- * Appends the selecting fields: each name that Vary has, in lower case and once, with the request's value. A value begins
- * with "=", or is empty if the request has no such field. It is normalised: several lines are joined, blanks around
- * commas removed unless the value is secret or has quoted strings; languages are sorted and in lower case. Values of Cookie, Authorization and fields marked as secret
- * are replaced by their fingerprints. Unless `is_public` the identity is added, as a field "*", and that of a trust policy
- * which isn't the default one as a field "(trust)". Call afc__fields_bind() before they are read. AFC_ETOOBIG, also for more than AFC__VARY_MAX names; AFC_ENOMEM.
+ * Appends the selecting fields: each name that Vary has, in lower case and once, with the request's value. A value
+ * begins with "=", or is empty if the request has no such field. It is normalised: several lines are joined, blanks
+ * around commas removed unless the value is secret or has quoted strings; languages are sorted and in lower case.
+ * Values of Cookie, Authorization and fields marked as secret are replaced by their fingerprints. Unless `is_public`
+ * the identity is added, as a field "*", and that of a trust policy which isn't the default one as a field "(trust)".
+ * Call afc__fields_bind() before they are read. AFC_ETOOBIG, also for more than AFC__VARY_MAX names; AFC_ENOMEM.
  */
 afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
                                      const afc__http_cache_request *request, bool is_public);

@@ -132,9 +132,9 @@ typedef struct afc_cookie_list {
 } afc_cookie_list;
 
 /**
- * Copies the cookies that would be sent to `url`, in the order of sending; for NULL all cookies. Expired
- * ones are left out. A request sends at most 150 cookies, and 8190 bytes of them: those with the longest paths, of these the
- * oldest. Of one response, the first 50 Set-Cookie fields are read.
+ * Copies the cookies that would be sent to `url`, in the order of sending; for NULL all cookies. Expired ones are left
+ * out. A request sends at most 150 cookies, and 8190 bytes of them: those with the longest paths, of these the oldest.
+ * Of one response, the first 50 Set-Cookie fields are read.
  *
  * Thread: any.    Owns: `*out` is yours, afc_cookie_list_free().
  * Fails: AFC_EINVAL (`url` has no ASCII host), AFC_ENOMEM; `*out` is then NULL.

@@ -203,10 +203,10 @@ typedef struct afc_http_cache_response {
 
 /**
  * Returns the newest stored response to a GET request, fresh or stale, with the whole body; `*out` is NULL if there is
- * none. User-Agent and Accept-Encoding, which sessions add, select only if the request has them. Trust policies don't select:
- * it may be a response that another session's policy accepted. A request with a Host of
- * its own, or with another method in a field such as X-HTTP-Method-Override, has none. The lookup doesn't
- * count as a use: neither for statistics nor for evictions. Blocks while the disk is read.
+ * none. User-Agent and Accept-Encoding, which sessions add, select only if the request has them. Trust policies don't
+ * select: it may be a response that another session's policy accepted. A request with a Host of its own, or with
+ * another method in a field such as X-HTTP-Method-Override, has none. The lookup doesn't count as a use: neither for
+ * statistics nor for evictions. Blocks while the disk is read.
  *
  * Thread: any but loops.    Owns: `*out` is yours, afc_http_cache_response_free().
  * Fails: AFC_EINVAL (no INIT, an invalid URL, a partition with a line feed), AFC_ETOOBIG (URL and partition together
@@ -224,10 +224,10 @@ AFC_API afc_status afc_http_cache_lookup(const afc_http_cache_response **out, af
 AFC_API void afc_http_cache_response_free(const afc_http_cache_response *response);
 
 /**
- * Stores a response to a GET request in place of the one that the same request would select. Sessions with any trust policy
- * use it, as the program vouches for it. The rules of HTTP
- * apply: what they forbid to store is refused, also by `no-store` of the request, and its fields say how long it is fresh. All is copied. A failed
- * write is treated as a miss. While more than 8 MiB wait for the disk, it waits, too.
+ * Stores a response to a GET request in place of the one that the same request would select. Sessions with any trust
+ * policy use it, as the program vouches for it. The rules of HTTP apply: what they forbid to store is refused, also by
+ * `no-store` of the request, and its fields say how long it is fresh. All is copied. A failed write is treated as a
+ * miss. While more than 8 MiB wait for the disk, it waits, too.
  *
  * Thread: any but loops.    Owns: nothing.
  * Fails: AFC_EINVAL (as afc_http_cache_lookup(); a response that must not be stored, as the text explains; an invalid

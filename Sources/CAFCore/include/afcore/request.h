@@ -33,8 +33,8 @@ typedef struct afc_reader {
     /** Writes at most `size` bytes to `buffer`. Returns their number or AFC_READ_…. Must not block. */
     ptrdiff_t (*read)(void *context, void *buffer, size_t size);
     /**
-     * Returns to the first byte; true on success. Not called after nothing but AFC_READ_AGAIN. NULL: the body can be read only
-     * once.
+     * Returns to the first byte; true on success. Not called after nothing but AFC_READ_AGAIN. NULL: the body can be
+     * read only once.
      */
     bool (*rewind)(void *context);
     /** Called once, last, in every case. May be NULL. */
@@ -114,9 +114,9 @@ enum {
     /** Create missing folders. */
     AFC_FILE_MAKE_FOLDERS = 1u << 4,
     /**
-     * If PATH is a symbolic link, replace its target, which need not exist, and keep the link. PATH.part is then next to
-     * the target. A mount point, which can't be replaced, is written over at the end: what fails or is cancelled then leaves
-     * the beginning of the new content. Without: a link is replaced, and a mount point fails (EBUSY).
+     * If PATH is a symbolic link, replace its target, which need not exist, and keep the link. PATH.part is then next
+     * to the target. A mount point, which can't be replaced, is written over at the end: what fails or is cancelled
+     * then leaves the beginning of the new content. Without: a link is replaced, and a mount point fails (EBUSY).
      */
     AFC_FILE_FOLLOW_LINKS = 1u << 5,
     /**

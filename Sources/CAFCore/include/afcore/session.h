@@ -105,10 +105,10 @@ typedef struct afc_session_options {
     afc_http_cache *http_cache;
     /**
      * Separates the responses of this session from those of others with the same cache: sessions of other users, with
-     * another client certificate, or with network options that lead to other servers. Responses over https are
-     * kept apart by trust policies without it: one is only used under a policy with the options of the one that accepted its
-     * server, or if the program has stored it. Only whether there is a trust handler counts, not what it decides. At most
-     * 255 bytes without a line feed. NULL is the same as "".
+     * another client certificate, or with network options that lead to other servers. Responses over https are kept
+     * apart by trust policies without it: one is only used under a policy with the options of the one that accepted its
+     * server, or if the program has stored it. Only whether there is a trust handler counts, not what it decides. At
+     * most 255 bytes without a line feed. NULL is the same as "".
      */
     const char *cache_partition;
     /** Connections aren't reused when they are older, in seconds; 0, the default: no limit. */
@@ -181,8 +181,9 @@ AFC_API void afc_prepare(void);
 AFC_API afc_session *afc_session_retain(afc_session *session);
 
 /**
- * Releases a reference. The last one closes the session: started tasks complete first, then its thread
- * ends. Validations in the background of stale responses (stale-while-revalidate, RFC 5861) are cancelled. Never blocks. NULL is allowed. A session with AFC_LOOP_EXTERNAL closes inside afc_session_dispatch().
+ * Releases a reference. The last one closes the session: started tasks complete first, then its thread ends.
+ * Validations in the background of stale responses (stale-while-revalidate, RFC 5861) are cancelled. Never blocks. NULL
+ * is allowed. A session with AFC_LOOP_EXTERNAL closes inside afc_session_dispatch().
  *
  * The session's references to its cookie jar and its HSTS store go last. If they are the last ones, the files of
  * these are saved then, which blocks on the disk: on the session's thread, in afc_session_dispatch(), or, if tasks of

@@ -192,8 +192,8 @@ void afc__hop_cache_set_stored(afc__transfer *transfer, afc__http_cache_stored *
 }
 
 /**
- * What the transfer that this one waited for has received or validated needs no validation. A reload asks for more: that it was
- * received.
+ * What the transfer that this one waited for has received or validated needs no validation. A reload asks for more:
+ * that it was received.
  */
 static afc_http_cache_policy policy_of(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;

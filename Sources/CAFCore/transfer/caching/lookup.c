@@ -306,8 +306,8 @@ static bool has_been_at(const afc__transfer *transfer, const char *url) {
 }
 
 /**
- * Returns whether a stored redirect leads to a URL where the task has been, also its own. The server may redirect each client
- * once, to set a cookie or after a login: without it, the stored redirects would be followed until their limit.
+ * Returns whether a stored redirect leads to a URL where the task has been, also its own. The server may redirect each
+ * client once, to set a cookie or after a login: without it, the stored redirects would be followed until their limit.
  */
 static bool leads_back(const afc__transfer *transfer) {
     const afc_head *head = &transfer->hop_cache->head;

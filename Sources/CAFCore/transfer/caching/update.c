@@ -69,8 +69,9 @@ static bool has_field(const afc_header *fields, size_t count, afc_slice name) {
 /* ---- Updating ------------------------------------------------------------------------------ */
 
 /**
- * Decides anew which requests a stored response fits that `update` has updated: Vary and the directives may be others now.
- * Without Vary the old fields stay and others may join them. The stored head doesn't tell them: on_cache may have edited it.
+ * Decides anew which requests a stored response fits that `update` has updated: Vary and the directives may be others
+ * now. Without Vary the old fields stay and others may join them. The stored head doesn't tell them: on_cache may have
+ * edited it.
  */
 static afc_status select_updated(const afc__transfer *transfer, afc__fields *out,
                                  const afc__http_cache_meta *meta, const afc_head *update) {
@@ -222,8 +223,8 @@ static void invalidate(afc__transfer *transfer) {
 }
 
 /**
- * This hop's response isn't stored. What was stored for its request must no longer be used if it is what the server has now. A
- * request with no-store leaves the cache alone, as it wouldn't have used it.
+ * This hop's response isn't stored. What was stored for its request must no longer be used if it is what the server has
+ * now. A request with no-store leaves the cache alone, as it wouldn't have used it.
  */
 static void supersede_stored(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;
@@ -556,8 +557,8 @@ static bool has_all(const afc__transfer *transfer) {
 }
 
 /**
- * Returns whether the beginning of an incomplete body is stored, so that the rest can be requested later (RFC 9111 3.3). The
- * store keeps what is longer.
+ * Returns whether the beginning of an incomplete body is stored, so that the rest can be requested later (RFC 9111
+ * 3.3). The store keeps what is longer.
  */
 static bool keeps_beginning(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;

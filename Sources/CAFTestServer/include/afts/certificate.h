@@ -21,9 +21,9 @@ typedef struct afts_cert_options {
     /** Subject common name. NULL: the first host. */
     const char *common_name;
     /**
-     * Subject alternative names separated by commas: names, wildcards, IP addresses; a 0 after a
-     * backslash stands for NUL. "dns:192.0.2.7" is an address as a DNS name. NULL: "localhost,127.0.0.1,::1". "": no alternative name at all.
-     * Ignored for an authority.
+     * Subject alternative names separated by commas: names, wildcards, IP addresses; a 0 after a backslash stands for
+     * NUL. "dns:192.0.2.7" is an address as a DNS name. NULL: "localhost,127.0.0.1,::1". "": no alternative name at
+     * all. Ignored for an authority.
      */
     const char *hosts;
     /** Validity in seconds from now; both 0: from a day ago for a year. */

@@ -37,8 +37,8 @@ void afts_upgrade(afts_script *script, const char *headers);
 void afts_send_frame(afts_script *script, uint8_t first, const void *bytes, size_t size);
 
 /**
- * Sends back each frame of a message as it is, answers pings with pongs and a close frame with the same one, and then closes.
- * A frame without a mask is answered by a close frame with 1002.
+ * Sends back each frame of a message as it is, answers pings with pongs and a close frame with the same one, and then
+ * closes. A frame without a mask is answered by a close frame with 1002.
  */
 void afts_echo_frames(afts_script *script);
 
