@@ -46,7 +46,7 @@ struct Runner: Sendable {
 
     private func runPrepared(_ invocation: Invocation) async -> ExitCode {
         var outcome = await outcome(of: invocation)
-        print(&outcome, options: invocation.options)
+        OutcomePrinter(console: console, environment: { environment }).print(&outcome, options: invocation.options)
         return outcome.exit
     }
 
@@ -110,18 +110,18 @@ struct Runner: Sendable {
         let paths = try writtenPaths(command, options, session)
         noteMissingJar(given.options)
         var configuration = try options.configuration(environment)
-        let files = try writtenFiles(options, &configuration)
+        let stores = try RunStores(options, &configuration)
         try options.refusePins(for: command.each.map(\.url), hsts: configuration.hsts)
         let archive = options.archivePath == nil ? nil : HARRecorder(maximumBodySize: 1 << 20)
         let sending = Sending(configuration: configuration, archive: archive, files: RunFiles(paths))
         var outcome = try await send(command, options, sending)
-        if let archive, let path = options.archivePath { write(archive, to: path, &outcome) }
+        if let archive, let path = options.archivePath { RunStores.write(archive, to: path, &outcome) }
         // First the session: the cookies are written to its folder.
         let hasResponse = outcome.transfer?.response != nil
         if hasResponse {
-            await attempt(&outcome) { () throws(Failure) in try await session?.save(given.command, given.options) }
+            await outcome.attempt { () throws(Failure) in try await session?.save(given.command, given.options) }
         }
-        if hasResponse || session == nil { await save(configuration, files, &outcome) }
+        if hasResponse || session == nil { await stores.save(&outcome) }
         return outcome
     }
 
@@ -152,7 +152,7 @@ struct Runner: Sendable {
         _ = try writtenPaths(command, options, nil)
         noteMissingJar(options)
         var configuration = try options.configuration(environment)
-        let files = try writtenFiles(options, &configuration)
+        let stores = try RunStores(options, &configuration)
         try options.refusePins(for: [command.url], hsts: configuration.hsts)
         do throws(SessionError) {
             _ = try CoreURL.fromWebSocket(command.url)
@@ -167,57 +167,8 @@ struct Runner: Sendable {
             request: request, options: options, configuration: configuration, console: console,
             input: reader == nil ? console.input : nil
         ).run()
-        await save(configuration, files, &outcome)
+        await stores.save(&outcome)
         return outcome
-    }
-
-    /// The files that are written when a run ends.
-    private struct WrittenFiles {
-        let cookies: [CookieOutput]
-        let hosts: HSTSFile?
-    }
-
-    /// Reads the cookies and the HSTS hosts into a configuration. Call it before the first request.
-    private func writtenFiles(
-        _ options: Options, _ configuration: inout SessionConfiguration
-    ) throws(Failure) -> WrittenFiles {
-        let jars = try CookieJars(options)
-        configuration.cookieStorage = jars?.storage
-        let hosts = try options.hstsPath.map { path throws(Failure) in try HSTSFile(path) }
-        configuration.hsts = hosts?.store
-        return WrittenFiles(cookies: jars?.outputs ?? [], hosts: hosts)
-    }
-
-    private func save(
-        _ configuration: SessionConfiguration, _ files: WrittenFiles, _ outcome: inout Outcome
-    ) async {
-        await configuration.cache?.flush()
-        var printed: Data?
-        let received = outcome
-        for jar in files.cookies {
-            await attempt(&outcome) { () throws(Failure) in
-                if let cookies = try jar.printed() { return printed = cookies }
-                if try !jar.keepsFile(after: received) { try await jar.save() }
-            }
-        }
-        outcome.cookies = printed
-        await attempt(&outcome) { () throws(Failure) in try await files.hosts?.save() }
-    }
-
-    private func attempt(_ outcome: inout Outcome, _ work: () async throws(Failure) -> Void) async {
-        do throws(Failure) {
-            try await work()
-        } catch {
-            outcome.add(error)
-        }
-    }
-
-    private func write(_ archive: HARRecorder, to path: RawText, _ outcome: inout Outcome) {
-        do throws(SessionError) {
-            try OutputFile.write(archive.data(), to: path, isShown: true)
-        } catch {
-            outcome.add(Failure(error))
-        }
     }
 
     private func namedSession(_ command: RequestCommand, _ options: Options) throws(Failure) -> NamedSession? {
@@ -304,136 +255,5 @@ struct Runner: Sendable {
             console: run.console, parts: parts, style: Style(for: console.output, environment),
             isRaw: options.outputPath == "-", holdsBack: options.retries > 0,
             hidesErrorBodies: options.hidesErrorBodies)
-    }
-
-    // MARK: Output
-
-    private func print(_ outcome: inout Outcome, options: Options) {
-        do throws(WriteError) {
-            if options.printsJSON {
-                if case .printed = outcome.content {} else { try printReport(&outcome) }
-            } else {
-                try printBody(of: outcome)
-                if let cookies = outcome.cookies {
-                    try console.write(console.output.isTerminal ? PrintedBody.printable(cookies) : cookies)
-                }
-            }
-        } catch {
-            outcome.add(error)
-        }
-        // As curl does: a mistyped option is never silent.
-        guard options.messages >= .errors || outcome.failure?.code == .usage else { return }
-        if !options.printsJSON, options.messages >= .progress { announce(outcome) }
-        for part in outcome.parts {
-            for failure in [part.failure].compactMap(\.self) + part.moreFailures {
-                writeError(failure, of: part.transfer?.url)
-            }
-            noteUnsaved(part, options)
-        }
-        defer { for failure in outcome.moreFailures { writeError(failure) } }
-        guard outcome.parts.isEmpty, let failure = outcome.failure else { return }
-        writeError(failure)
-        noteUnsaved(outcome, options)
-        if failure.code == .usage, !options.printsJSON { console.writeError("swiftaf --help says how it is used") }
-    }
-
-    /// Says where downloads were written to.
-    private func announce(_ outcome: Outcome) {
-        for part in outcome.parts.isEmpty ? [outcome] : outcome.parts where part.failure == nil {
-            guard let transfer = part.transfer else { continue }
-            switch transfer.destination {
-            case .unsaved:
-                let reason = transfer.response?.status == 304 ? Self.emptyStatus : "only a status of 2xx is saved"
-                console.writeError("swiftaf: nothing was written: \(reason)")
-            case .upToDateFile(let file): console.writeError("swiftaf: \(file.printable) is up to date")
-            case .file(let file, isDownload: true):
-                console.writeError("swiftaf: wrote \(file.printable), \(Format.bytes(Int64(transfer.bodyBytes ?? 0)))")
-            case .file, .output, .cache: break
-            }
-        }
-    }
-
-    private static let emptyStatus = "a 304 has no body"
-
-    /// Says that the response to a request with a file wasn't saved because of its status.
-    private func noteUnsaved(_ outcome: Outcome, _ options: Options) {
-        guard !options.printsJSON, outcome.failure != nil, let transfer = outcome.transfer,
-            let status = transfer.response?.status, case .unsaved(let isDownload) = transfer.destination
-        else { return }
-        let option = "--accept-status \(status)"
-        let reason =
-            switch status {
-            case 304: Self.emptyStatus
-            case _ where options.checksum != nil: "with --checksum, only a status of 2xx is saved"
-            case _ where isDownload: "download saves only a status of 2xx; get URL -o PATH \(option) saves this one"
-            default: "only a success is saved, which \(option) makes of this one"
-            }
-        console.writeError("swiftaf: nothing was written: \(reason)")
-    }
-
-    /// - Parameter url: The URL of the failed transfer, if there are several.
-    private func writeError(_ failure: Failure, of url: String? = nil) {
-        let place = url.map { "\(URLText($0).withoutUserInfo): " } ?? ""
-        let label = Style(for: console.error, environment).red("swiftaf:")
-        console.writeError("\(label) \((place + failure.message).printable)")
-        if let resumption = failure.resumption { console.writeError("swiftaf: \(resumption)") }
-    }
-
-    private func printReport(_ outcome: inout Outcome) throws(WriteError) {
-        let text: String
-        do {
-            text = try Report(outcome: outcome).text(isForTerminal: console.output.isTerminal)
-        } catch {
-            // A report never contains NaN or infinity, so this doesn't happen; the compiler requires it.
-            outcome.failure = Failure(.software, .unknown, "the report can't be written: \(error)")
-            text = Report(outcome: Outcome(failure: outcome.failure)).value.description + "\n"
-        }
-        try console.write(Data(text.utf8))
-    }
-
-    /// Prints the content of an outcome; nothing if it was incomplete or rejected.
-    private func printBody(of outcome: Outcome) throws(WriteError) {
-        switch outcome.content {
-        case .trust(let report, _): try console.write(Data(TrustText.text(report).utf8))
-        case .transfer(let transfer): try printBody(of: transfer, isWhole: outcome.isWhole)
-        case .text(let text): if outcome.isWhole { try print(Data(text.utf8)) }
-        case .empty, .printed, .parts: break
-        }
-    }
-
-    private func printBody(of transfer: TransferOutcome, isWhole: Bool) throws(WriteError) {
-        if let picture = transfer.picture { return try console.write(picture) }
-        guard let body = transfer.body else { return }
-        if case .cache = transfer.destination, let response = transfer.response {
-            return try printStored(response, body)
-        }
-        guard isWhole, !body.isEmpty else { return }
-        guard let response = transfer.response else { return try print(body) }
-        try print(response, body)
-    }
-
-    /// Prints text that isn't the body of a response.
-    private func print(_ text: Data) throws(WriteError) {
-        guard !text.isEmpty else { return }
-        let endsLine = !console.output.isTerminal || text.last == UInt8(ascii: "\n")
-        try console.write(endsLine ? text : text + "\n".utf8)
-    }
-
-    /// Prints a body as one that is printed while it is received.
-    private func print(_ response: HTTPResponse, _ body: Data) throws(WriteError) {
-        let style = Style(for: console.output, environment)
-        let printer = ResponsePrinter(console: console, parts: .responseBody, style: style)
-        guard let text = printer.text(of: body, response) else {
-            return console.writeError("swiftaf: the body is binary: a pipe or --json passes it on")
-        }
-        try console.write(text)
-    }
-
-    /// Prints a response of the cache, with its head.
-    private func printStored(_ response: HTTPResponse, _ body: Data) throws(WriteError) {
-        let style = Style(for: console.output, environment)
-        try console.write(
-            console.output.isTerminal ? Data(style.text(of: response).utf8) : Style.bytes(of: response))
-        try print(response, body)
     }
 }

@@ -1,0 +1,54 @@
+import FoundationEssentials
+import SwiftAF
+
+/// What a run reads before its first request and writes when it has ended: cookies, known HSTS hosts, stored responses.
+struct RunStores {
+    private let cookies: [CookieOutput]
+    private let hosts: HSTSFile?
+    private let cache: HTTPCache?
+
+    /// Reads the cookies and the HSTS hosts into a configuration.
+    init(_ options: Options, _ configuration: inout SessionConfiguration) throws(Failure) {
+        let jars = try CookieJars(options)
+        configuration.cookieStorage = jars?.storage
+        hosts = try options.hstsPath.map { path throws(Failure) in try HSTSFile(path) }
+        configuration.hsts = hosts?.store
+        cookies = jars?.outputs ?? []
+        cache = configuration.cache
+    }
+
+    /// Writes them. What can't be written is added to the outcome as a failure.
+    func save(_ outcome: inout Outcome) async {
+        await cache?.flush()
+        var printed: Data?
+        let received = outcome
+        for jar in cookies {
+            await outcome.attempt { () throws(Failure) in
+                if let cookies = try jar.printed() { return printed = cookies }
+                if try !jar.keepsFile(after: received) { try await jar.save() }
+            }
+        }
+        outcome.cookies = printed
+        await outcome.attempt { () throws(Failure) in try await hosts?.save() }
+    }
+
+    /// Writes the archive of `--har`.
+    static func write(_ archive: HARRecorder, to path: RawText, _ outcome: inout Outcome) {
+        do throws(SessionError) {
+            try OutputFile.write(archive.data(), to: path, isShown: true)
+        } catch {
+            outcome.add(Failure(error))
+        }
+    }
+}
+
+extension Outcome {
+    /// Does what follows a transfer, and adds its failure.
+    mutating func attempt(_ work: () async throws(Failure) -> Void) async {
+        do throws(Failure) {
+            try await work()
+        } catch {
+            add(error)
+        }
+    }
+}
