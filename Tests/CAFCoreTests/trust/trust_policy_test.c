@@ -150,7 +150,10 @@ static char *block_of(const char *label, afc_slice bytes) {
     char *text;
     PEM_write_bio(out, label, "", (const unsigned char *)bytes.bytes, (long)bytes.size);
     size_t size = (size_t)BIO_get_mem_data(out, &text);
-    char *copy = strndup(text, size);
+    char *copy = malloc(size + 1);
+    assert_non_null(copy);
+    memcpy(copy, text, size);
+    copy[size] = 0;
     BIO_free(out);
     return copy;
 }
