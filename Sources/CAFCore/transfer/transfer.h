@@ -94,8 +94,8 @@ typedef struct afc__upgrade {
 typedef struct afc__transfer_counters {
     atomic_uint_fast64_t events; /**< Calls of the program's functions. */
     atomic_uint cancellations;   /**< How often all transfers were cancelled. */
-    atomic_bool
-        ends_validations; /**< The session was released: validations in the background are cancelled. */
+    /** The session was released: validations in the background are cancelled. */
+    atomic_bool ends_validations;
 } afc__transfer_counters;
 
 /** What a transfer is for. */

@@ -25,8 +25,8 @@ enum {
 typedef struct afc__stored_body {
     uint64_t content; /**< Its number; 0: none. */
     bool is_received; /**< All of it was received, and not only confirmed. */
-    bool
-        is_stale; /**< Neither: it is used although it is stale, as the server has failed (RFC 5861 4). */
+    /** Neither: it is used although it is stale, as the server has failed (RFC 5861 4). */
+    bool is_stale;
 } afc__stored_body;
 
 /** What the cache knows about the hop that is or will be under way. */
