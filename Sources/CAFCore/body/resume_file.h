@@ -20,7 +20,7 @@ typedef enum afc__token_kind {
  */
 afc_status afc__token_load(const char *path, afc__resume_token *out, afc__token_kind *kind);
 
-/** Returns whether the path names a file that is no token, or can't be read: it must not be removed. */
+/** Returns whether the path names a file that can't be read or isn't a token. Such a file must not be removed. */
 bool afc__token_is_foreign(const char *path);
 
 /**

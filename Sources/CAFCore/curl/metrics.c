@@ -51,7 +51,7 @@ static void add_wait(afc_hop *hop, int64_t waited_us) {
     if (hop->tls_us > 0) hop->tls_us += waited_us;
 }
 
-/** Of a reused connection there are none: each call of curl_easy_getinfo() costs some 80 instructions. */
+/** Not called for reused connections: each call of curl_easy_getinfo() costs some 80 instructions. */
 static void collect_connect_times(CURL *easy, bool is_https, int64_t request, afc_hop *hop) {
     int64_t tls = number(easy, CURLINFO_APPCONNECT_TIME_T);
     int64_t connect = number(easy, CURLINFO_CONNECT_TIME_T);

@@ -221,7 +221,7 @@ static inline bool afc__transfer_resume(afc__transfer *transfer) {
     return atomic_compare_exchange_strong(&transfer->suspension, &before, AFC__RESUMING);
 }
 
-/** Called by the loop, which goes on with what was suspended. */
+/** Called by the loop when it continues the transfer. */
 static inline void afc__transfer_end_resuming(afc__transfer *transfer) {
     unsigned char before = AFC__RESUMING;
     (void)atomic_compare_exchange_strong(&transfer->suspension, &before, AFC__RUNNING);

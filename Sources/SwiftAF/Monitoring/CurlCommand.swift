@@ -38,8 +38,8 @@ extension HTTPRequest {
 }
 
 extension HTTPRequest {
-    /// The name of the first part of a form that curl has no options for, so that its command would send something else;
-    /// nil if there is none.
+    /// The name of the first part of a form that curl can't send, so that its command would send something else; nil if
+    /// curl can send all parts.
     package var partUnknownToCurl: String? {
         guard case .form(let form) = body.content else { return nil }
         return form.parts.first { CurlCommand.part($0) == nil }.map { part in

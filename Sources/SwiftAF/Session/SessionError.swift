@@ -334,9 +334,9 @@ extension SessionError {
         public static let hostOverride = Reason(rawValue: "hostOverride")
         /// Of ``Code/invalidInput``: a client certificate or its key can't be read, perhaps for lack of its password.
         public static let keyPassword = Reason(rawValue: "keyPassword")
-        /// Of ``Code/invalidInput``: what was given as a client certificate is none.
+        /// Of ``Code/invalidInput``: the bytes of a client certificate aren't a valid certificate.
         public static let clientCertificate = Reason(rawValue: "clientCertificate")
-        /// Of ``Code/invalidInput``: what was given as the key of a client certificate is none, or that of another
+        /// Of ``Code/invalidInput``: the key of a client certificate isn't valid, or belongs to another
         /// certificate.
         public static let clientKey = Reason(rawValue: "clientKey")
         /// Of ``Code/invalidInput``: a proxy in ``SessionConfiguration/proxies`` is invalid.

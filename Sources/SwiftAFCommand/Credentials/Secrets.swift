@@ -110,7 +110,7 @@ enum Prompt {
         }
     }
 
-    /// Waits for a byte. The end of the input cancels the run: it is no password.
+    /// Waits for a byte. The end of the input (Ctrl-D) cancels the run.
     private static func nextByte(of terminal: Int32, _ settings: termios) throws(Failure) -> UInt8 {
         while true {
             try Deadline.check()

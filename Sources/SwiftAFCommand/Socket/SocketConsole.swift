@@ -7,7 +7,7 @@ struct SocketConsole {
     let options: Options
     let configuration: SessionConfiguration
     let console: Console
-    /// Whose lines are messages; nil if there are none.
+    /// The descriptor whose lines are sent as messages; nil to send nothing.
     let input: Int32?
 
     func run() async -> Outcome {

@@ -91,7 +91,7 @@ static bool write_key(int root, char bytes[KEY_SIZE]) {
 
 typedef enum key_state {
     KEY_READ,
-    KEY_NONE,   /**< There is none, or what is there is no key. */
+    KEY_NONE,   /**< The file doesn't exist, or its content isn't a key. */
     KEY_UNKNOWN /**< It can't be read now, with errno: a new key would lose every entry. */
 } key_state;
 

@@ -95,8 +95,8 @@ typedef enum AFC_OPEN_ENUM afc_party {
  * - IPV6_ZONE: the URL names an IPv6 zone, which URLs can't (RFC 9844).
  * - HOST_OVERRIDE: an address in afc_network_options.overrides is invalid.
  * - KEY_PASSWORD: a client certificate or its key can't be read, perhaps for lack of its password.
- * - CLIENT_CERTIFICATE: what was given as a client certificate is none.
- * - CLIENT_KEY: what was given as the key of a client certificate is none, or that of another certificate.
+ * - CLIENT_CERTIFICATE: the bytes of a client certificate aren't a valid certificate.
+ * - CLIENT_KEY: the key of a client certificate isn't valid, or belongs to another certificate.
  * - PROXY_URL: a proxy in afc_proxies is invalid.
  * - ANCHORS: afc_trust_options.anchors is invalid.
  *

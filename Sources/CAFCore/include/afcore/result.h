@@ -106,7 +106,7 @@ enum { AFC_BODY_SHORT = 2048 };
  * Takes the body that afc_result_get_body() returns. One of more than AFC_BODY_SHORT bytes isn't copied.
  *
  * Thread: owner.    Owns: yours, afc_free(bytes.bytes).
- * Fails: empty if there is none, or if a short one can't be copied because memory is out; it then stays in
+ * Fails: empty if the result has no body, or if there is no memory to copy a short body, which then stays in
  * the result.
  */
 AFC_API afc_bytes afc_result_take_body(afc_result *result);

@@ -154,7 +154,7 @@ static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_stat
     afc__hop_cache *cache = transfer->hop_cache;
     /* Again only for a response that others can use. */
     bool is_useful = cache->waits == 0 || cache->awaited.content != 0;
-    /* One that others wait for goes on asking, so that none waits for another in a circle. */
+    /* A transfer that others wait for doesn't wait itself: they could wait for each other. */
     bool is_fill = cache->fill.next != NULL;
     bool may_wait = transfer->collapses && !is_fill && is_useful &&
                     cache->waits < AFC__HOP_CACHE_WAITS_MAX;
