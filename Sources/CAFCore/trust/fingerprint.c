@@ -1,80 +1,66 @@
 #include "trust/fingerprint.h"
 
+#include "base/buffer.h"
 #include "base/text.h"
+#include "trust/x509_parse.h"
 
+#include <openssl/err.h>
 #include <openssl/evp.h>
-#include <string.h>
 
-typedef struct hash_state {
-    EVP_MD_CTX *context;
-    bool has_failed;
-} hash_state;
-
-static void add_bytes(hash_state *hash, const void *bytes, size_t size) {
-    if (size > 0 && EVP_DigestUpdate(hash->context, bytes, size) != 1) hash->has_failed = true;
+static bool add_number(afc__buffer *text, int64_t number) {
+    return afc__buffer_append(text, &number, sizeof number) == AFC_OK;
 }
 
-static void add_number(hash_state *hash, int64_t number) {
-    add_bytes(hash, &number, sizeof number);
+/** With its size in front, so that no two lists of texts are written alike. */
+static bool add_slice(afc__buffer *text, afc_slice slice) {
+    return add_number(text, (int64_t)slice.size) &&
+           afc__buffer_append(text, slice.bytes, slice.size) == AFC_OK;
 }
 
-/** With its size in front, so that no two lists of texts are hashed alike. */
-static void add_slice(hash_state *hash, afc_slice slice) {
-    add_number(hash, (int64_t)slice.size);
-    add_bytes(hash, slice.bytes, slice.size);
-}
-
-static void add_rule(hash_state *hash, const afc_trust_rule *rule) {
-    add_slice(hash, afc_slice_of(rule->host != NULL ? rule->host : ""));
-    add_number(hash, rule->include_subdomains);
-    add_number(hash, rule->mode);
-    add_number(hash, rule->match);
-    add_slice(hash, rule->certificates);
-    add_number(hash, (int64_t)rule->pin_count);
-    for (size_t i = 0; i < rule->pin_count; i++) add_slice(hash, afc_slice_of(rule->pins[i]));
-    add_number(hash, rule->expires_s);
-    add_number(hash, rule->report_only);
-    add_number(hash, rule->allow_invalid_certificates);
-    add_number(hash, rule->skip_host_check);
-}
-
-static void add_options(hash_state *hash, const afc_trust_options *options) {
-    add_slice(hash, options->anchors);
-    add_number(hash, options->keep_system_anchors);
-    add_slice(hash, options->intermediates);
-    add_slice(hash, options->crls);
-    add_number(hash, options->check_authorities);
-    add_number(hash, options->ocsp);
-    add_number(hash, options->security_level);
-    add_number(hash, options->time_s);
-    add_rule(hash, &options->everywhere);
-    add_number(hash, (int64_t)options->rule_count);
-    for (size_t i = 0; i < options->rule_count; i++) add_rule(hash, &options->rules[i]);
-    add_number(hash, options->handler.decide != NULL);
-}
-
-static bool hash_options(unsigned char out[EVP_MAX_MD_SIZE], unsigned *size,
-                         const afc_trust_options *options) {
-    hash_state hash = {EVP_MD_CTX_new(), false};
-    bool is_made = hash.context != NULL && EVP_DigestInit_ex(hash.context, EVP_sha256(), NULL) == 1;
-    if (is_made) {
-        add_options(&hash, options);
-        is_made = EVP_DigestFinal_ex(hash.context, out, size) == 1 && !hash.has_failed;
+static bool add_rule(afc__buffer *text, const afc_trust_rule *rule) {
+    bool is_added = add_slice(text, afc_slice_of(rule->host != NULL ? rule->host : "")) &&
+                    add_number(text, rule->include_subdomains) && add_number(text, rule->mode) &&
+                    add_number(text, rule->match) && add_slice(text, rule->certificates) &&
+                    add_number(text, (int64_t)rule->pin_count);
+    for (size_t i = 0; i < rule->pin_count && is_added; i++) {
+        is_added = add_slice(text, afc_slice_of(rule->pins[i]));
     }
-    EVP_MD_CTX_free(hash.context);
-    return is_made;
+    return is_added && add_number(text, rule->expires_s) && add_number(text, rule->report_only) &&
+           add_number(text, rule->allow_invalid_certificates) &&
+           add_number(text, rule->skip_host_check);
+}
+
+/** false: out of memory. */
+static bool add_options(afc__buffer *text, const afc_trust_options *options) {
+    bool is_added = add_slice(text, options->anchors) &&
+                    add_number(text, options->keep_system_anchors) &&
+                    add_slice(text, options->intermediates) && add_slice(text, options->crls) &&
+                    add_number(text, options->check_authorities) &&
+                    add_number(text, options->ocsp) && add_number(text, options->security_level) &&
+                    add_number(text, options->time_s) && add_rule(text, &options->everywhere) &&
+                    add_number(text, (int64_t)options->rule_count);
+    for (size_t i = 0; i < options->rule_count && is_added; i++) {
+        is_added = add_rule(text, &options->rules[i]);
+    }
+    return is_added && add_number(text, options->handler.decide != NULL);
 }
 
 bool afc__trust_fingerprint(char out[AFC__TRUST_FINGERPRINT_SIZE],
                             const afc_trust_options *options) {
     static const afc_trust_options defaults = AFC_TRUST_OPTIONS_INIT;
-    unsigned char digest[EVP_MAX_MD_SIZE], usual[EVP_MAX_MD_SIZE];
-    unsigned size = 0, usual_size = 0;
+    afc__buffer text, usual;
+    unsigned char digest[AFC__DIGEST_SIZE];
     out[0] = '\0';
-    if (!hash_options(digest, &size, options) || !hash_options(usual, &usual_size, &defaults) ||
-        size * 2 + 1 != AFC__TRUST_FINGERPRINT_SIZE) {
-        return false;
+    afc__buffer_init(&text, UINT64_MAX);
+    afc__buffer_init(&usual, UINT64_MAX);
+    bool is_written = add_options(&text, options) && add_options(&usual, &defaults);
+    /* Compared before they are hashed: the first hash of a process takes OpenSSL half a millisecond. */
+    if (is_written && !afc__is_same(afc__buffer_slice(&text), afc__buffer_slice(&usual))) {
+        is_written = EVP_Digest(text.bytes, text.size, digest, NULL, EVP_sha256(), NULL) == 1;
+        if (is_written) afc__hex_write(out, digest, sizeof digest);
+        ERR_clear_error();
     }
-    if (memcmp(digest, usual, size) != 0) afc__hex_write(out, digest, size);
-    return true;
+    afc__buffer_clear(&text);
+    afc__buffer_clear(&usual);
+    return is_written;
 }

@@ -225,7 +225,6 @@ static afc_status read_options(afc_trust_policy *policy, const afc_trust_options
     if (status == AFC_OK) status = read_anchors(policy, options, crls, failure);
     if (status == AFC_OK) status = read_rules(policy, options, crls, failure);
     sk_X509_CRL_pop_free(crls, X509_CRL_free);
-    ERR_clear_error();
     return status;
 }
 

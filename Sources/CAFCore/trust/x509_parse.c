@@ -176,7 +176,8 @@ afc_status afc__certificates_parse(STACK_OF(X509) **out, afc_slice text, const c
     for (int i = 0; status == AFC_OK && i < sk_X509_num(*out); i++) {
         X509_check_purpose(sk_X509_value(*out, i), -1, 0);
     }
-    ERR_clear_error();
+    /* Without a certificate OpenSSL isn't used: its first call waits until it is initialized. */
+    if (*out != NULL) ERR_clear_error();
     return status;
 }
 
