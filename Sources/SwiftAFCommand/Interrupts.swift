@@ -9,7 +9,7 @@ package final class Interrupts: Sendable {
 
     private struct State {
         /// The first signal received, and when.
-        var first: (signal: Int32, time: ContinuousClock.Instant)?
+        var first: (signal: Int32, time: Instant)?
         var stop: (@Sendable () -> Void)?
     }
 
@@ -69,7 +69,7 @@ package final class Interrupts: Sendable {
     /// meanwhile are handled, and don't extend that time.
     private func endPreparing(_ signal: Int32) {
         var handled = handled
-        let deadline = ContinuousClock.now + Self.mostOfPreparing
+        let deadline = Instant.now + Self.mostOfPreparing
         while case let remaining = deadline - .now, remaining > .zero {
             let (seconds, attoseconds) = remaining.components
             var limit = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
@@ -106,7 +106,7 @@ package final class Interrupts: Sendable {
     private static func status(of signal: Int32) -> Int32 { 128 + signal }
 
     private func interrupt(_ signal: Int32) {
-        let now = ContinuousClock.now
+        let now = Instant.now
         let (first, stop) = state.withLock { state in
             defer { state.first = state.first ?? (signal, now) }
             return (state.first, state.stop)

@@ -139,7 +139,7 @@ struct BatchProgramTests {
         }
     }
 
-    private let start = ContinuousClock.now
+    private let start = Instant.now
 
     private func lines(_ names: [String]) -> ProgressLines {
         var lines = ProgressLines()

@@ -29,7 +29,7 @@ struct ByteStream: AsyncSequence, Sendable {
         /// What wasn't read yet of a regular file.
         fileprivate var range: Range<off_t>?
         /// Nil after the first byte, or once it was called.
-        fileprivate var silence: (end: ContinuousClock.Instant, note: @Sendable () -> Void)?
+        fileprivate var silence: (end: Instant, note: @Sendable () -> Void)?
 
         /// Returns the next bytes; nil at the end.
         ///

@@ -125,7 +125,7 @@ enum OutputFile {
     ///
     /// - Parameter deadline: The end of `--timeout`; nil without a limit.
     static func openPipe(
-        _ path: RawText, until deadline: ContinuousClock.Instant?
+        _ path: RawText, until deadline: Instant?
     ) async throws(Failure) -> Int32 {
         if descriptor(path) != nil {
             do throws(SessionError) {

@@ -11,7 +11,7 @@ struct Console: Sendable {
     /// Whether the terminal of standard error can't move its cursor: TERM=dumb.
     var isDumb = false
     /// The end of `--timeout`, which limits the wait for the readers of the output too; nil without a limit.
-    var deadline: ContinuousClock.Instant?
+    var deadline: Instant?
     /// Set when the run is stopped.
     var stop = StopFlag()
     /// Where notes are written while bars are drawn.
@@ -77,7 +77,7 @@ final class NoteRoute: Sendable {
 /// The end of `--timeout` for what happens before anything is sent: the wait for files, pipes and the terminal.
 enum Deadline {
     /// Nil without a limit.
-    @TaskLocal static var current: ContinuousClock.Instant?
+    @TaskLocal static var current: Instant?
 
     /// Throws if the run was cancelled, or its time is over.
     static func check() throws(Failure) {
@@ -109,7 +109,7 @@ protocol ByteSink: Sendable {
     /// Writes all bytes.
     func write(_ bytes: Data) throws(WriteError)
     /// Writes all bytes, and doesn't wait longer than until a deadline for room.
-    func write(_ bytes: Data, until deadline: ContinuousClock.Instant?) throws(WriteError)
+    func write(_ bytes: Data, until deadline: Instant?) throws(WriteError)
 }
 
 extension ByteSink {
@@ -117,7 +117,7 @@ extension ByteSink {
 
     var descriptor: Int32? { nil }
 
-    func write(_ bytes: Data, until deadline: ContinuousClock.Instant?) throws(WriteError) {
+    func write(_ bytes: Data, until deadline: Instant?) throws(WriteError) {
         try write(bytes)
     }
 }

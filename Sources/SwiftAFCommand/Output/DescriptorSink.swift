@@ -56,7 +56,7 @@ final class DescriptorSink: ByteSink {
         try write(bytes, until: nil)
     }
 
-    func write(_ bytes: Data, until deadline: ContinuousClock.Instant?) throws(WriteError) {
+    func write(_ bytes: Data, until deadline: Instant?) throws(WriteError) {
         let way = foundWay
         let wasStopped = isStopped
         var limit: Limit?
@@ -75,13 +75,13 @@ final class DescriptorSink: ByteSink {
 
     /// When the wait for room ends.
     private struct Limit {
-        let end: ContinuousClock.Instant?
+        let end: Instant?
         let error: WriteError
         /// Whether the wait ends when the run is stopped.
         let endsWithRun: Bool
 
-        init(_ deadline: ContinuousClock.Instant?, wasStopped: Bool) {
-            let now = ContinuousClock.now
+        init(_ deadline: Instant?, wasStopped: Bool) {
+            let now = Instant.now
             endsWithRun = !wasStopped
             error = wasStopped ? .stopped : .late
             let isLastWord = wasStopped || deadline.map { $0 <= now } ?? false

@@ -10,7 +10,7 @@ final class ProgressDisplay: Sendable {
     private static let interval = DispatchTimeInterval.milliseconds(100)
 
     private let sink: any ByteSink
-    private let deadline: ContinuousClock.Instant?
+    private let deadline: Instant?
     private let lines = Locked(ProgressLines())
     /// The serial queue for all drawing.
     private let queue = DispatchQueue(label: "swiftaf.progress")
@@ -19,7 +19,7 @@ final class ProgressDisplay: Sendable {
     private let timer = Locked<DrawingTimer?>(nil)
 
     /// - Parameter deadline: The end of `--timeout`, which limits the wait for the terminal; nil without a limit.
-    init(sink: any ByteSink, until deadline: ContinuousClock.Instant? = nil) {
+    init(sink: any ByteSink, until deadline: Instant? = nil) {
         self.sink = sink
         self.deadline = deadline
         activity.activationDelay = Self.patience
@@ -191,7 +191,7 @@ struct ProgressLines {
     private struct Row {
         var name: String
         var progress = TransferProgress()
-        var start: ContinuousClock.Instant
+        var start: Instant
     }
 
     private var rows: [Int: Row] = [:]
@@ -202,12 +202,12 @@ struct ProgressLines {
     /// The number of lines on the screen that will be overwritten.
     private(set) var drawn = 0
 
-    mutating func begin(_ index: Int, _ name: String, at start: ContinuousClock.Instant) {
+    mutating func begin(_ index: Int, _ name: String, at start: Instant) {
         rows[index] = Row(name: name, start: start)
         longestName = max(longestName, name.columns)
     }
 
-    mutating func note(_ event: ProgressEvent, of index: Int, at now: ContinuousClock.Instant) {
+    mutating func note(_ event: ProgressEvent, of index: Int, at now: Instant) {
         guard let name = rows[index]?.name else { return }
         switch event {
         case .moved(let progress): rows[index]?.progress = progress
@@ -221,7 +221,7 @@ struct ProgressLines {
     }
 
     /// Returns the text that overwrites the previous lines.
-    mutating func draw(width: Int, now: ContinuousClock.Instant) -> String {
+    mutating func draw(width: Int, now: Instant) -> String {
         let bars = rows.sorted { $0.key < $1.key }.map { _, row in
             let bar = ProgressBar(progress: row.progress, elapsed: now - row.start)
             guard longestName > 0 else { return bar.line(width: width) }

@@ -100,7 +100,7 @@ struct InputBody {
 
     /// Whether a pipe has data. A pipe that nothing is written to doesn't make a request a POST.
     private func hasData() throws(Failure) -> Bool {
-        let end = ContinuousClock.now + Self.patience
+        let end = Instant.now + Self.patience
         var wait = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
         while poll(&wait, 1, Deadline.wait(Self.step)) <= 0 {
             try Deadline.check()

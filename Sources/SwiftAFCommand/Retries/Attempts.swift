@@ -7,7 +7,7 @@ final class Attempts: RequestInterceptor {
     /// The last attempt, while the next one is waited for.
     private let last = Locked<AttemptOutcome?>(nil)
     /// The end of `--timeout`, which is for all attempts; nil without a limit.
-    private let deadline: ContinuousClock.Instant?
+    private let deadline: Instant?
     private let limit: Duration?
     /// Whether the log of the wire says why and for how long an attempt waits.
     private let isVerbose: Bool
@@ -25,7 +25,7 @@ final class Attempts: RequestInterceptor {
     ///   - willBegin: Called at the start of each attempt.
     ///   - willWait: Called after an attempt that failed, before the wait for the next one.
     init(
-        _ options: Options, until deadline: ContinuousClock.Instant?, about subject: String?,
+        _ options: Options, until deadline: Instant?, about subject: String?,
         show: (@Sendable ([String]) -> Void)?,
         willBegin: @escaping @Sendable () -> Void,
         willWait: @escaping @Sendable () -> Void
@@ -56,7 +56,7 @@ final class Attempts: RequestInterceptor {
         guard let policy else { return .doNotRetry }
         var outcome = outcome
         outcome.attempt.number = count.withLock { $0 }
-        outcome.attempt.deadline = deadline
+        outcome.attempt.deadline = deadline.map { ContinuousClock.now + ($0 - .now) }
         let decision = await policy.retry(request, after: outcome)
         if case .retry(let delay) = decision {
             last.withLock { [outcome] in $0 = outcome }

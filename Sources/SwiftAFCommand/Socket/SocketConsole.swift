@@ -89,7 +89,7 @@ private final class Conversation: Sendable {
     }
 
     /// Runs to the end of the socket. Cancelling the Swift task closes it.
-    func run(until deadline: ContinuousClock.Instant?) async -> Outcome {
+    func run(until deadline: Instant?) async -> Outcome {
         let receiving = Task { await receive() }
         let sending = Task { await send(stopping: receiving) }
         let waiting = deadline.map { deadline in

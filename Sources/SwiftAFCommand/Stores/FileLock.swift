@@ -49,7 +49,7 @@ enum FileLock {
     private static func acquire(
         _ lockPath: RawText, for path: RawText, _ patience: Duration
     ) async throws(Failure) -> Int32 {
-        let start = ContinuousClock.now
+        let start = Instant.now
         while true {
             let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
             let descriptor = lockPath.withCString { open($0, flags, 0o600) }
