@@ -28,7 +28,7 @@
 /* ---- Making and ending --------------------------------------------------------------------- */
 
 static const char *decodable_encodings(void) {
-    int features = curl_version_info(CURLVERSION_NOW)->features;
+    int features = afc__libcurl_info()->features;
     bool has_brotli = (features & CURL_VERSION_BROTLI) != 0;
     bool has_zstd = (features & CURL_VERSION_ZSTD) != 0;
     if ((features & CURL_VERSION_LIBZ) == 0) return NULL;
@@ -66,7 +66,7 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
     afc__list_init(&driver->running);
     driver->encodings = decodable_encodings();
     driver->auth_schemes = afc__connection_schemes();
-    driver->quirks = afc__quirks_of(curl_version_info(CURLVERSION_NOW)->version_num);
+    driver->quirks = afc__quirks_of(afc__libcurl_info()->version_num);
     driver->max_idle_s = (long)options->max_idle_s;
     driver->max_age_s = (long)options->max_connection_age_s;
     driver->pooled.max_requests = options->max_requests_per_connection;

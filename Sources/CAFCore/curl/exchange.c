@@ -25,6 +25,7 @@
 #include "curl/connection/tls_setup.h"
 #include "curl/exchange_state.h"
 #include "curl/handle.h"
+#include "curl/library.h"
 #include "curl/request/network.h"
 #include "curl/request/proxy.h"
 #include "curl/request/request_fields.h"
@@ -403,7 +404,7 @@ static afc_status set_version(afc__exchange *exchange, afc_failure *failure) {
         version = CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
         break;
     case AFC_HTTP_PREFER_3:
-        if (!(curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP3)) {
+        if (!(afc__libcurl_info()->features & CURL_VERSION_HTTP3)) {
             return afc__fail(failure, AFC_EUNSUPPORTED, "libcurl was built without HTTP/3");
         }
         version = CURL_HTTP_VERSION_3;

@@ -15,6 +15,17 @@
 enum { OLDEST_LIBCURL = 0x075800 };
 
 static CURLcode global_result;
+static const curl_version_info_data *version_info;
+
+static void read_info(void) {
+    version_info = curl_version_info(CURLVERSION_NOW);
+}
+
+const curl_version_info_data *afc__libcurl_info(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_info);
+    return version_info;
+}
 
 static void init_global(void) {
     afc__tls_init_library();
@@ -32,12 +43,13 @@ static bool uses_openssl(const char *names) {
 
 afc_status afc__libcurl_check(afc_failure *failure) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    /* First, as it needs no initialised libcurl: a thread that would wait for afc_prepare() does something useful. */
+    const curl_version_info_data *info = afc__libcurl_info();
     pthread_once(&once, init_global);
     if (global_result != CURLE_OK) {
         return afc__fail(failure, AFC_EINTERNAL, "cannot initialise libcurl: %s",
                          curl_easy_strerror(global_result));
     }
-    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
     if (info->version_num < OLDEST_LIBCURL) {
         return afc__fail(failure, AFC_EUNSUPPORTED,
                          "libcurl %s is too old: 7.88.0 or later is required", info->version);

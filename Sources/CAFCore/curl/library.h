@@ -3,6 +3,10 @@
 #define AFC_CURL_LIBRARY_H
 
 #include <afcore/error.h>
+#include <curl/curl.h>
+
+/** Returns the version and the features of libcurl, which it writes into memory of its own at each call. Any thread. */
+const curl_version_info_data *afc__libcurl_info(void);
 
 /**
  * Initialises libcurl, once per process, and checks its version. Any thread. AFC_EINTERNAL.

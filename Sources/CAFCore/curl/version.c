@@ -1,5 +1,7 @@
 /* The versions of this library, of libcurl and of its TLS library. */
 
+#include "curl/library.h"
+
 #include <afcore/version.h>
 
 #include <curl/curl.h>
@@ -13,16 +15,16 @@ int afc_version_number(void) {
 }
 
 const char *afc_curl_version(void) {
-    return curl_version_info(CURLVERSION_NOW)->version;
+    return afc__libcurl_info()->version;
 }
 
 const char *afc_tls_version(void) {
-    const char *version = curl_version_info(CURLVERSION_NOW)->ssl_version;
+    const char *version = afc__libcurl_info()->ssl_version;
     return version != NULL ? version : "none";
 }
 
 const char *const *afc_curl_features(size_t *count) {
-    const char *const *names = curl_version_info(CURLVERSION_NOW)->feature_names;
+    const char *const *names = afc__libcurl_info()->feature_names;
     *count = 0;
     while (names[*count] != NULL) {
         ++*count;

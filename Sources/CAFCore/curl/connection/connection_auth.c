@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "curl/exchange_state.h"
+#include "curl/library.h"
 #include "transfer/auth.h"
 
 #include <strings.h>
@@ -17,7 +18,7 @@
 static const long MAX_ROUNDS = 10;
 
 unsigned afc__connection_schemes(void) {
-    int features = curl_version_info(CURLVERSION_NOW)->features;
+    int features = afc__libcurl_info()->features;
     unsigned schemes = 0;
     if ((features & CURL_VERSION_NTLM) != 0) schemes |= AFC_AUTH_NTLM;
     if ((features & CURL_VERSION_SPNEGO) != 0) schemes |= AFC_AUTH_NEGOTIATE;

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "curl/exchange_state.h"
+#include "curl/library.h"
 #include "curl/request/network.h"
 
 /**
@@ -88,7 +89,7 @@ CURLcode afc__exchange_set_tls(afc__exchange *exchange) {
 }
 
 bool afc__can_ask_proxies_over_tls(void) {
-    return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTPS_PROXY) != 0;
+    return (afc__libcurl_info()->features & CURL_VERSION_HTTPS_PROXY) != 0;
 }
 
 CURLcode afc__exchange_set_proxy_tls(afc__exchange *exchange) {

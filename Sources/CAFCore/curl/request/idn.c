@@ -25,7 +25,7 @@ static void make_locale(void) {
 
 static bool can_convert(void) {
 #ifdef CURLU_PUNYCODE
-    return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_IDN) != 0;
+    return (afc__libcurl_info()->features & CURL_VERSION_IDN) != 0;
 #else
     return false;
 #endif

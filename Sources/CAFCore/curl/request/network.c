@@ -5,6 +5,7 @@
 #include "base/failure.h"
 #include "base/sized.h"
 #include "curl/exchange_state.h"
+#include "curl/library.h"
 #include "message/ip.h"
 #include "message/route.h"
 #include "message/url.h"
@@ -64,7 +65,7 @@ static afc_status set_overrides(afc__network *network, const afc_network_options
 
 static afc_status set_servers(afc__network *network, const afc_network_options *options,
                               bool has_total_limit, afc_failure *failure) {
-    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+    const curl_version_info_data *info = afc__libcurl_info();
     afc_status status = AFC_OK;
     if (options->dns_servers != NULL) {
         status = afc__route_check_servers(options->dns_servers, failure);
