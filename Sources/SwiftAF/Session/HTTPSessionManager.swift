@@ -117,8 +117,9 @@ public final class HTTPSessionManager: Sendable {
     ) {
         self.configuration = configuration
         base = baseURL.map(BaseURL.init)
-        let session = Result { () throws(SessionError) in try CoreSession(configuration) }
+        // Before the session, which waits for OpenSSL if another thread is initialising it.
         let settings = Settings(configuration, requestSerializer, responseSerializer)
+        let session = Result { () throws(SessionError) in try CoreSession(configuration) }
         state = Locked(State(snapshot: Snapshot(session, configuration.securityPolicy, settings)))
     }
 
