@@ -279,11 +279,11 @@ bool afc__exchange_continue(afc__exchange *exchange) {
         afc__exchange_end_with(exchange, CURLE_WRITE_ERROR);
         return false;
     }
-    return !exchange->run.has_paused || afc__exchange_resume(exchange);
+    return !afc__exchange_waits(exchange) || afc__exchange_resume(exchange);
 }
 
 bool afc__exchange_is_paused(const afc__exchange *exchange) {
-    return exchange->run.has_paused;
+    return afc__exchange_waits(exchange);
 }
 
 int64_t afc__exchange_last_activity(afc__exchange *exchange) {

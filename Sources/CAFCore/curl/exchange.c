@@ -531,6 +531,7 @@ static void release_connection(afc__exchange *exchange) {
     afc__tls_peer_release(exchange->proxy_peer);
     afc__tls_peer_release(exchange->carrier_peer);
     exchange->peer = exchange->proxy_peer = exchange->carrier_peer = NULL;
+    afc__receiving_begins(exchange);
     afc__exchange_set_carrier(exchange, NULL);
     afc__direct_reset(exchange);
     exchange->run = (afc__exchange_run){0};
@@ -555,7 +556,9 @@ bool afc__exchange_restart_with_response(afc__exchange *exchange) {
     if (!afc__exchange_begin_reinjection(exchange)) return false;
     CURLM *multi = exchange->driver->multi.handle;
     curl_multi_remove_handle(multi, exchange->easy);
-    exchange->run.has_ended = exchange->run.has_paused = false;
+    afc__receiving_begins(exchange);
+    afc__sending_resumes(exchange);
+    exchange->run.has_ended = false;
     exchange->run.passed = 0;
     /* If that fails, the failure to send is reported: it is why the response couldn't be read. */
     if (afc__exchange_prepare(exchange, NULL) == AFC_OK &&

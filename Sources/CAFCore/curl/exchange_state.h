@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "base/turn_budget.h"
 #include "curl/body/direct_io.h"
+#include "curl/body/direction_state.h"
 #include "curl/body/early_response.h"
 #include "curl/body/gzip_end.h"
 #include "curl/connection/isolation.h"
@@ -42,8 +43,9 @@ typedef struct afc__exchange_run {
     /** No field line was received since libcurl freed the last response's fields. */
     bool awaits_field;
     bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
-    bool has_paused;
-    bool has_yielded; /**< Paused until the next turn of the loop; see body_flow.c. */
+    afc__receiving receiving;
+    bool has_yielded; /**< Receiving is paused until the next turn only; see body_flow.c. */
+    afc__sending sending;
     /** libcurl is asked whether it still wants the request body; see peer_end.c. */
     enum { AFC__NUDGE_NONE, AFC__NUDGE_DUE, AFC__NUDGED } nudge;
     bool has_met_end; /**< See afc__reading_filter(). */
@@ -88,15 +90,8 @@ struct afc__exchange {
     afc__direct direct;
     /** Sockets that name it as their `exchange`, `last` and `opener`, also for an earlier hop. */
     afc__list watched, used, opened;
-    bool is_stopped;   /**< libcurl must not read for it; see read_pause.c. */
-    afc__socket *held; /**< HTTP/1: the socket that isn't watched for it; NULL: none. */
-    enum {
-        AFC__FLUSH_NONE,
-        AFC__FLUSH_DUE,    /**< In the driver's list, to be flushed once libcurl has returned. */
-        AFC__FLUSHING,     /**< libcurl is passing on what it collected. */
-        AFC__FLUSH_STOPPED /**< Flushed; libcurl reads nothing. */
-    } flush;               /**< Of a decoded body; see body_flow.c. */
-    afc__node flush_node;  /**< In driver->to_flush, with AFC__FLUSH_DUE. */
+    afc__socket *held;     /**< HTTP/1: the socket that isn't watched for it; NULL: none. */
+    afc__node flush_node;  /**< In driver->to_flush, with AFC__RECEIVING_FLUSH_DUE. */
     afc__node broken_node; /**< In driver->broken. */
     afc__node silent_node; /**< In driver->silent: libcurl waited for nothing on its connection, */
     int silent_socket;     /**< which had this descriptor. */
@@ -132,9 +127,29 @@ static inline bool afc__exchange_uses_own_listener(const afc__exchange *exchange
     return exchange->early.state == AFC__EARLY_REINJECTED;
 }
 
+/** Returns whether libcurl must read nothing for it; see afc__receiving_is_paused(). */
+static inline bool afc__exchange_receiving_is_paused(const afc__exchange *exchange) {
+    return afc__receiving_is_paused(exchange->run.receiving);
+}
+
 /** Returns whether libcurl sends nothing until it is resumed, because the request body had no bytes, or wasn't allowed to send them. */
 static inline bool afc__exchange_sending_waits(const afc__exchange *exchange) {
-    return exchange->direct.sender == AFC__SENDER_DRIVER;
+    return exchange->run.sending == AFC__SENDING_WAITS;
+}
+
+/** The read callback had no bytes. */
+static inline void afc__sending_waits(afc__exchange *exchange) {
+    exchange->run.sending = AFC__SENDING_WAITS;
+}
+
+/** Call it before libcurl is resumed. */
+static inline void afc__sending_resumes(afc__exchange *exchange) {
+    exchange->run.sending = AFC__SENDING_BY_LIBCURL;
+}
+
+/** Returns whether a direction waits for the transfer: afc__exchange_continue() has something to do. */
+static inline bool afc__exchange_waits(const afc__exchange *exchange) {
+    return exchange->run.receiving != AFC__RECEIVING_OPEN || afc__exchange_sending_waits(exchange);
 }
 
 /** Ends the exchange with this result. */

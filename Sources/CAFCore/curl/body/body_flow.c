@@ -59,8 +59,7 @@ bool afc__exchange_has_yielded(const afc__exchange *exchange) {
 
 /* ---- Callbacks ----------------------------------------------------------------------------- */
 
-static void wait_for_transfer(afc__exchange *exchange) {
-    exchange->run.has_paused = true;
+static void report_waiting(const afc__exchange *exchange) {
     exchange->hop.owner.waiting(exchange->hop.owner.context);
 }
 
@@ -69,19 +68,13 @@ static void report_filled(afc__exchange *exchange) {
     exchange->hop.owner.filled(exchange->hop.owner.context);
 }
 
-static void flush_later(afc__exchange *exchange) {
-    if (exchange->flush != AFC__FLUSH_NONE) return;
-    exchange->flush = AFC__FLUSH_DUE;
-    afc__list_append(&exchange->driver->bodies.to_flush, &exchange->flush_node);
-}
-
 /**
  * Keeps a chunk that libcurl had collected. The last chunk is shorter and stays in libcurl: as long
  * as libcurl holds bytes, it neither reads nor ends the exchange.
  */
 static afc__flow keep_collected(afc__exchange *exchange, afc_slice chunk, int64_t received) {
     bool is_last = chunk.size < MAX_CHUNK;
-    exchange->flush = is_last ? AFC__FLUSH_STOPPED : AFC__FLUSHING;
+    if (is_last) afc__receiving_flush_stops(exchange);
     return afc__transfer_keep(exchange->hop.transfer, chunk, received, !is_last);
 }
 
@@ -104,15 +97,12 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
     if (size == 0) return 0;
     int64_t received = count_received(exchange, size);
     afc_slice chunk = {bytes, size};
-    bool is_flushing = exchange->flush == AFC__FLUSHING;
-    if (!is_flushing) {
-        afc__exchange_note_activity(exchange);
-        exchange->run.has_yielded = must_yield(exchange);
-    }
+    bool is_flushing = exchange->run.receiving == AFC__RECEIVING_FLUSHING;
+    if (!is_flushing) afc__exchange_note_activity(exchange);
+    bool yields = !is_flushing && must_yield(exchange);
     afc__flow flow = is_flushing ? keep_collected(exchange, chunk, received)
-                     : exchange->run.has_yielded
-                         ? AFC__PAUSED
-                         : afc__transfer_on_body(exchange->hop.transfer, chunk, received);
+                     : yields    ? AFC__PAUSED
+                                 : afc__transfer_on_body(exchange->hop.transfer, chunk, received);
     if (flow != AFC__STOP && afc__exchange_cannot_decode(exchange)) return 0;
     switch (flow) {
     case AFC__CONSUMED:
@@ -122,10 +112,10 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
         exchange->early.is_complete = afc__exchange_has_whole_response(exchange);
         return exchange->early.is_complete ? 0 : size;
     case AFC__PAUSED:
-        wait_for_transfer(exchange);
-        afc__direct_hold_input(exchange);
-        if (!is_flushing && afc__hop_is_decoded(exchange->hop.transfer)) flush_later(exchange);
-        afc__reading_stops(exchange);
+        afc__receiving_pauses(exchange);
+        if (yields) exchange->run.has_yielded = true;
+        report_waiting(exchange);
+        if (afc__hop_is_decoded(exchange->hop.transfer)) afc__receiving_flush_later(exchange);
         return CURL_WRITEFUNC_PAUSE;
     case AFC__STOP:
         break;
@@ -143,10 +133,10 @@ size_t afc__exchange_read_body(char *buffer, size_t one, size_t size, void *cont
         return (size_t)count;
     }
     if (count != AFC_READ_AGAIN) return CURL_READFUNC_ABORT;
-    afc__direct_waits(exchange);
+    afc__sending_waits(exchange);
     exchange->early.is_complete = afc__exchange_has_whole_response(exchange);
     if (exchange->early.is_complete) return CURL_READFUNC_ABORT;
-    wait_for_transfer(exchange);
+    report_waiting(exchange);
     return CURL_READFUNC_PAUSE;
 }
 
@@ -157,16 +147,12 @@ void afc__exchange_report_end(afc__exchange *exchange) {
 
 /* ---- Received without libcurl --------------------------------------------------------------- */
 
-/**
- * Keeps what the transfer didn't take, and pauses libcurl as if it had passed these bytes on. `holds_input` says the
- * same to direct_io.c: libcurl 8.5.0 watches the socket of a paused exchange; see read_pause.c.
- */
+/** Keeps what the transfer didn't take, and pauses libcurl as if it had passed these bytes on. */
 static afc__flow hold_input(afc__exchange *exchange, afc_slice chunk, int64_t received) {
     if (afc__transfer_keep(exchange->hop.transfer, chunk, received, true) == AFC__STOP)
         return AFC__STOP;
-    wait_for_transfer(exchange);
-    afc__direct_hold_input(exchange);
-    afc__reading_stops(exchange);
+    afc__receiving_pauses(exchange);
+    report_waiting(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_ALL);
     return code == CURLE_OK ? AFC__PAUSED : AFC__STOP;
 }
@@ -205,12 +191,17 @@ static int sending_to_pause(const afc__exchange *exchange) {
     return may_pause ? CURLPAUSE_SEND : 0;
 }
 
-/** `receiving` is CURLPAUSE_RECV or CURLPAUSE_RECV_CONT. */
+/** Returns CURLPAUSE_RECV or CURLPAUSE_RECV_CONT, so that receiving is or stays as its state says. */
+static int receiving_to_set(const afc__exchange *exchange) {
+    return afc__exchange_receiving_is_paused(exchange) ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
+}
+
+/** `receiving` is receiving_to_set(), before libcurl passes on what it holds. */
 static CURLcode resume(afc__exchange *exchange, int receiving) {
     int sending = sending_to_pause(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, receiving | sending);
     if (code != CURLE_OK || sending == 0) return code;
-    if (!exchange->run.has_paused) return curl_easy_pause(exchange->easy, receiving);
+    if (!afc__exchange_waits(exchange)) return curl_easy_pause(exchange->easy, receiving);
     /* While it is paused again, libcurl can't finish it, so the sending of a request may stay paused. */
     bool sends = afc__hop_is_upgraded(exchange->hop.transfer) && afc__direct_has_output(exchange);
     return sends ? curl_easy_pause(exchange->easy, CURLPAUSE_RECV) : code;
@@ -226,12 +217,12 @@ static CURLcode resume(afc__exchange *exchange, int receiving) {
  */
 static void flush(afc__exchange *exchange) {
     int sending = sending_to_pause(exchange);
-    exchange->flush = AFC__FLUSHING;
+    afc__receiving_flush_begins(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT | sending);
-    if (code == CURLE_OK && exchange->flush == AFC__FLUSHING) {
+    if (code == CURLE_OK && exchange->run.receiving == AFC__RECEIVING_FLUSHING) {
         code = curl_easy_pause(exchange->easy, CURLPAUSE_RECV | sending);
     }
-    exchange->flush = AFC__FLUSH_NONE;
+    afc__receiving_flush_ends(exchange);
     /* Without a connection the exchange has ended, and libcurl's message follows. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
         afc__exchange_end_with(exchange, code);
@@ -241,7 +232,6 @@ void afc__driver_flush(afc__driver *driver) {
     afc__node *node;
     while ((node = afc__list_first(&driver->bodies.to_flush)) != NULL) {
         afc__exchange *exchange = AFC__OWNER(node, afc__exchange, flush_node);
-        afc__list_remove(node);
         flush(exchange);
         if (exchange->run.has_ended) afc__exchange_report_end(exchange);
     }
@@ -249,17 +239,16 @@ void afc__driver_flush(afc__driver *driver) {
 
 /** As afc__driver_flush(), for what libcurl has collected in a call outside of drive(). */
 static void flush_if_due(afc__exchange *exchange) {
-    if (exchange->flush != AFC__FLUSH_DUE) return;
-    afc__list_remove(&exchange->flush_node);
-    exchange->flush = AFC__FLUSH_NONE;
-    if (!exchange->run.has_ended) flush(exchange);
+    if (exchange->run.receiving != AFC__RECEIVING_FLUSH_DUE) return;
+    if (exchange->run.has_ended)
+        afc__receiving_flush_ends(exchange);
+    else
+        flush(exchange);
 }
 
 void afc__exchange_leave_lists(afc__exchange *exchange) {
-    afc__list_remove(&exchange->flush_node);
     afc__list_remove(&exchange->broken_node);
     afc__list_remove(&exchange->silent_node);
-    exchange->flush = AFC__FLUSH_NONE;
 }
 
 afc__exchange *afc__driver_next_broken(afc__driver *driver) {
@@ -302,12 +291,11 @@ int64_t afc__exchange_continue_due(const afc__exchange *exchange) {
  * paused if it was.
  */
 bool afc__exchange_send_waiting_body(afc__exchange *exchange) {
-    int receiving = exchange->run.has_paused ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
+    int receiving = receiving_to_set(exchange);
     if (afc__multi_is_broken(&exchange->driver->multi)) return true;
     curl_easy_setopt(exchange->easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 0L);
     exchange->state.expect_ms = 0;
     wait_for_continue(exchange, NEXT_TRY_MS);
-    if (exchange->run.has_paused) afc__reading_stops(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, receiving | CURLPAUSE_SEND);
     if (code == CURLE_OK) code = curl_easy_pause(exchange->easy, receiving);
     /* Without a connection the exchange has ended, and libcurl's message follows. */
@@ -340,27 +328,24 @@ bool afc__exchange_resume(afc__exchange *exchange) {
         afc__exchange_end_with(exchange, CURLE_WRITE_ERROR);
         return false;
     }
-    if (flow == AFC__PAUSED) {
-        /* Then libcurl has nothing to do either, unless the request body may have bytes again. */
-        if (exchange->run.has_ended || !exchange->hop.transfer->request.sends_body) return true;
+    if (exchange->run.has_ended) return flow == AFC__PAUSED;
+    if (flow == AFC__CONSUMED) {
+        afc__receiving_resumes(exchange);
+    } else if (!exchange->hop.transfer->request.sends_body) {
+        /* Then libcurl has nothing to do either: only a request body may have bytes again. */
+        return true;
+    } else if (afc__hop_is_upgraded(exchange->hop.transfer)) {
+        /* What was received without libcurl comes before what libcurl would read. */
+        afc__receiving_pauses(exchange);
     } else {
-        exchange->run.has_paused = false;
-        if (exchange->run.has_ended) return false;
+        afc__receiving_falls_behind(exchange);
     }
-    /* What was received without libcurl comes before what libcurl would read. */
-    bool is_held = flow == AFC__PAUSED && afc__hop_is_upgraded(exchange->hop.transfer);
-    int receiving = is_held ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
-    if (is_held)
-        afc__direct_hold_input(exchange);
-    else
-        afc__direct_release_input(exchange);
+    afc__sending_resumes(exchange);
     /*
      * libcurl delivers the bytes that it holds inside this call; the exchange may be paused again
      * at once.
      */
-    if (!is_held) afc__reading_may_begin(exchange);
-    afc__direct_ends(exchange);
-    CURLcode code = resume(exchange, receiving);
+    CURLcode code = resume(exchange, receiving_to_set(exchange));
     if (!afc__reading_begins(exchange) && code == CURLE_OK) code = CURLE_ABORTED_BY_CALLBACK;
     /* Here libcurl returns a callback's error instead of ending the transfer with it. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
@@ -375,6 +360,7 @@ bool afc__exchange_must_deliver(afc__exchange *exchange) {
                       afc__exchange_is_upgrade_over(exchange, exchange->run.code);
     if (!is_orderly || afc__transfer_has_failed(transfer)) return false;
     if (!afc__transfer_has_kept(transfer)) return false;
-    wait_for_transfer(exchange);
+    if (!afc__exchange_receiving_is_paused(exchange)) afc__receiving_falls_behind(exchange);
+    report_waiting(exchange);
     return true;
 }

@@ -25,25 +25,9 @@ void afc__direct_gave(afc__exchange *exchange, size_t size) {
     exchange->direct.given += (int64_t)size;
 }
 
-void afc__direct_waits(afc__exchange *exchange) {
-    exchange->direct.sender = AFC__SENDER_DRIVER;
-}
-
-void afc__direct_hold_input(afc__exchange *exchange) {
-    exchange->direct.holds_input = true;
-}
-
-void afc__direct_release_input(afc__exchange *exchange) {
-    exchange->direct.holds_input = false;
-}
-
 void afc__direct_add_bytes(const afc__exchange *exchange, afc_hop *hop) {
     hop->sent += exchange->direct.sent;
     hop->received += exchange->direct.received;
-}
-
-void afc__direct_ends(afc__exchange *exchange) {
-    exchange->direct.sender = AFC__SENDER_LIBCURL;
 }
 
 void afc__direct_reset(afc__exchange *exchange) {
@@ -62,9 +46,9 @@ void afc__direct_buffers_clear(afc__direct_buffers *buffers) {
 static bool can_bypass_libcurl(const afc__exchange *exchange) {
     const afc__direct *direct = &exchange->direct;
     curl_off_t sent = 0;
-    if (direct->sender != AFC__SENDER_DRIVER || direct->socket == CURL_SOCKET_BAD) return false;
-    if (exchange->run.has_ended || exchange->run.tls_layers > 0 || direct->holds_input)
-        return false;
+    if (!afc__exchange_sending_waits(exchange) || direct->socket == CURL_SOCKET_BAD) return false;
+    if (exchange->run.has_ended || exchange->run.tls_layers > 0) return false;
+    if (afc__exchange_receiving_is_paused(exchange)) return false;
     if (!afc__hop_is_upgraded(exchange->hop.transfer)) return false;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
     return sent == direct->given;

@@ -23,11 +23,6 @@ enum { AFC__UPGRADED_BUFFER = 68 * 1024 };
 
 /** What the driver sends and receives on an upgraded connection. */
 typedef struct afc__direct {
-    enum {
-        AFC__SENDER_LIBCURL, /**< libcurl may have bytes, and will ask for some. */
-        AFC__SENDER_DRIVER   /**< libcurl waits until it is resumed. */
-    } sender;
-    bool holds_input;     /**< libcurl or the transfer holds bytes that the caller hasn't taken. */
     curl_socket_t socket; /**< CURL_SOCKET_BAD: unknown. */
     int64_t given;        /**< Bytes that libcurl was given, */
     int64_t sent;         /**< and those that were sent without it. */
@@ -46,16 +41,8 @@ void afc__direct_buffers_clear(afc__direct_buffers *buffers);
 /** Called when libcurl begins or ends to wait for input on a socket of an exchange that asks for an upgrade. */
 void afc__direct_watches(afc__exchange *exchange, curl_socket_t descriptor, bool for_input);
 
-/** Called when the read callback gives libcurl bytes, and when it tells it to wait. */
+/** Called when the read callback gives libcurl bytes. */
 void afc__direct_gave(afc__exchange *exchange, size_t size);
-void afc__direct_waits(afc__exchange *exchange);
-
-/** Called when libcurl or the transfer holds bytes that the caller hasn't taken, and when they no longer do. */
-void afc__direct_hold_input(afc__exchange *exchange);
-void afc__direct_release_input(afc__exchange *exchange);
-
-/** Called before libcurl resumes the exchange. */
-void afc__direct_ends(afc__exchange *exchange);
 
 /** Returns whether there is something to send. It is read, and kept for libcurl, which must be resumed then. */
 bool afc__direct_has_output(afc__exchange *exchange);

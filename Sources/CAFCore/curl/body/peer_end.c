@@ -7,7 +7,6 @@
  */
 #include "curl/body/peer_end.h"
 
-#include "curl/body/direct_io.h"
 #include "curl/connection/socket.h"
 #include "curl/exchange_state.h"
 
@@ -46,10 +45,9 @@ static bool may_read(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     if (transfer->hop.is_held || afc__transfer_is_suspended(transfer)) return false;
     if (exchange->run.has_yielded) return false;
-    if (exchange->run.has_ended || !exchange->run.has_paused) return false;
+    if (exchange->run.has_ended || !afc__exchange_waits(exchange)) return false;
     if (asks_for_upgrade(exchange)) return true;
-    return !exchange->direct.holds_input && exchange->flush == AFC__FLUSH_NONE &&
-           afc__exchange_waits_for_body(exchange);
+    return !afc__exchange_receiving_is_paused(exchange) && afc__exchange_waits_for_body(exchange);
 }
 
 /** Returns whether only the peer can be the reason that libcurl waits for nothing, or would wait for nothing. */
@@ -61,8 +59,7 @@ static bool has_peer_ended(const afc__exchange *exchange) {
 
 /** If libcurl has given up sending, it ends the exchange once that isn't paused any more. Otherwise it asks for the body again. */
 static void nudge(afc__exchange *exchange) {
-    exchange->run.has_paused = false;
-    afc__direct_ends(exchange);
+    afc__sending_resumes(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
         afc__exchange_end_with(exchange, code);

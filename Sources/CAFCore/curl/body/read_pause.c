@@ -1,5 +1,5 @@
 /*
- * Keeps libcurl from reading for a paused exchange.
+ * Pauses the receiving of an exchange, and keeps libcurl from reading meanwhile.
  *
  * libcurl 8.5.0 waits for input on the socket of a paused transfer (cf_socket_adjust_pollset() adds
  * it; 8.6.0 doesn't), and reads when readiness is reported. The bytes are appended to what libcurl
@@ -18,6 +18,7 @@
 #include "curl/connection/socket.h"
 #include "curl/exchange_state.h"
 
+#include <assert.h>
 #include <sys/socket.h>
 
 /* ---- Which exchanges ----------------------------------------------------------------------- */
@@ -37,14 +38,66 @@ static bool is_shared(const afc__socket *socket) {
 static bool has_stopped(const afc__socket *socket) {
     if (is_shared(socket)) return socket->streams > 0 && socket->stopped == socket->streams;
     const afc__exchange *exchange = socket->exchange;
-    return exchange != NULL && exchange->is_stopped && !exchange->run.is_multiplexed;
+    return exchange != NULL && afc__exchange_receiving_is_paused(exchange) &&
+           !exchange->run.is_multiplexed;
 }
 
-static void set_stopped(afc__exchange *exchange, bool is_stopped) {
-    if (exchange->is_stopped == is_stopped) return;
-    exchange->is_stopped = is_stopped;
+/* ---- Transitions --------------------------------------------------------------------------- */
+
+/** Counts the exchange among the stopped ones of its connection, or not any more. */
+static void count_stopped(const afc__exchange *exchange, bool is_stopped) {
+    if (!exchange->driver->quirks.reads_while_paused) return;
     afc__socket *socket = carrier_of(exchange);
     if (socket != NULL) socket->stopped += is_stopped ? 1 : -1u;
+}
+
+static void set_receiving(afc__exchange *exchange, afc__receiving receiving) {
+    afc__receiving before = exchange->run.receiving;
+    bool is_paused = afc__receiving_is_paused(receiving);
+    exchange->run.receiving = receiving;
+    if (before == AFC__RECEIVING_FLUSH_DUE) afc__list_remove(&exchange->flush_node);
+    if (receiving == AFC__RECEIVING_FLUSH_DUE)
+        afc__list_append(&exchange->driver->bodies.to_flush, &exchange->flush_node);
+    if (is_paused != afc__receiving_is_paused(before)) count_stopped(exchange, is_paused);
+}
+
+static void enter(afc__exchange *exchange, afc__receiving receiving) {
+    assert(afc__receiving_may_become(exchange->run.receiving, receiving));
+    assert(afc__receiving_is_paused(receiving) || !exchange->run.has_yielded);
+    set_receiving(exchange, receiving);
+}
+
+void afc__receiving_begins(afc__exchange *exchange) {
+    set_receiving(exchange, AFC__RECEIVING_OPEN);
+    exchange->run.has_yielded = false;
+}
+
+void afc__receiving_pauses(afc__exchange *exchange) {
+    if (!afc__exchange_receiving_is_paused(exchange)) enter(exchange, AFC__RECEIVING_HELD);
+}
+
+void afc__receiving_resumes(afc__exchange *exchange) {
+    enter(exchange, AFC__RECEIVING_OPEN);
+}
+
+void afc__receiving_falls_behind(afc__exchange *exchange) {
+    enter(exchange, AFC__RECEIVING_BEHIND);
+}
+
+void afc__receiving_flush_later(afc__exchange *exchange) {
+    if (exchange->run.receiving == AFC__RECEIVING_HELD) enter(exchange, AFC__RECEIVING_FLUSH_DUE);
+}
+
+void afc__receiving_flush_begins(afc__exchange *exchange) {
+    enter(exchange, AFC__RECEIVING_FLUSHING);
+}
+
+void afc__receiving_flush_stops(afc__exchange *exchange) {
+    enter(exchange, AFC__RECEIVING_FLUSHED);
+}
+
+void afc__receiving_flush_ends(afc__exchange *exchange) {
+    enter(exchange, AFC__RECEIVING_HELD);
 }
 
 /* ---- Watching ------------------------------------------------------------------------------ */
@@ -87,16 +140,9 @@ bool afc__reading_is_mixed(const afc__socket *socket) {
 
 /* ---- Of an exchange ------------------------------------------------------------------------ */
 
-void afc__reading_stops(afc__exchange *exchange) {
-    if (exchange->driver->quirks.reads_while_paused) set_stopped(exchange, true);
-}
-
-void afc__reading_may_begin(afc__exchange *exchange) {
-    set_stopped(exchange, false);
-}
-
 bool afc__reading_begins(afc__exchange *exchange) {
-    if (!exchange->driver->quirks.reads_while_paused || exchange->is_stopped) return true;
+    if (!exchange->driver->quirks.reads_while_paused) return true;
+    if (afc__exchange_receiving_is_paused(exchange)) return true;
     afc__socket *socket = carrier_of(exchange);
     if (socket == NULL) socket = exchange->held;
     exchange->held = NULL;
@@ -123,7 +169,7 @@ CURLMcode afc__driver_recheck(afc__driver *driver) {
 }
 
 bool afc__exchange_set_carrier(afc__exchange *exchange, afc__socket *socket) {
-    set_stopped(exchange, false);
+    assert(!afc__exchange_receiving_is_paused(exchange));
     exchange->held = NULL;
     afc__socket *last = carrier_of(exchange);
     if (last != NULL) last->streams--;

@@ -139,7 +139,8 @@ static bool is_on_route(const afc__socket *socket, const reuse_route *route) {
  */
 static bool serves_another(const afc__socket *socket, const afc__exchange *exchange) {
     if (socket->kind == AFC__CONNECTION_HTTP_2 || socket->last == exchange) return false;
-    return socket->wanted != 0 || (afc__socket_is_in_use(socket) && socket->last->run.has_paused);
+    return socket->wanted != 0 ||
+           (afc__socket_is_in_use(socket) && afc__exchange_waits(socket->last));
 }
 
 /**
@@ -297,6 +298,7 @@ static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
     if (socket != NULL && exchange->proxy_peer == NULL) {
         exchange->proxy_peer = afc__tls_peer_retain(socket->proxy);
     }
+    afc__receiving_begins(exchange);
     if (!afc__exchange_set_carrier(exchange, socket)) {
         return afc__transfer_fail_text(exchange->hop.transfer, AFC_ENOMEM,
                                        "cannot watch the connection");
