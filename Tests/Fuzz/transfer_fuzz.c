@@ -197,7 +197,7 @@ static void take_body(run *run) {
 
 /** libcurl is made to pass on what it has decoded of bytes that have to wait. */
 static void keep_body(run *run) {
-    if (run->held.size == 0 || !afc__hop_is_decoded(&run->transfer)) return;
+    if (run->held.size == 0 || !afc__transfer_decodes_body(&run->transfer)) return;
     bool keeps = take_octet(&run->input) % 4 != 0;
     afc__flow flow = afc__transfer_keep(&run->transfer, run->held, (int64_t)run->held.size, keeps);
     if (flow == AFC__CONSUMED) run->held = (afc_slice){NULL, 0};

@@ -105,10 +105,10 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
         return afc__transfer_fail_text(exchange->hop.transfer, AFC_EPROTOCOL,
                                        "the server sent an HTTP/2 status line over HTTP/1");
     }
-    if (afc__hop_begins_part(exchange->hop.transfer) && !keep_encoding(exchange)) return false;
+    if (afc__transfer_begins_part(exchange->hop.transfer) && !keep_encoding(exchange)) return false;
     /* What follows depends on a complete head. */
     exchange->early.is_complete = false;
-    if (afc__hop_in_head(exchange->hop.transfer)) return true;
+    if (afc__hop_in_head(&exchange->hop.transfer->hop)) return true;
     if (afc__exchange_cannot_decode(exchange)) return false;
     afc__exchange_grow_reads(exchange);
     const afc__transfer *transfer = exchange->hop.transfer;

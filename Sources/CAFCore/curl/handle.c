@@ -64,9 +64,9 @@ void afc__exchange_guard_line(const afc__exchange *exchange, char *line) {
  */
 void afc__exchange_watch_excess(afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
-    if (exchange->state.is_verbose || afc__hop_in_head(transfer)) return;
-    if (afc__hop_is_http_2(transfer)) return;
-    if (afc__hop_bytes_missing(transfer, 0) == 0 ||
+    if (exchange->state.is_verbose || afc__hop_in_head(&transfer->hop)) return;
+    if (afc__hop_is_http_2(&transfer->hop)) return;
+    if (afc__hop_bytes_missing(&transfer->hop, 0) == 0 ||
         transfer->hop.framing.kind == AFC__FRAMING_CHUNKED) {
         afc__exchange_set_verbose(exchange, true);
     }

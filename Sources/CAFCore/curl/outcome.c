@@ -100,7 +100,7 @@ static bool is_long_line(const afc__exchange *exchange, CURLcode code) {
     if (code == CURLE_RECV_ERROR) return text_means(exchange, AFC__TEXT_LONG_TRAILER);
     curl_easy_getinfo(exchange->easy, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
     return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) &&
-           afc__hop_in_head(exchange->hop.transfer) && first_byte > 0 &&
+           afc__hop_in_head(&exchange->hop.transfer->hop) && first_byte > 0 &&
            afc__exchange_is_connected(exchange);
 }
 
@@ -111,7 +111,7 @@ static bool is_long_line(const afc__exchange *exchange, CURLcode code) {
 static bool is_cut_head(const afc__exchange *exchange, CURLcode code) {
     return (code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE) &&
            exchange->hop.transfer->hop.phase == AFC__PHASE_HEAD &&
-           !afc__hop_has_no_response(exchange->hop.transfer);
+           !afc__hop_has_no_response(&exchange->hop.transfer->hop);
 }
 
 /**
@@ -119,19 +119,19 @@ static bool is_cut_head(const afc__exchange *exchange, CURLcode code) {
  * it on, and message/head.c refuses it. Other lines that libcurl refuses have its text and another code.
  */
 static bool begins_folded(const afc__exchange *exchange, CURLcode code) {
-    return code == CURLE_BAD_FUNCTION_ARGUMENT && afc__hop_in_head(exchange->hop.transfer);
+    return code == CURLE_BAD_FUNCTION_ARGUMENT && afc__hop_in_head(&exchange->hop.transfer->hop);
 }
 
 /** A body that ends with the connection is complete only if a TLS server sent close_notify. */
 static bool lacks_close_notify(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
-    return afc__hop_ends_with_connection(transfer) && transfer->request.url.is_https &&
-           !afc__hop_is_http_2(transfer) && !afc__tls_peer_got_close_notify(exchange->peer);
+    return afc__hop_ends_with_connection(&transfer->hop) && transfer->request.url.is_https &&
+           !afc__hop_is_http_2(&transfer->hop) && !afc__tls_peer_got_close_notify(exchange->peer);
 }
 
 /** Returns whether the peer cut a TLS connection without close_notify, in the middle of a body. */
 static bool is_cut_short(const afc__exchange *exchange, CURLcode code) {
-    return code == CURLE_RECV_ERROR && afc__hop_in_body(exchange->hop.transfer) &&
+    return code == CURLE_RECV_ERROR && afc__hop_in_body(&exchange->hop.transfer->hop) &&
            text_means(exchange, AFC__TEXT_CUT_TLS);
 }
 
@@ -140,7 +140,7 @@ static bool is_cut_short(const afc__exchange *exchange, CURLcode code) {
  * nghttp2 reports of a server that violates the protocol, such as by sending more than announced.
  */
 static bool is_reset_stream(const afc__exchange *exchange, CURLcode code) {
-    return code == CURLE_HTTP2_STREAM && afc__hop_in_body(exchange->hop.transfer) &&
+    return code == CURLE_HTTP2_STREAM && afc__hop_in_body(&exchange->hop.transfer->hop) &&
            !text_means(exchange, AFC__TEXT_PROTOCOL_ERROR);
 }
 
@@ -197,21 +197,23 @@ static bool has_different_targets(const afc__exchange *exchange, CURLcode code) 
  * when they end a body.
  */
 static bool has_rest_behind_encoding(const afc__exchange *exchange, CURLcode code) {
-    return code == CURLE_WRITE_ERROR && afc__hop_in_body(exchange->hop.transfer) &&
-           afc__hop_is_decoded(exchange->hop.transfer);
+    return code == CURLE_WRITE_ERROR && afc__hop_in_body(&exchange->hop.transfer->hop) &&
+           afc__transfer_decodes_body(exchange->hop.transfer);
 }
 
 /** Detects libcurl's limit for decoded bytes of one read, 64 MiB. */
 static bool decodes_too_much(const afc__exchange *exchange, CURLcode code) {
     return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) &&
            afc__exchange_receiving_is_paused(exchange) &&
-           afc__hop_in_body(exchange->hop.transfer) && afc__hop_is_decoded(exchange->hop.transfer);
+           afc__hop_in_body(&exchange->hop.transfer->hop) &&
+           afc__transfer_decodes_body(exchange->hop.transfer);
 }
 
 /** After GOAWAY nghttp2 closes the streams above its last one. The end of the transport has a text or another code. */
 bool afc__exchange_went_away(const afc__exchange *exchange, CURLcode code) {
     return exchange->driver->quirks.fails_after_goaway && code == CURLE_HTTP2 &&
-           exchange->error_text[0] == '\0' && afc__hop_has_no_response(exchange->hop.transfer);
+           exchange->error_text[0] == '\0' &&
+           afc__hop_has_no_response(&exchange->hop.transfer->hop);
 }
 
 /**
@@ -226,7 +228,7 @@ static bool is_ended_connection(const afc__exchange *exchange, CURLcode code) {
     bool has_ended = exchange->peer != NULL ? afc__tls_peer_has_ended(exchange->peer) : is_cut;
     bool is_goaway = code == CURLE_HTTP2 && (exchange->error_text[0] == '\0' || has_ended);
     return (is_goaway || code == CURLE_PARTIAL_FILE) && !is_bad_frame(exchange, code) &&
-           afc__hop_has_no_response(exchange->hop.transfer);
+           afc__hop_has_no_response(&exchange->hop.transfer->hop);
 }
 
 /** Detects the end of a body that ends with the connection: a server that hasn't read the whole request resets it. */
@@ -234,7 +236,7 @@ static bool ends_by_reset(const afc__exchange *exchange, CURLcode code) {
     const afc__transfer *transfer = exchange->hop.transfer;
     long error = 0;
     if (code != CURLE_RECV_ERROR || transfer->request.url.is_https) return false;
-    if (!afc__hop_ends_with_connection(transfer)) return false;
+    if (!afc__hop_ends_with_connection(&transfer->hop)) return false;
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &error);
     return error == ECONNRESET && transfer->request.sends_body &&
            afc__exchange_accepts_end(exchange) && transfer->progress.sent < transfer->source.length;
@@ -243,14 +245,14 @@ static bool ends_by_reset(const afc__exchange *exchange, CURLcode code) {
 /** libcurl has read an early response from our listener, which ends in order though the connection didn't. */
 static bool lost_reinjected_end(const afc__exchange *exchange) {
     return afc__exchange_uses_own_listener(exchange) &&
-           afc__hop_ends_with_connection(exchange->hop.transfer) &&
+           afc__hop_ends_with_connection(&exchange->hop.transfer->hop) &&
            !afc__exchange_accepts_end(exchange);
 }
 
 /** Returns whether the decoder of a body that ends with the connection still waits for its end. */
 static bool lacks_gzip_end(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
-    return afc__hop_ends_with_connection(transfer) &&
+    return afc__hop_ends_with_connection(&transfer->hop) &&
            afc__gzip_end_is_missing(&exchange->run.gzip_end, transfer->hop.decoded);
 }
 
@@ -269,7 +271,7 @@ static bool is_connected_only(const afc__exchange *exchange, CURLcode code) {
 }
 
 bool afc__exchange_is_upgrade_over(const afc__exchange *exchange, CURLcode code) {
-    if (!afc__hop_is_upgraded(exchange->hop.transfer)) return false;
+    if (!afc__transfer_is_upgraded(exchange->hop.transfer)) return false;
     return code == CURLE_OK || code == CURLE_GOT_NOTHING;
 }
 
@@ -466,7 +468,7 @@ static bool is_settled(const afc__exchange *exchange, CURLcode code, afc_failure
     if (is_connected_only(exchange, code) || afc__exchange_is_upgrade_over(exchange, code))
         return true;
     if (afc__exchange_uses_own_listener(exchange) &&
-        afc__hop_has_no_response(exchange->hop.transfer)) {
+        afc__hop_has_no_response(&exchange->hop.transfer->hop)) {
         afc__fail(failure, AFC_ELOST, "the connection was lost while the request was being sent");
         return true;
     }

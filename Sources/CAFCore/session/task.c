@@ -398,7 +398,7 @@ bool afc__task_is_cancelled(const afc_task *task) {
 /** Fails the task at a limit of its hop, unless a stale response replaces what the server didn't send. */
 static void end_late_hop(afc_task *task, const afc_failure *failure) {
     const afc__transfer *transfer = &task->transfer;
-    if (afc__hop_in_head(transfer) && afc__transfer_may_use_stale(transfer)) {
+    if (afc__hop_in_head(&transfer->hop) && afc__transfer_may_use_stale(transfer)) {
         end_exchange(task, failure);
     } else {
         abort_task(task, failure);

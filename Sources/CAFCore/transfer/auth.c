@@ -175,7 +175,7 @@ static bool take_from_url(afc__transfer *transfer) {
 
 /** Returns whether the last response so far is the proxy's to CONNECT: a hop has one of its own only after that. */
 static bool is_for_connect(const afc__transfer *transfer) {
-    return afc__hop_has_no_response(transfer);
+    return afc__hop_has_no_response(&transfer->hop);
 }
 
 static const afc_head *challenge_head(const afc__transfer *transfer) {

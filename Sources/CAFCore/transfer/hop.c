@@ -64,12 +64,12 @@ bool afc__transfer_reset_hop(afc__transfer *transfer) {
            afc__transfer_apply_cookies_and_hsts(transfer);
 }
 
-int64_t afc__hop_bytes_missing(const afc__transfer *transfer, int64_t received) {
-    switch (transfer->hop.framing.kind) {
+int64_t afc__hop_bytes_missing(const afc__hop *hop, int64_t received) {
+    switch (hop->framing.kind) {
     case AFC__FRAMING_NONE:
         return 0;
     case AFC__FRAMING_LENGTH:
-        return transfer->hop.framing.length - (int64_t)transfer->hop.from_cache - received;
+        return hop->framing.length - (int64_t)hop->from_cache - received;
     case AFC__FRAMING_CHUNKED:
     case AFC__FRAMING_CLOSE:
         break;
@@ -77,12 +77,13 @@ int64_t afc__hop_bytes_missing(const afc__transfer *transfer, int64_t received) 
     return INT64_MAX;
 }
 
-bool afc__hop_is_whole(const afc__transfer *transfer) {
+bool afc__transfer_has_whole_body(const afc__transfer *transfer) {
     const afc__hop *hop = &transfer->hop;
     bool is_discarded = hop->phase == AFC__PHASE_DISCARDING ||
                         hop->phase == AFC__PHASE_SUPERSEDED || hop->phase == AFC__PHASE_CHALLENGED;
     if (!is_discarded && hop->phase != AFC__PHASE_BODY) return false;
-    if (hop->framing.kind != AFC__FRAMING_NONE && !afc__hop_has_plain_body(transfer)) return false;
+    if (hop->framing.kind != AFC__FRAMING_NONE && !afc__transfer_has_plain_body(transfer))
+        return false;
     uint64_t taken = is_discarded ? hop->discarded : hop->decoded;
-    return afc__hop_bytes_missing(transfer, (int64_t)taken) == 0;
+    return afc__hop_bytes_missing(hop, (int64_t)taken) == 0;
 }

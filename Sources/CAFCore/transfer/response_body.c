@@ -181,7 +181,7 @@ static afc__flow dispose_by_phase(afc__transfer *transfer, afc_slice bytes, int6
 
 /** Returns whether nothing reads the body: the task only stores it, and it isn't stored, or no longer. */
 static bool is_useless(const afc__transfer *transfer) {
-    return transfer->purpose == AFC__PURPOSE_VALIDATION && afc__hop_in_body(transfer) &&
+    return transfer->purpose == AFC__PURPOSE_VALIDATION && afc__hop_in_body(&transfer->hop) &&
            !afc__transfer_stores_body(transfer);
 }
 
@@ -263,7 +263,7 @@ static afc__flow pass_stored(afc__transfer *transfer) {
 }
 
 afc__flow afc__transfer_pass_body(afc__transfer *transfer, afc_slice bytes, int64_t received) {
-    bool is_decoded = afc__hop_is_decoded(transfer);
+    bool is_decoded = afc__transfer_decodes_body(transfer);
     if (is_decoded && !is_within_limits(transfer, bytes.size, received)) return AFC__STOP;
     afc__flow flow = pass_stored(transfer);
     received += (int64_t)transfer->hop.from_cache;

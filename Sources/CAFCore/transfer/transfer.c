@@ -239,12 +239,12 @@ bool afc__transfer_expects(const afc__transfer *transfer) {
 }
 
 bool afc__transfer_awaits_continue(const afc__transfer *transfer) {
-    return !afc__hop_is_http_2(transfer) && transfer->source.use == AFC__SOURCE_UNTOUCHED &&
+    return !afc__hop_is_http_2(&transfer->hop) && transfer->source.use == AFC__SOURCE_UNTOUCHED &&
            afc__transfer_expects(transfer);
 }
 
 bool afc__transfer_expects_unsent_body(const afc__transfer *transfer) {
-    return !afc__hop_in_head(transfer) && afc__transfer_awaits_continue(transfer);
+    return !afc__hop_in_head(&transfer->hop) && afc__transfer_awaits_continue(transfer);
 }
 
 ptrdiff_t afc__transfer_read_body(afc__transfer *transfer, void *buffer, size_t size) {
@@ -391,7 +391,7 @@ static bool on_final_head(afc__transfer *transfer) {
         AFC_OK) {
         return afc__transfer_fail(transfer, &failure);
     }
-    if (afc__hop_is_upgraded(transfer)) return accept_upgrade(transfer);
+    if (afc__transfer_is_upgraded(transfer)) return accept_upgrade(transfer);
     if (afc__transfer_cache_head(transfer)) return true;
     if (afc__transfer_has_failed(transfer)) return false;
     afc__redirect_question question = {
@@ -503,7 +503,7 @@ bool afc__transfer_on_answer(afc__transfer *transfer, uint32_t number,
         transfer->hop.discarded = body.size < INT32_MAX ? (uint32_t)body.size : INT32_MAX;
     }
     /* A proxy's response to CONNECT isn't passed to the caller. */
-    bool is_response = action == AFC__AUTH_ACCEPT && !afc__hop_has_no_response(transfer);
+    bool is_response = action == AFC__AUTH_ACCEPT && !afc__hop_has_no_response(&transfer->hop);
     if (is_response && accept_head(transfer) && body.size > 0) {
         afc__transfer_pass_kept_body(transfer, afc__buffer_slice(&body), received);
     }
@@ -622,7 +622,7 @@ static unsigned facts_of(const afc__transfer *transfer, const afc__outcome *outc
     bool is_replayable = afc__request_head_is_idempotent(&transfer->request) &&
                          (!transfer->request.sends_body ||
                           afc__source_can_rewind(&transfer->source));
-    bool may_be_stale = afc__hop_in_head(transfer) && is_down(transfer, outcome) &&
+    bool may_be_stale = afc__hop_in_head(&transfer->hop) && is_down(transfer, outcome) &&
                         afc__transfer_may_use_stale(transfer);
     bool may_wait = transfer->waits_for_network && transfer->waits < MAX_WAITS;
     return (afc__transfer_has_failed(transfer) ? AFC__FACT_TASK_FAILED : 0) |
@@ -631,7 +631,7 @@ static unsigned facts_of(const afc__transfer *transfer, const afc__outcome *outc
            (status == AFC_ELOST ? AFC__FACT_LOST : 0) |
            (outcome->hop.is_reused ? AFC__FACT_REUSED : 0) |
            (outcome->went_away ? AFC__FACT_WENT_AWAY : 0) |
-           (afc__hop_has_no_response(transfer) ? AFC__FACT_NO_RESPONSE : 0) |
+           (afc__hop_has_no_response(&transfer->hop) ? AFC__FACT_NO_RESPONSE : 0) |
            (may_be_stale ? AFC__FACT_MAY_BE_STALE : 0) |
            (transfer->is_retry ? 0 : AFC__FACT_FIRST_TRY) |
            (is_replayable ? AFC__FACT_REPLAYABLE : 0) | (may_wait ? AFC__FACT_MAY_WAIT : 0) |
@@ -735,7 +735,7 @@ static bool keeps_body(const afc__transfer *transfer) {
     bool is_cut_short = status == AFC_ETRUNCATED || status == AFC_ELOST ||
                         status == AFC_EPROTOCOL || status == AFC_ETIMEOUT ||
                         status == AFC_ECANCELED;
-    return is_cut_short && afc__hop_in_body(transfer);
+    return is_cut_short && afc__hop_in_body(&transfer->hop);
 }
 
 void afc__transfer_finish(afc__transfer *transfer) {
@@ -749,7 +749,7 @@ void afc__transfer_finish(afc__transfer *transfer) {
     /* A redirect that isn't followed says where it leads. */
     bool is_refused = result->failure.status == AFC_EREDIRECT && transfer->hop.reader != NULL &&
                       transfer->hop.reader->state == AFC__HEAD_DONE;
-    result->has_head = is_refused || afc__hop_in_body(transfer);
+    result->has_head = is_refused || afc__hop_in_body(&transfer->hop);
     if (transfer->hop.reader != NULL) afc__head_reader_finish(transfer->hop.reader);
     transfer->hop.reader = NULL;
     result->body_size = afc__sink_body_size(&transfer->sink);

@@ -252,53 +252,28 @@ static inline bool afc__transfer_is_clear_http_2(const afc__transfer *transfer) 
     return afc__transfer_forces_http_2(transfer) && !transfer->request.url.is_https;
 }
 
-/* ---- Questions about the hop --------------------------------------------------------------- */
-
-/** Returns whether the final head wasn't received yet, or may be one of several. */
-static inline bool afc__hop_in_head(const afc__transfer *transfer) {
-    return transfer->hop.phase <= AFC__PHASE_HEAD_PENDING;
-}
-
-/** Returns whether a body is received that the task wants. */
-static inline bool afc__hop_in_body(const afc__transfer *transfer) {
-    return transfer->hop.phase == AFC__PHASE_BODY;
-}
-
-/** Returns whether no byte of a response was received. */
-static inline bool afc__hop_has_no_response(const afc__transfer *transfer) {
-    return transfer->hop.reader->bytes == 0;
-}
-
-/** Returns whether the next line can only be a status line. */
-static inline bool afc__hop_expects_status(const afc__transfer *transfer) {
-    return transfer->hop.phase == AFC__PHASE_HEAD &&
-           transfer->hop.reader->state == AFC__HEAD_AT_STATUS;
-}
+/* ---- Questions about the response ----------------------------------------------------------- */
 
 /** Returns whether the status line received last is that of a part whose encoding is to be kept, but isn't yet. */
-static inline bool afc__hop_begins_part(const afc__transfer *transfer) {
+static inline bool afc__transfer_begins_part(const afc__transfer *transfer) {
     return transfer->coding == AFC__CODING_WHOLE && transfer->hop.reader->head.status == 206;
 }
 
-/** Returns whether the status line received last is one of HTTP/2 or later. */
-static inline bool afc__hop_is_http_2(const afc__transfer *transfer) {
-    return transfer->hop.reader->head.version >= AFC_HTTP_2;
-}
-
 /** Returns whether the body is decoded on its way here. Then it may be much longer than what was received. */
-static inline bool afc__hop_is_decoded(const afc__transfer *transfer) {
+static inline bool afc__transfer_decodes_body(const afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;
     bool is_decoded = framing->is_encoded && transfer->coding != AFC__CODING_KEPT;
     return is_decoded || framing->has_coding;
 }
 
 /** Returns whether the bytes of the body are passed as they are received, without chunks around them. */
-static inline bool afc__hop_has_plain_body(const afc__transfer *transfer) {
-    return transfer->hop.framing.kind != AFC__FRAMING_CHUNKED && !afc__hop_is_decoded(transfer);
+static inline bool afc__transfer_has_plain_body(const afc__transfer *transfer) {
+    return transfer->hop.framing.kind != AFC__FRAMING_CHUNKED &&
+           !afc__transfer_decodes_body(transfer);
 }
 
 /** Returns whether the connection has left HTTP, so that both bodies are what the new protocol sends. */
-static inline bool afc__hop_is_upgraded(const afc__transfer *transfer) {
+static inline bool afc__transfer_is_upgraded(const afc__transfer *transfer) {
     return transfer->purpose == AFC__PURPOSE_UPGRADE &&
            transfer->hop.reader->state == AFC__HEAD_DONE &&
            transfer->hop.reader->head.status == 101;
@@ -309,29 +284,18 @@ static inline bool afc__transfer_needs_tunnel(const afc__transfer *transfer) {
     return transfer->request.url.is_https || transfer->purpose == AFC__PURPOSE_UPGRADE;
 }
 
-/** Returns whether only the end of the connection, or of its stream, ends the body. */
-static inline bool afc__hop_ends_with_connection(const afc__transfer *transfer) {
-    return afc__hop_in_body(transfer) && transfer->hop.framing.kind == AFC__FRAMING_CLOSE;
-}
-
 /** Returns whether the end of the body is known by its decoder only, as the connection may also be cut. */
-static inline bool afc__hop_ends_with_gzip(const afc__transfer *transfer) {
+static inline bool afc__transfer_ends_with_gzip(const afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;
     return framing->kind == AFC__FRAMING_CLOSE && framing->is_gzip && !framing->has_coding &&
-           transfer->coding != AFC__CODING_KEPT && !afc__hop_is_http_2(transfer);
+           transfer->coding != AFC__CODING_KEPT && !afc__hop_is_http_2(&transfer->hop);
 }
 
 /** Returns whether a cut connection would look like the end of the decoded body. TLS says that it ends. */
-static inline bool afc__hop_has_unknown_end(const afc__transfer *transfer) {
-    return transfer->hop.framing.kind == AFC__FRAMING_CLOSE && afc__hop_is_decoded(transfer) &&
-           !afc__hop_ends_with_gzip(transfer) && !transfer->request.url.is_https &&
-           !afc__hop_is_http_2(transfer);
-}
-
-/** Returns whether the body has a transfer coding, which no request asks for. */
-static inline bool afc__hop_has_coded_body(const afc__transfer *transfer) {
-    const afc__framing *framing = &transfer->hop.framing;
-    return !afc__hop_in_head(transfer) && framing->kind != AFC__FRAMING_NONE && framing->has_coding;
+static inline bool afc__transfer_has_unknown_end(const afc__transfer *transfer) {
+    return transfer->hop.framing.kind == AFC__FRAMING_CLOSE &&
+           afc__transfer_decodes_body(transfer) && !afc__transfer_ends_with_gzip(transfer) &&
+           !transfer->request.url.is_https && !afc__hop_is_http_2(&transfer->hop);
 }
 
 /* ---- Steps --------------------------------------------------------------------------------- */

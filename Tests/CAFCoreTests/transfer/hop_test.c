@@ -91,8 +91,8 @@ static void knows_when_the_body_is_complete(void **state) {
                                           .framing = rows[i].framing,
                                           .decoded = rows[i].decoded,
                                           .discarded = rows[i].discarded}};
-        bool fits = afc__hop_bytes_missing(&transfer, 2) == rows[i].missing &&
-                    afc__hop_is_whole(&transfer) == rows[i].is_whole;
+        bool fits = afc__hop_bytes_missing(&transfer.hop, 2) == rows[i].missing &&
+                    afc__transfer_has_whole_body(&transfer) == rows[i].is_whole;
         if (!fits) fail_msg("row %zu", i);
     }
 }
@@ -107,13 +107,14 @@ static void decodes_body_unless_its_encoding_is_kept(void **state) {
             .hop = {.phase = AFC__PHASE_BODY,
                     .framing = {AFC__FRAMING_LENGTH, 5, true, false, false, false}}};
         bool is_decoded = codings[i] != AFC__CODING_KEPT;
-        assert_int_equal(afc__hop_is_decoded(&transfer), is_decoded);
-        assert_int_equal(afc__hop_has_plain_body(&transfer), !is_decoded);
-        assert_false(afc__hop_has_coded_body(&transfer));
+        assert_int_equal(afc__transfer_decodes_body(&transfer), is_decoded);
+        assert_int_equal(afc__transfer_has_plain_body(&transfer), !is_decoded);
+        assert_false(afc__hop_has_coded_body(&transfer.hop));
         transfer.hop.framing.has_coding = true;
-        assert_true(afc__hop_is_decoded(&transfer) && afc__hop_has_coded_body(&transfer));
+        assert_true(afc__transfer_decodes_body(&transfer) &&
+                    afc__hop_has_coded_body(&transfer.hop));
         transfer.hop.phase = AFC__PHASE_HEAD;
-        assert_false(afc__hop_has_coded_body(&transfer));
+        assert_false(afc__hop_has_coded_body(&transfer.hop));
     }
 }
 

@@ -34,7 +34,7 @@ void afc__body_lists_init(afc__body_lists *lists) {
 /** Detects a transfer coding that wasn't requested and that libcurl doesn't decode. */
 bool afc__exchange_cannot_decode(const afc__exchange *exchange) {
     afc__transfer *transfer = exchange->hop.transfer;
-    if (!afc__hop_has_coded_body(transfer)) return false;
+    if (!afc__hop_has_coded_body(&transfer->hop)) return false;
     if (!exchange->driver->quirks.passes_on_coded_bodies) return false;
     afc__transfer_fail_text(transfer, AFC_EPROTOCOL,
                             "the body has a transfer coding that the request didn't accept");
@@ -86,7 +86,7 @@ static afc__flow keep_collected(afc__exchange *exchange, afc_slice chunk, int64_
 static int64_t count_received(const afc__exchange *exchange, size_t size) {
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
-    if (afc__hop_is_decoded(exchange->hop.transfer)) return received;
+    if (afc__transfer_decodes_body(exchange->hop.transfer)) return received;
     int64_t passed = exchange->run.passed + (int64_t)size;
     return passed > received ? passed : received;
 }
@@ -115,7 +115,8 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
         afc__receiving_pauses(exchange);
         if (yields) exchange->run.has_yielded = true;
         report_waiting(exchange);
-        if (afc__hop_is_decoded(exchange->hop.transfer)) afc__receiving_flush_later(exchange);
+        if (afc__transfer_decodes_body(exchange->hop.transfer))
+            afc__receiving_flush_later(exchange);
         return CURL_WRITEFUNC_PAUSE;
     case AFC__STOP:
         break;
@@ -187,7 +188,7 @@ static bool has_sent_all(const afc__exchange *exchange) {
  */
 static int sending_to_pause(const afc__exchange *exchange) {
     if (!exchange->driver->quirks.reads_after_pausing_again) return 0;
-    bool may_pause = has_sent_all(exchange) || afc__hop_is_upgraded(exchange->hop.transfer);
+    bool may_pause = has_sent_all(exchange) || afc__transfer_is_upgraded(exchange->hop.transfer);
     return may_pause ? CURLPAUSE_SEND : 0;
 }
 
@@ -203,7 +204,8 @@ static CURLcode resume(afc__exchange *exchange, int receiving) {
     if (code != CURLE_OK || sending == 0) return code;
     if (!afc__exchange_waits(exchange)) return curl_easy_pause(exchange->easy, receiving);
     /* While it is paused again, libcurl can't finish it, so the sending of a request may stay paused. */
-    bool sends = afc__hop_is_upgraded(exchange->hop.transfer) && afc__direct_has_output(exchange);
+    bool sends = afc__transfer_is_upgraded(exchange->hop.transfer) &&
+                 afc__direct_has_output(exchange);
     return sends ? curl_easy_pause(exchange->easy, CURLPAUSE_RECV) : code;
 }
 
@@ -334,7 +336,7 @@ bool afc__exchange_resume(afc__exchange *exchange) {
     } else if (!exchange->hop.transfer->request.sends_body) {
         /* Then libcurl has nothing to do either: only a request body may have bytes again. */
         return true;
-    } else if (afc__hop_is_upgraded(exchange->hop.transfer)) {
+    } else if (afc__transfer_is_upgraded(exchange->hop.transfer)) {
         /* What was received without libcurl comes before what libcurl would read. */
         afc__receiving_pauses(exchange);
     } else {

@@ -68,7 +68,7 @@ void afc__exchange_grow_reads(afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     if (exchange->driver->quirks.has_fixed_read_buffers) return;
     if (exchange->state.buffer_size != AFC__DECODED_READ) return;
-    if (!afc__hop_in_body(transfer) || afc__hop_is_decoded(transfer)) return;
+    if (!afc__hop_in_body(&transfer->hop) || afc__transfer_decodes_body(transfer)) return;
     CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_BUFFERSIZE, (long)AFC__BULK_BUFFER);
     if (code == CURLE_OK) exchange->state.buffer_size = AFC__BULK_BUFFER;
 }

@@ -49,7 +49,7 @@ static bool can_bypass_libcurl(const afc__exchange *exchange) {
     if (!afc__exchange_sending_waits(exchange) || direct->socket == CURL_SOCKET_BAD) return false;
     if (exchange->run.has_ended || exchange->run.tls_layers > 0) return false;
     if (afc__exchange_receiving_is_paused(exchange)) return false;
-    if (!afc__hop_is_upgraded(exchange->hop.transfer)) return false;
+    if (!afc__transfer_is_upgraded(exchange->hop.transfer)) return false;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
     return sent == direct->given;
 }

@@ -71,8 +71,8 @@ static bool may_have_response(const afc__exchange *exchange) {
         return false;
     }
     if (transfer->hop.proxy != NULL && transfer->hop.proxy->kind == AFC__PROXY_HTTPS) return false;
-    if (afc__hop_in_body(transfer)) return afc__hop_has_plain_body(transfer);
-    if (!afc__hop_expects_status(transfer) || transfer->purpose == AFC__PURPOSE_UPGRADE)
+    if (afc__hop_in_body(&transfer->hop)) return afc__transfer_has_plain_body(transfer);
+    if (!afc__hop_expects_status(&transfer->hop) || transfer->purpose == AFC__PURPOSE_UPGRADE)
         return false;
     /* SOCKS starts with a handshake, which the connection to our own listener doesn't have. */
     return transfer->hop.proxy == NULL || transfer->hop.proxy->kind == AFC__PROXY_HTTP;
@@ -125,7 +125,7 @@ void afc__exchange_recover_early_response(afc__exchange *exchange, curl_socket_t
 
 bool afc__exchange_begin_reinjection(afc__exchange *exchange) {
     bool may = exchange->early.state == AFC__EARLY_KEPT && exchange->run.code == CURLE_SEND_ERROR &&
-               afc__hop_in_head(exchange->hop.transfer);
+               afc__hop_in_head(&exchange->hop.transfer->hop);
     if (!may) return false;
     afc__exchange_collect_timings(exchange, &exchange->early.measured);
     enter(exchange, AFC__EARLY_REINJECTED);
@@ -204,14 +204,15 @@ static bool sends_unwanted_body(const afc__exchange *exchange) {
 bool afc__exchange_has_whole_response(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     const afc_head *head = &transfer->hop.reader->head;
-    if (!transfer->request.sends_body || afc__hop_in_head(transfer)) return false;
+    if (!transfer->request.sends_body || afc__hop_in_head(&transfer->hop)) return false;
     /* libcurl would wait for the end of a body that never begins. */
-    if (transfer->purpose == AFC__PURPOSE_UPGRADE) return !afc__hop_is_upgraded(transfer);
+    if (transfer->purpose == AFC__PURPOSE_UPGRADE) return !afc__transfer_is_upgraded(transfer);
     /* libcurl sends a body with HEAD only as a POST, and would wait for a response body. */
-    if (afc__request_head_is(&transfer->request, "HEAD")) return afc__hop_is_whole(transfer);
-    if (sends_unwanted_body(exchange)) return afc__hop_is_whole(transfer);
-    bool would_wait = afc__hop_is_http_2(transfer) || afc__exchange_sending_waits(exchange);
-    if (!would_wait || head->status < 300 || !afc__hop_is_whole(transfer)) return false;
+    if (afc__request_head_is(&transfer->request, "HEAD"))
+        return afc__transfer_has_whole_body(transfer);
+    if (sends_unwanted_body(exchange)) return afc__transfer_has_whole_body(transfer);
+    bool would_wait = afc__hop_is_http_2(&transfer->hop) || afc__exchange_sending_waits(exchange);
+    if (!would_wait || head->status < 300 || !afc__transfer_has_whole_body(transfer)) return false;
     curl_off_t sent = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
     return transfer->source.length == AFC_LENGTH_UNKNOWN || sent < transfer->source.length;
@@ -226,18 +227,18 @@ void afc__exchange_finish_body(afc__exchange *exchange) {
      */
     bool is_reset = exchange->run.code == CURLE_HTTP2_STREAM ||
                     exchange->run.code == CURLE_SEND_ERROR;
-    if (is_reset && afc__hop_is_http_2(transfer)) {
-        exchange->early.is_complete = afc__hop_is_whole(transfer);
+    if (is_reset && afc__hop_is_http_2(&transfer->hop)) {
+        exchange->early.is_complete = afc__transfer_has_whole_body(transfer);
         return;
     }
-    if (exchange->run.code != CURLE_SEND_ERROR || !afc__hop_in_body(transfer)) return;
-    if (afc__transfer_has_failed(transfer) || !afc__hop_has_plain_body(transfer)) return;
+    if (exchange->run.code != CURLE_SEND_ERROR || !afc__hop_in_body(&transfer->hop)) return;
+    if (afc__transfer_has_failed(transfer) || !afc__transfer_has_plain_body(transfer)) return;
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
     afc_slice rest = {NULL, 0};
     if (exchange->early.state == AFC__EARLY_KEPT)
         rest = (afc_slice){exchange->early.bytes.bytes, exchange->early.bytes.size};
-    int64_t missing = afc__hop_bytes_missing(transfer, received);
+    int64_t missing = afc__hop_bytes_missing(&transfer->hop, received);
     if ((int64_t)rest.size > missing) rest.size = (size_t)missing;
     if (rest.size > 0) {
         received += (curl_off_t)rest.size;

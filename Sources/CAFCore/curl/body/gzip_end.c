@@ -24,7 +24,7 @@ bool afc__gzip_end_is_missing(const afc__gzip_end *end, uint64_t decoded) {
 }
 
 void afc__exchange_watch_gzip(afc__exchange *exchange) {
-    if (!afc__hop_ends_with_gzip(exchange->hop.transfer)) return;
+    if (!afc__transfer_ends_with_gzip(exchange->hop.transfer)) return;
     exchange->run.gzip_end.is_watched = true;
     afc__exchange_set_verbose(exchange, true);
 }

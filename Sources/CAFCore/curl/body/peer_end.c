@@ -70,13 +70,13 @@ static void end_with_connection(afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
-    if (!afc__hop_has_plain_body(transfer)) return;
+    if (!afc__transfer_has_plain_body(transfer)) return;
     switch (transfer->hop.framing.kind) {
     case AFC__FRAMING_CLOSE:
         afc__exchange_end_with(exchange, CURLE_OK);
         break;
     case AFC__FRAMING_LENGTH:
-        if (afc__hop_bytes_missing(transfer, received) > 0)
+        if (afc__hop_bytes_missing(&transfer->hop, received) > 0)
             afc__exchange_end_with(exchange, CURLE_PARTIAL_FILE);
         break;
     case AFC__FRAMING_NONE:
@@ -86,7 +86,7 @@ static void end_with_connection(afc__exchange *exchange) {
 }
 
 static void end_silently(afc__exchange *exchange) {
-    if (afc__hop_in_head(exchange->hop.transfer)) {
+    if (afc__hop_in_head(&exchange->hop.transfer->hop)) {
         afc__exchange_end_with(exchange, CURLE_GOT_NOTHING);
     } else if (asks_for_upgrade(exchange)) {
         afc__exchange_end_with(exchange, CURLE_OK);

@@ -112,7 +112,7 @@ afc_status afc__exchange_set_proxy(afc__exchange *exchange, afc_failure *failure
 static afc_status of_tunnel(const afc__exchange *exchange) {
     long status = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_HTTP_CONNECTCODE, &status);
-    if (status < 300 || !afc__hop_has_no_response(exchange->hop.transfer)) return AFC_OK;
+    if (status < 300 || !afc__hop_has_no_response(&exchange->hop.transfer->hop)) return AFC_OK;
     return status == 407 ? AFC_EAUTH : AFC_ECONNECT;
 }
 

@@ -72,7 +72,7 @@ static bool has_ended_by_itself(const afc_failure *failure) {
            (failure->status == AFC_ETIMEOUT && failure->timeout == AFC_TIMEOUT_TOTAL);
 }
 
-afc__list *afc__hop_cache_fills(const afc__transfer *transfer) {
+afc__list *afc__transfer_cache_fills(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;
     uint64_t hash = afc__http_cache_hash_key(cache->http_cache, afc__buffer_slice(&cache->key));
     return afc__fills_with(transfer->stores->fills, hash);
@@ -91,7 +91,7 @@ static void pass_on_waiters(afc__transfer *transfer) {
         afc__list_append(&next->waiters, node);
     }
     /* Others find it at once, although it looks into the cache first. */
-    afc__list_append(afc__hop_cache_fills(transfer), &next->fill);
+    afc__list_append(afc__transfer_cache_fills(transfer), &next->fill);
     next->is_next = true;
     afc__hop_cache_enter(next, AFC__HOP_CACHE_NEW);
     next->wake.wake(next->wake.context);
@@ -112,8 +112,8 @@ static bool is_same_key(const afc__hop_cache *a, const afc__hop_cache *b) {
     return afc__is_same(afc__buffer_slice(&a->key), afc__buffer_slice(&b->key));
 }
 
-afc__hop_cache *afc__hop_cache_find_fill(const afc__transfer *transfer) {
-    const afc__list *fills = afc__hop_cache_fills(transfer);
+afc__hop_cache *afc__transfer_cache_find_fill(const afc__transfer *transfer) {
+    const afc__list *fills = afc__transfer_cache_fills(transfer);
     for (afc__node *node = fills->head.next; node != &fills->head; node = node->next) {
         afc__hop_cache *other = AFC__OWNER(node, afc__hop_cache, fill);
         if (other != transfer->hop_cache && is_same_key(other, transfer->hop_cache)) return other;
@@ -155,7 +155,7 @@ void afc__transfer_clear_hop_cache(afc__transfer *transfer) {
 
 /* ---- What is asked, and what is stored ------------------------------------------------------ */
 
-afc__http_cache_request afc__hop_cache_request(const afc__transfer *transfer) {
+afc__http_cache_request afc__transfer_cache_request(const afc__transfer *transfer) {
     bool decodes = transfer->coding == AFC__CODING_DECODED;
     return (afc__http_cache_request){
         .headers = transfer->request.headers,
@@ -168,18 +168,18 @@ afc__http_cache_request afc__hop_cache_request(const afc__transfer *transfer) {
     };
 }
 
-void afc__hop_cache_set_head(afc__transfer *transfer, const afc_head *head, int64_t request_time,
-                             int64_t response_time) {
+void afc__transfer_cache_set_head(afc__transfer *transfer, const afc_head *head,
+                                  int64_t request_time, int64_t response_time) {
     afc__hop_cache *cache = transfer->hop_cache;
     cache->head = *head;
     cache->response_time = response_time;
     afc__response_control_read(&cache->control, head->headers, head->header_count);
     afc__freshness_question question = {head, &cache->control, request_time, response_time,
-                                        afc__hop_cache_has_query(transfer)};
+                                        afc__transfer_cache_has_query(transfer)};
     cache->freshness = afc__freshness_of(&question);
 }
 
-void afc__hop_cache_set_stored(afc__transfer *transfer, afc__http_cache_stored *stored) {
+void afc__transfer_cache_set_stored(afc__transfer *transfer, afc__http_cache_stored *stored) {
     afc__hop_cache *cache = transfer->hop_cache;
     afc__http_cache_terms storage;
     const afc__http_cache_meta *meta = afc__http_cache_stored_meta(stored);
@@ -204,7 +204,7 @@ static afc_http_cache_policy policy_of(const afc__transfer *transfer) {
     return is_awaited && is_new ? AFC_HTTP_CACHE_PROTOCOL : policy;
 }
 
-afc__reuse_question afc__hop_cache_question(const afc__transfer *transfer) {
+afc__reuse_question afc__transfer_cache_question(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;
     return (afc__reuse_question){
         .request = &cache->request,

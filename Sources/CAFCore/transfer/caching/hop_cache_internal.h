@@ -110,33 +110,33 @@ void afc__transfer_release_waiters(afc__transfer *transfer);
 void afc__hop_cache_release_waiters(afc__hop_cache *cache);
 
 /** Returns the list where those with the key of this one are, among a few others. */
-afc__list *afc__hop_cache_fills(const afc__transfer *transfer);
+afc__list *afc__transfer_cache_fills(const afc__transfer *transfer);
 
 /** Returns another transfer of the session that asks the server for the same URL. NULL: none. */
-afc__hop_cache *afc__hop_cache_find_fill(const afc__transfer *transfer);
+afc__hop_cache *afc__transfer_cache_find_fill(const afc__transfer *transfer);
 
 /**
  * Writes whose request it is: the fingerprint of the credentials that it sends or would send; empty without any. false:
  * out of memory.
  */
-bool afc__hop_cache_identify(const afc__transfer *transfer, char out[AFC__FINGERPRINT_SIZE]);
+bool afc__transfer_cache_identify(const afc__transfer *transfer, char out[AFC__FINGERPRINT_SIZE]);
 
 /** Returns the request as selecting fields see it. */
-afc__http_cache_request afc__hop_cache_request(const afc__transfer *transfer);
+afc__http_cache_request afc__transfer_cache_request(const afc__transfer *transfer);
 
 /** Returns whether the URL of the request has a query. */
-static inline bool afc__hop_cache_has_query(const afc__transfer *transfer) {
+static inline bool afc__transfer_cache_has_query(const afc__transfer *transfer) {
     return transfer->request.url.query.bytes != NULL;
 }
 
-afc__reuse_question afc__hop_cache_question(const afc__transfer *transfer);
+afc__reuse_question afc__transfer_cache_question(const afc__transfer *transfer);
 
 /** Reads what the stored head says; `head` must live as long as it is used. */
-void afc__hop_cache_set_head(afc__transfer *transfer, const afc_head *head, int64_t request_time,
-                             int64_t response_time);
+void afc__transfer_cache_set_head(afc__transfer *transfer, const afc_head *head,
+                                  int64_t request_time, int64_t response_time);
 
 /** Takes over what a stored head says. */
-void afc__hop_cache_set_stored(afc__transfer *transfer, afc__http_cache_stored *stored);
+void afc__transfer_cache_set_stored(afc__transfer *transfer, afc__http_cache_stored *stored);
 
 /** Enters a state, which the one before must allow; see transfer/caching/state.h. */
 void afc__hop_cache_enter(afc__hop_cache *cache, afc__hop_cache_state state);

@@ -19,7 +19,7 @@ static bool sends_credentials(const afc__transfer *transfer) {
            afc__transfer_authenticates_connection(transfer);
 }
 
-bool afc__hop_cache_identify(const afc__transfer *transfer, char out[AFC__FINGERPRINT_SIZE]) {
+bool afc__transfer_cache_identify(const afc__transfer *transfer, char out[AFC__FINGERPRINT_SIZE]) {
     const afc__request_head *request = &transfer->request;
     afc__identity_question whose = {request->headers, request->header_count,
                                     afc__transfer_credentials(transfer),
@@ -108,7 +108,7 @@ typedef enum fit { FITS_NOT, FITS_BY_LANGUAGE, FITS_EXACTLY } fit;
 
 static fit fit_of(const afc__transfer *transfer, afc__http_cache_stored *stored) {
     const afc__http_cache_meta *meta = afc__http_cache_stored_meta(stored);
-    afc__http_cache_request request = afc__hop_cache_request(transfer);
+    afc__http_cache_request request = afc__transfer_cache_request(transfer);
     const afc_header *selecting = meta->request_fields;
     size_t count = meta->request_field_count;
     /* The program vouches for what it has stored. */
@@ -137,11 +137,11 @@ static bool may_complete(afc__transfer *transfer, afc__http_cache_stored *stored
     uint64_t size = afc__http_cache_stored_body_size(stored);
     if (size > AFC__HOP_CACHE_COMPLETED_MAX || !afc__part_is_beginning(meta, size)) return false;
     if (fit_of(transfer, stored) != FITS_EXACTLY || !asks_for_whole(transfer)) return false;
-    afc__hop_cache_set_stored(transfer, stored);
+    afc__transfer_cache_set_stored(transfer, stored);
     cache->condition_count = afc__rest_fields_write(cache->conditions, cache->range_text,
                                                     &cache->head, size);
     /* If-Range says whether it is still the same. Without that it must be fresh. */
-    afc__reuse_question question = afc__hop_cache_question(transfer);
+    afc__reuse_question question = afc__transfer_cache_question(transfer);
     afc__reuse reuse = afc__reuse_of(&question);
     return cache->condition_count == AFC__REST_FIELDS ? reuse != AFC__REUSE_NEVER
                                                       : reuse == AFC__REUSE_FRESH;
@@ -158,7 +158,7 @@ static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_stat
     bool is_fill = cache->fill.next != NULL;
     bool may_wait = transfer->collapses && !is_fill && is_useful &&
                     cache->waits < AFC__HOP_CACHE_WAITS_MAX;
-    afc__hop_cache *other = may_wait ? afc__hop_cache_find_fill(transfer) : NULL;
+    afc__hop_cache *other = may_wait ? afc__transfer_cache_find_fill(transfer) : NULL;
     if (other != NULL) {
         afc__hop_cache_release_stored(cache);
         afc__list_append(&other->waiters, &cache->waiter);
@@ -171,7 +171,7 @@ static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_stat
         /* If it has the place of another transfer, it can't do for others what that one would have done. */
         afc__hop_cache_release_waiters(cache);
     } else if (!is_fill) {
-        afc__list_append(afc__hop_cache_fills(transfer), &cache->fill);
+        afc__list_append(afc__transfer_cache_fills(transfer), &cache->fill);
     }
     cache->is_next = false;
     if (state != AFC__HOP_CACHE_VALIDATING)
@@ -331,7 +331,7 @@ static afc__cache_next consider(afc__transfer *transfer, bool is_part) {
     afc__hop_cache *cache = transfer->hop_cache;
     const afc__request_head *request = &transfer->request;
     const afc__http_cache_meta *meta = afc__http_cache_stored_meta(cache->stored);
-    afc__hop_cache_set_stored(transfer, cache->stored);
+    afc__transfer_cache_set_stored(transfer, cache->stored);
     afc__condition condition = afc__condition_of(request->headers, request->header_count,
                                                  &cache->head, cache->response_time);
     bool is_not_modified = condition == AFC__CONDITION_NOT_MODIFIED && meta->head.status == 200;
@@ -339,7 +339,7 @@ static afc__cache_next consider(afc__transfer *transfer, bool is_part) {
     cache->response = (afc__cached_response){.is_not_modified = is_not_modified,
                                              .range = is_part && !is_not_modified ? &cache->range
                                                                                   : NULL};
-    afc__reuse_question question = afc__hop_cache_question(transfer);
+    afc__reuse_question question = afc__transfer_cache_question(transfer);
     bool may_ask = !afc__reuse_is_local(&cache->request, transfer->cache_policy);
     afc__reuse reuse = condition == AFC__CONDITION_OTHER ? AFC__REUSE_NEVER
                                                          : afc__reuse_of(&question);
@@ -354,7 +354,7 @@ static afc__cache_next consider(afc__transfer *transfer, bool is_part) {
     case AFC__REUSE_FRESH:
         return use_stored(transfer, AFC_CACHE_USE_HIT);
     case AFC__REUSE_WHILE_VALIDATING:
-        cache->wants_validation = afc__hop_cache_find_fill(transfer) == NULL;
+        cache->wants_validation = afc__transfer_cache_find_fill(transfer) == NULL;
         return use_stored(transfer, AFC_CACHE_USE_STALE);
     case AFC__REUSE_STALE:
         return use_stored(transfer, AFC_CACHE_USE_STALE);
@@ -408,8 +408,8 @@ static afc__cache_next begin(afc__transfer *transfer, afc__http_cache_wake wake)
     cache->wake = wake;
     afc__request_control_read(&cache->request, request->headers, request->header_count);
     bool is_local = afc__reuse_is_local(&cache->request, transfer->cache_policy);
-    bool is_usable = afc__hop_cache_identify(transfer, cache->identity) && make_key(transfer) &&
-                     !is_elsewhere(transfer);
+    bool is_usable = afc__transfer_cache_identify(transfer, cache->identity) &&
+                     make_key(transfer) && !is_elsewhere(transfer);
     if (!is_usable || is_ignored(transfer)) {
         if (!is_usable) cache->key.size = 0;
         if (is_local) return use_missing(transfer);

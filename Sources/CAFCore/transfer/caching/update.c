@@ -36,14 +36,14 @@ static const char *why_foreign(const afc__transfer *transfer) {
     /* Another session may be stricter. */
     if (transfer->request.url.is_https && !is_verified) return unverified;
     /* The lookup was for the credentials that the request has, or none. */
-    bool is_known = afc__hop_cache_identify(transfer, identity);
+    bool is_known = afc__transfer_cache_identify(transfer, identity);
     if (is_known && strcmp(identity, transfer->hop_cache->identity) == 0) return NULL;
     return "it was made for credentials of a challenge";
 }
 
 /** Returns why this hop's response may not be stored, whatever its fields say; NULL if they decide. */
 static const char *why_not_kept(const afc__transfer *transfer) {
-    if (afc__hop_has_unknown_end(transfer)) return "the end of its body can't be known";
+    if (afc__transfer_has_unknown_end(transfer)) return "the end of its body can't be known";
     const char *why = why_foreign(transfer);
     return why == NULL && !is_current(transfer->hop_cache) ? outdated : why;
 }
@@ -51,7 +51,7 @@ static const char *why_not_kept(const afc__transfer *transfer) {
 /** Appends the fields of the request that select a response with this head. */
 static afc_status add_selecting(const afc__transfer *transfer, afc__fields *out,
                                 const afc_head *head, const afc__http_cache_control *control) {
-    afc__http_cache_request request = afc__hop_cache_request(transfer);
+    afc__http_cache_request request = afc__transfer_cache_request(transfer);
     bool is_public = afc__control_is_public(control);
     afc__fields_init(out, AFC__SELECTING_MAX);
     afc_status status = afc__selecting_fields_add(out, head, &request, is_public);
@@ -171,7 +171,7 @@ static void update_stored(afc__transfer *transfer, const afc_head *head) {
     meta.head.header_count = fields.count;
     meta.request_time = cache->request_time;
     meta.response_time = (int64_t)time(NULL);
-    afc__hop_cache_set_head(transfer, &meta.head, meta.request_time, meta.response_time);
+    afc__transfer_cache_set_head(transfer, &meta.head, meta.request_time, meta.response_time);
     store_updated(transfer, &meta, head, &control);
 }
 
@@ -262,7 +262,7 @@ static const char *why_not_storable(const afc__transfer *transfer, const afc_hea
         .head = head,
         .request = &cache->request,
         .response = control,
-        .has_query = afc__hop_cache_has_query(transfer),
+        .has_query = afc__transfer_cache_has_query(transfer),
         .is_content_of_url = !afc__request_head_is(&transfer->request, "GET") &&
                              afc__content_is_of_url(&transfer->request.url, head),
     };
@@ -331,7 +331,7 @@ static const char *begin_writing(afc__transfer *transfer, const afc_head *head,
     if (head->status == PARTIAL_CONTENT && !describe_part(transfer, &meta)) {
         return "the part of a 206 isn't known";
     }
-    if (afc__hop_is_decoded(transfer)) meta.flags = AFC__META_DECODED;
+    if (afc__transfer_decodes_body(transfer)) meta.flags = AFC__META_DECODED;
     afc__field_list fields;
     afc__fields selecting;
     afc_status status = is_edited(transfer, head)
@@ -347,9 +347,9 @@ static const char *begin_writing(afc__transfer *transfer, const afc_head *head,
         meta.request_fields = selecting.headers;
         meta.request_field_count = selecting.count;
         bool has_body = framing->kind != AFC__FRAMING_NONE;
-        int64_t expected = !has_body                       ? 0
-                           : afc__hop_is_decoded(transfer) ? AFC_LENGTH_UNKNOWN
-                                                           : framing->length;
+        int64_t expected = !has_body                              ? 0
+                           : afc__transfer_decodes_body(transfer) ? AFC_LENGTH_UNKNOWN
+                                                                  : framing->length;
         begun = afc__http_cache_begin(&cache->writing, cache->http_cache,
                                       afc__buffer_slice(&cache->key), &meta, expected);
         if (begun == AFC_OK) {
@@ -426,7 +426,7 @@ static bool take_verdict(afc__transfer *transfer) {
         update_stored(transfer, head);
         return is_ours && supersede(transfer, AFC_CACHE_USE_VALIDATED);
     }
-    afc__reuse_question question = afc__hop_cache_question(transfer);
+    afc__reuse_question question = afc__transfer_cache_question(transfer);
     if (afc__status_is_error(head->status) && afc__reuse_on_error(&question)) {
         return supersede(transfer, AFC_CACHE_USE_STALE);
     }
@@ -551,8 +551,8 @@ static bool has_all(const afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;
     if (!is_within_range(transfer)) return false;
     /* Cut before its first byte, it would look like an empty one. */
-    if (afc__hop_ends_with_gzip(transfer) && transfer->hop.decoded == 0) return false;
-    if (framing->kind != AFC__FRAMING_LENGTH || afc__hop_is_decoded(transfer)) return true;
+    if (afc__transfer_ends_with_gzip(transfer) && transfer->hop.decoded == 0) return false;
+    if (framing->kind != AFC__FRAMING_LENGTH || afc__transfer_decodes_body(transfer)) return true;
     return transfer->hop_cache->written == (uint64_t)framing->length;
 }
 
@@ -562,7 +562,8 @@ static bool has_all(const afc__transfer *transfer) {
  */
 static bool keeps_beginning(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;
-    return cache->written <= AFC__HOP_CACHE_COMPLETED_MAX && !afc__hop_is_decoded(transfer) &&
+    return cache->written <= AFC__HOP_CACHE_COMPLETED_MAX &&
+           !afc__transfer_decodes_body(transfer) &&
            afc__beginning_is_useful(received_head(transfer), &transfer->hop.framing,
                                     cache->written);
 }
@@ -626,7 +627,7 @@ void afc__transfer_cache_release(afc__transfer *transfer) {
 bool afc__transfer_may_use_stale(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;
     if (cache == NULL || cache->state != AFC__HOP_CACHE_VALIDATING) return false;
-    afc__reuse_question question = afc__hop_cache_question(transfer);
+    afc__reuse_question question = afc__transfer_cache_question(transfer);
     return afc__reuse_on_error(&question);
 }
 
