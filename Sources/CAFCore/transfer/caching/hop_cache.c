@@ -198,10 +198,12 @@ void afc__transfer_cache_set_stored(afc__transfer *transfer, afc__http_cache_sto
 static afc_http_cache_policy policy_of(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;
     afc_http_cache_policy policy = transfer->cache_policy;
-    bool is_awaited = cache->awaited.content != 0 && cache->awaited.content == cache->content;
-    bool is_new = (policy == AFC_HTTP_CACHE_REVALIDATE && !cache->awaited.is_stale) ||
-                  (policy == AFC_HTTP_CACHE_RELOAD && cache->awaited.is_received);
-    return is_awaited && is_new ? AFC_HTTP_CACHE_PROTOCOL : policy;
+    afc__filled_by by = afc__hop_cache_awaited_by(cache);
+    bool is_received = by == AFC__FILLED_BY_RECEIVING;
+    bool is_valid = is_received || by == AFC__FILLED_BY_CONFIRMING;
+    bool is_new = (policy == AFC_HTTP_CACHE_REVALIDATE && is_valid) ||
+                  (policy == AFC_HTTP_CACHE_RELOAD && is_received);
+    return is_new ? AFC_HTTP_CACHE_PROTOCOL : policy;
 }
 
 afc__reuse_question afc__transfer_cache_question(const afc__transfer *transfer) {

@@ -21,12 +21,18 @@ enum {
     AFC__HOP_CACHE_KEY_SIZE = 128
 };
 
+/** What a transfer has made of a stored response, for those that wait for it. */
+typedef enum afc__filled_by {
+    AFC__FILLED_BY_NOTHING,
+    AFC__FILLED_BY_RECEIVING,  /**< All of its body was received. */
+    AFC__FILLED_BY_CONFIRMING, /**< The server has said that it is valid. */
+    AFC__FILLED_BY_STALE /**< It is used as it is, though stale: the server has failed (RFC 5861 4). */
+} afc__filled_by;
+
 /** The body of a stored response. */
 typedef struct afc__stored_body {
-    uint64_t content; /**< Its number; 0: none. */
-    bool is_received; /**< All of it was received, and not only confirmed. */
-    /** Neither: it is used although it is stale, as the server has failed (RFC 5861 4). */
-    bool is_stale;
+    afc__filled_by by;
+    uint64_t content; /**< Its number, unless `by` is NOTHING. */
 } afc__stored_body;
 
 /** What the cache knows about the hop that is or will be under way. */
@@ -142,6 +148,12 @@ void afc__transfer_cache_set_stored(afc__transfer *transfer, afc__http_cache_sto
 void afc__hop_cache_enter(afc__hop_cache *cache, afc__hop_cache_state state);
 
 void afc__hop_cache_release_stored(afc__hop_cache *cache);
+
+/** Returns what the transfer that this one waited for has made of the stored response that was found. */
+static inline afc__filled_by afc__hop_cache_awaited_by(const afc__hop_cache *cache) {
+    bool is_awaited = cache->awaited.content == cache->content;
+    return is_awaited ? cache->awaited.by : AFC__FILLED_BY_NOTHING;
+}
 
 static inline int64_t afc__hop_cache_age(const afc__hop_cache *cache, int64_t now) {
     return afc__current_age(&cache->freshness, cache->response_time, now);

@@ -153,7 +153,7 @@ static bool may_complete(afc__transfer *transfer, afc__http_cache_stored *stored
 static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_state state) {
     afc__hop_cache *cache = transfer->hop_cache;
     /* Again only for a response that others can use. */
-    bool is_useful = cache->waits == 0 || cache->awaited.content != 0;
+    bool is_useful = cache->waits == 0 || cache->awaited.by != AFC__FILLED_BY_NOTHING;
     /* A transfer that others wait for doesn't wait itself: they could wait for each other. */
     bool is_fill = cache->fill.next != NULL;
     bool may_wait = transfer->collapses && !is_fill && is_useful &&
@@ -343,9 +343,8 @@ static afc__cache_next consider(afc__transfer *transfer, bool is_part) {
     bool may_ask = !afc__reuse_is_local(&cache->request, transfer->cache_policy);
     afc__reuse reuse = condition == AFC__CONDITION_OTHER ? AFC__REUSE_NEVER
                                                          : afc__reuse_of(&question);
-    bool is_awaited = cache->awaited.content != 0 && cache->awaited.content == cache->content;
-    if (is_awaited && cache->awaited.is_stale && reuse == AFC__REUSE_AFTER_VALIDATING &&
-        afc__reuse_on_error(&question))
+    if (afc__hop_cache_awaited_by(cache) == AFC__FILLED_BY_STALE &&
+        reuse == AFC__REUSE_AFTER_VALIDATING && afc__reuse_on_error(&question))
         reuse = AFC__REUSE_STALE;
     bool is_validated = (reuse == AFC__REUSE_WHILE_VALIDATING && !may_validate_alone(transfer)) ||
                         (reuse != AFC__REUSE_NEVER && may_ask && leads_back(transfer));

@@ -117,7 +117,7 @@ static void store_updated(afc__transfer *transfer, afc__http_cache_meta *meta,
         meta->request_fields = selecting.headers;
         meta->request_field_count = selecting.count;
         afc__http_cache_update(cache->http_cache, cache->stored, meta);
-        cache->done = (afc__stored_body){.content = cache->content};
+        cache->done = (afc__stored_body){AFC__FILLED_BY_CONFIRMING, cache->content};
     } else {
         afc__http_cache_drop(cache->http_cache, cache->stored);
     }
@@ -396,7 +396,7 @@ static bool supersede(afc__transfer *transfer, afc_http_cache_use use) {
     afc__hop_cache *cache = transfer->hop_cache;
     cache->use = use;
     if (use == AFC_CACHE_USE_STALE)
-        cache->done = (afc__stored_body){.content = cache->content, .is_stale = true};
+        cache->done = (afc__stored_body){AFC__FILLED_BY_STALE, cache->content};
     afc__hop_cache_enter(transfer->hop_cache, AFC__HOP_CACHE_CHOSEN);
     afc__hop_enter(&transfer->hop, AFC__PHASE_SUPERSEDED);
     return true;
@@ -600,8 +600,8 @@ void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
     if (cache == NULL || cache->writing == NULL) return;
     bool has_body = is_whole && !afc__transfer_has_failed(transfer) && has_all(transfer);
     if (has_body) {
-        afc__stored_body body = {.content = afc__http_cache_writing_content(cache->writing),
-                                 .is_received = true};
+        afc__stored_body body = {AFC__FILLED_BY_RECEIVING,
+                                 afc__http_cache_writing_content(cache->writing)};
         afc__http_cache_outcome outcome = afc__http_cache_commit(cache->writing,
                                                                  AFC__HTTP_CACHE_DROP);
         if (outcome == AFC__HTTP_CACHE_COMMITTED) cache->done = body;
@@ -634,6 +634,6 @@ bool afc__transfer_may_use_stale(const afc__transfer *transfer) {
 void afc__transfer_choose_stale(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     cache->use = AFC_CACHE_USE_STALE;
-    cache->done = (afc__stored_body){.content = cache->content, .is_stale = true};
+    cache->done = (afc__stored_body){AFC__FILLED_BY_STALE, cache->content};
     afc__hop_cache_enter(cache, AFC__HOP_CACHE_CHOSEN);
 }
