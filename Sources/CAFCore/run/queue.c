@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -275,6 +276,7 @@ void afc__queue_clear(afc__queue *queue) {
 
 afc_status afc__queue_add(afc__queue *queue, afc__entry *entry, const afc__queue_key *key,
                           afc__lane lane, unsigned rank) {
+    assert(entry->state == AFC__ENTRY_OUT);
     afc__queue_host *host = find_host(queue, key);
     if (host == NULL) return AFC_ENOMEM;
     if (host->entries == 0) {
@@ -308,22 +310,31 @@ static void leave_place(afc__entry *entry) {
     entry->place = 0;
 }
 
+static bool runs(const afc__entry *entry) {
+    return entry->state == AFC__ENTRY_RUNNING || entry->state == AFC__ENTRY_CONNECTED;
+}
+
+/** Returns whether the entry is one of `unconnected` of its host. */
+static bool is_unconnected(const afc__entry *entry) {
+    return entry->lane == AFC__LANE_SHARED && entry->state == AFC__ENTRY_RUNNING;
+}
+
 /** Counts an entry as running or as no longer running. */
-static void count_running(afc__queue *queue, afc__entry *entry, bool runs) {
+static void count_running(afc__queue *queue, afc__entry *entry, bool is_new) {
     afc__queue_host *host = entry->host;
     queue_lane *lane = &host->lanes[entry->lane];
     queue->connections -= connections_of(host);
-    if (runs) {
+    if (is_new) {
         lane->running++;
         queue->running++;
-        if (entry->lane == AFC__LANE_SHARED) host->unconnected++;
+        if (is_unconnected(entry)) host->unconnected++;
     } else {
         lane->running--;
         queue->running--;
-        if (entry->lane == AFC__LANE_SHARED && !entry->is_connected) host->unconnected--;
+        if (is_unconnected(entry)) host->unconnected--;
     }
     if (entry->lane == AFC__LANE_SHARED) {
-        host->in_a_row = lane->running > 0 ? host->in_a_row + (runs ? 1 : 0) : 0;
+        host->in_a_row = lane->running > 0 ? host->in_a_row + (is_new ? 1 : 0) : 0;
     }
     queue->connections += connections_of(host);
 }
@@ -345,6 +356,7 @@ void afc__queue_remove(afc__queue *queue, afc__entry *entry) {
 }
 
 static afc__entry *run(afc__queue *queue, afc__entry *entry) {
+    assert(entry->state == AFC__ENTRY_WAITING);
     pull(entry);
     queue->waiting--;
     entry->state = AFC__ENTRY_RUNNING;
@@ -393,26 +405,25 @@ afc__entry *afc__queue_next(afc__queue *queue) {
 }
 
 bool afc__queue_keeps_slot(const afc__entry *entry, const afc__queue_key *key, afc__lane lane) {
-    return entry->state == AFC__ENTRY_RUNNING && entry->lane == (uint8_t)lane &&
-           is_host(entry->host, key);
+    return runs(entry) && entry->lane == (uint8_t)lane && is_host(entry->host, key);
 }
 
 void afc__queue_connecting(afc__queue *queue, afc__entry *entry) {
-    if (entry->state != AFC__ENTRY_RUNNING || !entry->is_connected) return;
+    if (entry->state != AFC__ENTRY_CONNECTED) return;
     afc__queue_host *host = entry->host;
     bool was_streaming = next_stream(queue, host) != NULL;
-    entry->is_connected = false;
-    if (entry->lane == AFC__LANE_SHARED) host->unconnected++;
+    entry->state = AFC__ENTRY_RUNNING;
+    if (is_unconnected(entry)) host->unconnected++;
     update(queue, host, was_streaming);
 }
 
 void afc__queue_connected(afc__queue *queue, afc__entry *entry, afc__sharing sharing) {
-    if (entry->state != AFC__ENTRY_RUNNING) return;
+    if (!runs(entry)) return;
     afc__queue_host *host = entry->host;
     bool was_streaming = next_stream(queue, host) != NULL;
     queue->connections -= connections_of(host);
-    if (!entry->is_connected && entry->lane == AFC__LANE_SHARED) host->unconnected--;
-    entry->is_connected = true;
+    if (is_unconnected(entry)) host->unconnected--;
+    entry->state = AFC__ENTRY_CONNECTED;
     if (sharing != AFC__SHARING_UNKNOWN) host->sharing = sharing;
     queue->connections += connections_of(host);
     update(queue, host, was_streaming);

@@ -17,10 +17,19 @@
 #include <afcore/error.h>
 #include <stdint.h>
 
+/**
+ *     from        to
+ *     OUT         WAITING: afc__queue_add()
+ *     WAITING     RUNNING: afc__queue_next()
+ *     RUNNING     CONNECTED: afc__queue_connected()
+ *     CONNECTED   itself: afc__queue_connected(); RUNNING: afc__queue_connecting()
+ *     any         OUT: afc__queue_remove()
+ */
 typedef enum afc__entry_state {
-    AFC__ENTRY_OUT,     /**< In no queue; the zero value. */
-    AFC__ENTRY_WAITING, /**< Waiting until it may run. */
-    AFC__ENTRY_RUNNING  /**< Running, until afc__queue_remove(). */
+    AFC__ENTRY_OUT,      /**< In no queue; the zero value. */
+    AFC__ENTRY_WAITING,  /**< Waiting until it may run. */
+    AFC__ENTRY_RUNNING,  /**< Running, without a connection or stream so far. */
+    AFC__ENTRY_CONNECTED /**< Running, with its connection or stream. */
 } afc__entry_state;
 
 /** How requests use a host's connections. */
@@ -53,10 +62,9 @@ typedef struct afc__entry {
     afc__queue_host *host;
     uint64_t serial; /**< Order of arrival. */
     uint16_t rank;
-    uint8_t state;     /**< afc__entry_state */
-    uint8_t lane;      /**< afc__lane */
-    uint8_t place;     /**< RUNNING: see afc__queue_take_slot(). */
-    bool is_connected; /**< RUNNING: it has its connection or stream. */
+    uint8_t state; /**< afc__entry_state */
+    uint8_t lane;  /**< afc__lane */
+    uint8_t place; /**< RUNNING, CONNECTED: see afc__queue_take_slot(). */
 } afc__entry;
 
 /** The identity of a host as libcurl counts it: a server, or a forwarding proxy. */

@@ -248,6 +248,32 @@ static size_t connect_all(afc__queue *queue, afc__entry *entries, size_t count) 
     return running;
 }
 
+static void entry_runs_with_and_without_its_connection(void **state) {
+    (void)state;
+    afc__queue queue;
+    afc__entry entry = {0};
+    afc__queue_key key = key_of("a");
+    make(&queue, 0, 0);
+    add_to(&queue, &entry, "a", AFC__LANE_SHARED, NORMAL);
+    /* Both are about running entries only. */
+    afc__queue_connected(&queue, &entry, AFC__SHARING_UNKNOWN);
+    afc__queue_connecting(&queue, &entry);
+    assert_int_equal(entry.state, AFC__ENTRY_WAITING);
+    assert_false(afc__queue_keeps_slot(&entry, &key, AFC__LANE_SHARED));
+    check_next(&queue, &entry);
+    for (size_t hop = 0; hop < 2; hop++) {
+        assert_true(afc__queue_keeps_slot(&entry, &key, AFC__LANE_SHARED));
+        afc__queue_connected(&queue, &entry, AFC__SHARING_UNKNOWN);
+        assert_int_equal(entry.state, AFC__ENTRY_CONNECTED);
+        assert_true(afc__queue_keeps_slot(&entry, &key, AFC__LANE_SHARED));
+        afc__queue_connecting(&queue, &entry);
+        assert_int_equal(entry.state, AFC__ENTRY_RUNNING);
+    }
+    afc__queue_remove(&queue, &entry);
+    assert_int_equal(entry.state, AFC__ENTRY_OUT);
+    clear(&queue, &entry, 1);
+}
+
 static void multiplies_connections_by_streams(void **state) {
     (void)state;
     static const struct {
@@ -382,7 +408,7 @@ static void streaming_host_yields_to_others_after_a_while(void **state) {
     for (size_t i = 0; i < MANY; i++) add_to(&queue, &streams[i], "a", AFC__LANE_SHARED, NORMAL);
     add_to(&queue, &other, "b", AFC__LANE_SHARED, NORMAL);
     size_t begun = 0;
-    while (other.state != AFC__ENTRY_RUNNING) {
+    while (other.state != AFC__ENTRY_CONNECTED) {
         afc__entry *entry;
         while ((entry = afc__queue_next(&queue)) != NULL) {
             afc__queue_connected(&queue, entry, AFC__SHARING_STREAMS);
@@ -390,11 +416,11 @@ static void streaming_host_yields_to_others_after_a_while(void **state) {
         }
         /* The oldest one ends. */
         size_t oldest = 0;
-        while (oldest < MANY && streams[oldest].state != AFC__ENTRY_RUNNING) oldest++;
+        while (oldest < MANY && streams[oldest].state != AFC__ENTRY_CONNECTED) oldest++;
         if (oldest == MANY) break;
         afc__queue_remove(&queue, &streams[oldest]);
     }
-    assert_int_equal(other.state, AFC__ENTRY_RUNNING);
+    assert_int_equal(other.state, AFC__ENTRY_CONNECTED);
     assert_int_equal(begun, 256 + 1);
     afc__queue_remove(&queue, &other);
     clear(&queue, streams, MANY);
@@ -530,6 +556,7 @@ int main(void) {
         cmocka_unit_test(distinguishes_hosts_by_name_port_and_socket),
         cmocka_unit_test(alternates_hosts_at_the_total_limit),
         cmocka_unit_test(starts_few_until_multiplexing_is_known),
+        cmocka_unit_test(entry_runs_with_and_without_its_connection),
         cmocka_unit_test(multiplies_connections_by_streams),
         cmocka_unit_test(streams_pass_entries_that_need_a_connection),
         cmocka_unit_test(streams_yield_to_entries_that_need_their_connection),
