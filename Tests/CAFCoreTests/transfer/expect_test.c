@@ -147,6 +147,39 @@ static void response_that_begins_does_not_keep_the_body(void **state) {
     }
 }
 
+/** Sending waits then, and receiving doesn't. libcurl before 8.7 is made to look again and again whether the body may be sent. */
+static void suspended_task_receives_what_comes_before_its_body(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new(), *silent = afts_script_new();
+    afts_read_head_only(script);
+    afts_stall(script, "hint");
+    afts_interim(script, 103, "Link: </style>");
+    afts_respond(script, 413, NULL, "end", 3);
+    serve(world, "/put", script);
+    afts_read_head_only(silent);
+    afts_wait_peer_close(silent);
+    serve(world, "/silent", silent);
+    call *call = call_putting(world, LARGE, AFC_EXPECT_AUTOMATIC);
+    call->request.url = url_of(world, "/put");
+    call_start(call);
+    assert_true(afts_wait_requests(world->server, 1, PATIENCE_MS));
+    afc_task_suspend(call->task);
+    /* Its time limit passes after the first looks, which are made 220 and 320 ms after the request. */
+    struct call *late = call_new(world, "/silent");
+    late->request.timeouts.total_ms = 700;
+    call_perform(late);
+    check_ended(late, AFC_ETIMEOUT);
+    call_free(late);
+    afts_release(world->server, "hint", 1);
+    call_wait_for(call, &call->informational_count, 1);
+    afc_task_resume(call->task);
+    call_wait(call);
+    check_ended(call, AFC_OK);
+    assert_int_equal(status_of(call), 413);
+    check_slice(call->body, "end");
+    call_free(call);
+}
+
 static void final_response_prevents_the_body(void **state) {
     world *world = *state;
     static const int statuses[] = {200, 204, 302, 401, 403, 413, 500};
@@ -261,6 +294,7 @@ int main(void) {
         WORLD_TEST(own_expect_field_decides),
         WORLD_TEST(response_that_begins_does_not_keep_the_body),
         cmocka_unit_test(silent_server_gets_the_body),
+        WORLD_TEST(suspended_task_receives_what_comes_before_its_body),
         WORLD_TEST(final_response_prevents_the_body),
         WORLD_TEST(status_417_repeats_without_expect),
         WORLD_TEST(second_417_is_returned),
