@@ -3,6 +3,7 @@
 #include "support/files.h"
 #include "support/torture.h"
 #include "trust/anchors.h"
+#include "trust/fingerprint.h"
 #include "trust/policy.h"
 #include "trust/x509_parse.h"
 
@@ -308,6 +309,82 @@ static void callback_decides_last(void **state) {
     assert_int_equal(witness.released, 1);
 }
 
+/* ---- Fingerprints -------------------------------------------------------------------------- */
+
+typedef struct fingerprint {
+    char text[AFC__TRUST_FINGERPRINT_SIZE];
+} fingerprint;
+
+static fingerprint fingerprint_of(const afc_trust_options *options) {
+    fingerprint out;
+    assert_true(afc__trust_fingerprint(out.text, options));
+    return out;
+}
+
+static void check_all_differ(const fingerprint *fingerprints, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(fingerprints[i].text, fingerprints[k].text) == 0) fail_msg("%zu, %zu", k, i);
+        }
+    }
+}
+
+/** Stored responses aren't shared across policies: what accepted one may be refused by another. */
+static void each_option_changes_the_fingerprint(void **state) {
+    (void)state;
+    afc_trust_options rows[11];
+    fingerprint fingerprints[COUNT_OF(rows)];
+    const afc_trust_rule rules[] = {{.host = "a.test"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        rows[i] = (afc_trust_options)AFC_TRUST_OPTIONS_INIT;
+    }
+    rows[1].anchors = S("x");
+    rows[2].keep_system_anchors = true;
+    rows[3].intermediates = S("x");
+    rows[4].crls = S("x");
+    rows[5].check_authorities = true;
+    rows[6].ocsp = AFC_OCSP_CHECK;
+    rows[7].security_level = 1;
+    rows[8].time_s = 1;
+    rows[9].rules = rules;
+    rows[9].rule_count = COUNT_OF(rules);
+    rows[10].handler.decide = testify;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) fingerprints[i] = fingerprint_of(&rows[i]);
+    assert_string_equal(fingerprints[0].text, "");
+    check_all_differ(fingerprints, COUNT_OF(fingerprints));
+}
+
+static void each_part_of_a_rule_changes_the_fingerprint(void **state) {
+    (void)state;
+    static const char *const pins[][2] = {{"a", "bc"}, {"ab", "c"}};
+    const afc_trust_rule rules[] = {
+        {.host = NULL},
+        {.host = "a"},
+        {.include_subdomains = true},
+        {.mode = AFC_PINNING_PUBLIC_KEY},
+        {.match = AFC_PIN_MATCH_ALL},
+        {.certificates = S("x")},
+        {.pins = pins[0], .pin_count = 1},
+        {.pins = pins[0], .pin_count = 2},
+        {.pins = pins[1], .pin_count = 2},
+        {.expires_s = 1},
+        {.report_only = true},
+        {.allow_invalid_certificates = true},
+        {.skip_host_check = true},
+    };
+    fingerprint fingerprints[2 * COUNT_OF(rules)];
+    for (size_t i = 0; i < COUNT_OF(rules); i++) {
+        afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+        options.everywhere = rules[i];
+        fingerprints[2 * i] = fingerprint_of(&options);
+        options = (afc_trust_options)AFC_TRUST_OPTIONS_INIT;
+        options.rules = &rules[i];
+        options.rule_count = 1;
+        fingerprints[2 * i + 1] = fingerprint_of(&options);
+    }
+    check_all_differ(fingerprints, COUNT_OF(fingerprints));
+}
+
 /* ---- Files --------------------------------------------------------------------------------- */
 
 static void check_read(const char *path, const char *expected) {
@@ -427,6 +504,8 @@ int main(void) {
         cmocka_unit_test(tells_der_from_pem),
         cmocka_unit_test(refuses_several_items_in_one_block),
         cmocka_unit_test(refuses_block_without_its_last_line),
+        cmocka_unit_test(each_option_changes_the_fingerprint),
+        cmocka_unit_test(each_part_of_a_rule_changes_the_fingerprint),
         cmocka_unit_test(uses_the_most_specific_rule),
         cmocka_unit_test(store_with_a_time_is_not_shared),
         cmocka_unit_test(callback_decides_last),
