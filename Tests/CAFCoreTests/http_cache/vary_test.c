@@ -1,4 +1,5 @@
 /* Which requests a stored response answers: Vary, RFC 9111 4.1. */
+#include "http_cache/rules/identity.h"
 #include "http_cache/rules/vary.h"
 #include "support/head.h"
 #include "support/torture.h"
@@ -135,6 +136,7 @@ static void response_in_the_preferred_language_fits_as_its_row_says(void **state
         {"Content-Language: de", "de;q=0,5", false},
         {"Content-Language: de", "de;q=.5", false},
         {"Content-Language: de", "de;q=0.0001", false},
+        {"Content-Language: de", "de;q=0.5000", false},
         {"Content-Language: de", "de;x=1", false},
         {"Content-Language: de", "de;q=1, fr;q=x", false},
         {"Content-Language: *", "*", false},
@@ -244,6 +246,57 @@ static void identity_separates_users_unless_public(void **state) {
     }
 }
 
+static void requests_have_one_identity_if_their_secrets_are_the_same(void **state) {
+    (void)state;
+    static const afc_credentials user = {"u", "p", NULL, 0, false, {0}};
+    static const afc_credentials other = {"u", "q", NULL, 0, false, {0}};
+    static const afc_credentials divided = {"up", "", NULL, 0, false, {0}};
+    static const afc_credentials bearer = {NULL, NULL, "p", 0, false, {0}};
+    static const struct {
+        int whose; /**< 0: anonymous. */
+        const afc_credentials *credentials;
+        bool replaces_field;
+        afc_header headers[2];
+    } rows[] = {
+        {0, NULL, false, {{{NULL, 0}, {NULL, 0}, 0}}},
+        {0, NULL, false, {{S_INIT("Plain"), S_INIT("x"), 0}}},
+        {0, NULL, false, {{S_INIT("Cookie"), S_INIT("x"), AFC_HEADER_SECRET}}},
+        {0, NULL, false, {{S_INIT("Authorization"), S_INIT("x"), AFC_HEADER_REMOVE}}},
+        {0, NULL, true, {{S_INIT("Authorization"), S_INIT("x"), 0}}},
+        {1, NULL, false, {{S_INIT("Authorization"), S_INIT("x"), 0}}},
+        {1, &user, false, {{S_INIT("Authorization"), S_INIT("x"), AFC_HEADER_SECRET}}},
+        {2, NULL, false, {{S_INIT("Authorization"), S_INIT("y"), 0}}},
+        {3, &user, false, {{S_INIT("Plain"), S_INIT("x"), 0}}},
+        {3, &user, true, {{S_INIT("Authorization"), S_INIT("x"), 0}}},
+        {4, &other, false, {{{NULL, 0}, {NULL, 0}, 0}}},
+        {5, &divided, false, {{{NULL, 0}, {NULL, 0}, 0}}},
+        {6, &bearer, false, {{{NULL, 0}, {NULL, 0}, 0}}},
+        {7, NULL, false, {{S_INIT("X-One"), S_INIT("x"), AFC_HEADER_SECRET}}},
+        {8, NULL, false, {{S_INIT("X-Two"), S_INIT("x"), AFC_HEADER_SECRET}}},
+        {9, NULL, false, {{S_INIT("X-One"), S_INIT("y"), AFC_HEADER_SECRET}}},
+        {10,
+         NULL,
+         false,
+         {{S_INIT("X-One"), S_INIT("x"), AFC_HEADER_SECRET},
+          {S_INIT("X-Two"), S_INIT("x"), AFC_HEADER_SECRET}}},
+        {11, &user, false, {{S_INIT("X-One"), S_INIT("x"), AFC_HEADER_SECRET}}},
+    };
+    char identities[COUNT_OF(rows)][AFC__FINGERPRINT_SIZE];
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc__identity_question question = {rows[i].headers, 0, rows[i].credentials,
+                                           rows[i].replaces_field};
+        for (size_t k = 0; k < COUNT_OF(rows[i].headers); k++) {
+            if (rows[i].headers[k].name.size > 0) question.header_count++;
+        }
+        assert_true(afc__identity_of(identities[i], &question));
+        assert_int_equal(identities[i][0] == '\0', rows[i].whose == 0);
+        for (size_t k = 0; k < i; k++) {
+            bool is_same = strcmp(identities[i], identities[k]) == 0;
+            if (is_same != (rows[i].whose == rows[k].whose)) fail_msg("rows %zu and %zu", k, i);
+        }
+    }
+}
+
 static void secrets_are_stored_as_fingerprints(void **state) {
     (void)state;
     static const afc_header headers[] = {
@@ -294,6 +347,7 @@ int main(void) {
         cmocka_unit_test(star_and_invalid_names_match_nothing),
         cmocka_unit_test(too_many_names_match_nothing),
         cmocka_unit_test(identity_separates_users_unless_public),
+        cmocka_unit_test(requests_have_one_identity_if_their_secrets_are_the_same),
         cmocka_unit_test(secrets_are_stored_as_fingerprints),
         cmocka_unit_test(runs_out_of_memory_without_a_match),
     };
