@@ -124,12 +124,36 @@ static void response_that_names_too_many_fields_is_not_stored(void **state) {
     assert_non_null(afc__storable_text(AFC__STORABLE_NOT_COUNTABLE));
 }
 
+static bool is_among(const int *statuses, size_t count, int status) {
+    for (size_t i = 0; i < count; i++) {
+        if (statuses[i] == status) return true;
+    }
+    return false;
+}
+
+static void each_status_is_stored_as_lists_say(void **state) {
+    (void)state;
+    static const int never[] = {304, 401, 407, 412, 416, 417, 421, 425, 426, 511};
+    static const int understood[] = {200, 203, 204, 206, 300, 301, 302, 303, 307, 308, 400,
+                                     403, 404, 405, 410, 414, 500, 501, 502, 503, 504};
+    for (int status = 100; status < 600; status++) {
+        bool is_never = status < 200 || is_among(never, COUNT_OF(never), status);
+        bool is_understood = is_among(understood, COUNT_OF(understood), status);
+        afc__storable plain = is_never ? AFC__STORABLE_NOT_STATUS : AFC__STORABLE;
+        afc__storable strict = is_never || is_understood ? plain : AFC__STORABLE_NOT_UNDERSTOOD;
+        if (judge("GET", status, NULL, FRESH, false) != plain) fail_msg("%d", status);
+        if (judge("GET", status, NULL, FRESH ", must-understand", false) != strict) {
+            fail_msg("must-understand: %d", status);
+        }
+    }
+}
+
 static void statuses_about_the_request_only_supersede_nothing(void **state) {
     (void)state;
     static const int superseding[] = {200, 203, 204, 300, 301, 302, 307, 308,
                                       400, 403, 404, 405, 406, 409, 410, 451};
-    static const int others[] = {206, 304, 401, 407, 408, 412, 416, 417, 421,
-                                 425, 426, 428, 429, 431, 500, 503, 511, 599};
+    static const int others[] = {206, 304, 401, 407, 408, 412, 413, 414, 416, 417,
+                                 421, 425, 426, 428, 429, 431, 500, 503, 511, 599};
     for (size_t i = 0; i < COUNT_OF(superseding); i++) {
         assert_true(afc__status_supersedes(superseding[i]));
     }
@@ -170,6 +194,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_response_is_judged_as_its_row_says),
         cmocka_unit_test(response_that_names_too_many_fields_is_not_stored),
+        cmocka_unit_test(each_status_is_stored_as_lists_say),
         cmocka_unit_test(statuses_about_the_request_only_supersede_nothing),
         cmocka_unit_test(post_is_stored_as_content_of_its_url_only),
         cmocka_unit_test(requests_that_the_url_does_not_name_are_unkeyed),
