@@ -287,6 +287,30 @@ static void refuses_invalid_trailers(void **state) {
     }
 }
 
+static void refuses_folds_in_fields_about_the_body(void **state) {
+    (void)state;
+    static const struct {
+        const char *field;
+        bool is_refused;
+    } rows[] = {
+        {"Content-Length: 5\r\n", true},          {"content-length:\r\n", true},
+        {"Transfer-Encoding: chunked\r\n", true}, {"Content-Encoding: gzip\r\n", true},
+        {"A: Content-Length\r\n", false},         {"X-Content-Length: 5\r\n", false},
+        {"Content-Length: 5\r\nA: b\r\n", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc__head_reader reader;
+        afc__head_step step;
+        afc_failure failure;
+        afc__head_reader_init(&reader, roomy);
+        check_status(feed(&reader, S("HTTP/1.1 200 OK\r\n"), &step, &failure), AFC_OK);
+        check_status(feed(&reader, afc_slice_of(rows[i].field), &step, &failure), AFC_OK);
+        check_status(feed(&reader, S(" c\r\n"), &step, &failure),
+                     rows[i].is_refused ? AFC_EPROTOCOL : AFC_OK);
+        afc__head_reader_clear(&reader);
+    }
+}
+
 /* ---- Limits -------------------------------------------------------------------------------- */
 
 static void limits_are_exact(void **state) {
@@ -497,6 +521,7 @@ static void finds_the_encoding(void **state) {
                  {"Content-Encoding: Identity, identity\r\n", false, false},
                  {"content-encoding: gzip\r\n", true, true},
                  {"Content-Encoding:  X-GZip \r\n", true, true},
+                 {"A: b\r\nContent-Encoding: gzip\r\nC: d\r\n", true, true},
                  {"Content-Encoding: gzip, gzip\r\n", true, false},
                  {"Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n", true, false},
                  {"Content-Encoding: identity, br\r\n", true, false},
@@ -643,6 +668,7 @@ int main(void) {
         cmocka_unit_test(trailers_do_not_change_the_head),
         cmocka_unit_test(refuses_invalid_trailers),
         cmocka_unit_test(limits_are_exact),
+        cmocka_unit_test(refuses_folds_in_fields_about_the_body),
         cmocka_unit_test(folds_count_as_fields),
         cmocka_unit_test(limits_endless_heads),
         cmocka_unit_test(out_of_memory_is_reported),
