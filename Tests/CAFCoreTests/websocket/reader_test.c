@@ -331,6 +331,23 @@ static void never_stores_more_than_the_limit(void **state) {
     afc__websocket_reader_clear(&reader);
 }
 
+static void limit_is_for_each_message(void **state) {
+    (void)state;
+    char frame[64];
+    afc__websocket_reader reader;
+    afc_websocket_limits limits = {.message = 50};
+    afc__websocket_item item;
+    uint16_t code = 0;
+    afc__websocket_reader_init(&reader, &limits, false);
+    for (int i = 0; i < 3; i++) {
+        afc_slice input = {frame, put_frame(frame, 0x82, B70, 50)};
+        check_status(afc__websocket_reader_next(&reader, &input, &item, &code, NULL), AFC_OK);
+        assert_int_equal(item.event, AFC__WEBSOCKET_MESSAGE);
+        assert_int_equal(item.message.bytes.size, 50);
+    }
+    afc__websocket_reader_clear(&reader);
+}
+
 /** A codec that makes a megabyte of every byte. */
 static afc_status explode(void *stream, afc_slice *input, char *output, size_t *size) {
     size_t *left = stream;
@@ -452,6 +469,7 @@ int main(void) {
         cmocka_unit_test(survives_every_failed_allocation),
         cmocka_unit_test(reads_lengths_around_each_form),
         cmocka_unit_test(never_stores_more_than_the_limit),
+        cmocka_unit_test(limit_is_for_each_message),
         cmocka_unit_test(ends_decoding_above_the_ratio),
         cmocka_unit_test(ends_with_a_codec_that_stops),
         cmocka_unit_test(names_the_invalid_number_of_a_codec),
