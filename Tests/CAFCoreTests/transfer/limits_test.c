@@ -277,7 +277,7 @@ static void limits_informational_responses(void **state) {
 static const char bomb[] = "\x78\xDA\xEC\xC1\x81\x00\x00\x00\x00\x80\x20\xD6\xFD\x25\x16\xA9\x0A";
 
 static void serve_bomb(world *world, const char *path, uint64_t blocks) {
-    static const char zeros[1024];
+    static const char zeros[1000];
     afts_script *script = afts_script_new();
     afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n"
                            "Connection: close\r\n\r\n");
@@ -316,13 +316,17 @@ static void refuses_body_that_decodes_to_too_much(void **state) {
 
 static void small_body_may_decode_to_much(void **state) {
     world *world = *state;
-    serve_bomb(world, "/bomb", 1); /* 1 MiB and no end: only the end is missing. */
-    call *call = call_new(world, "/bomb");
-    call->request.sink.kind = AFC_SINK_CALLBACK;
-    call_perform(call);
-    assert_true(call->failure.status != AFC_ETOOBIG);
-    assert_true(atomic_load(&call->taken) > 1000000);
-    call_free(call);
+    static const uint32_t ratios[] = {0, 1};
+    serve_bomb(world, "/bomb", 1); /* Almost 1 MiB and no end: only the end is missing. */
+    for (size_t i = 0; i < COUNT_OF(ratios); i++) {
+        call *call = call_new(world, "/bomb");
+        call->request.sink.kind = AFC_SINK_CALLBACK;
+        call->request.limits.decoding_ratio = ratios[i];
+        call_perform(call);
+        assert_true(call->failure.status != AFC_ETOOBIG);
+        assert_true(atomic_load(&call->taken) > 1000000);
+        call_free(call);
+    }
 }
 
 static void refuses_bomb_in_redirect_body(void **state) {
