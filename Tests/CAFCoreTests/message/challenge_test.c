@@ -75,6 +75,7 @@ static void splits_lists_of_challenges(void **state) {
         {{"Basic realm=a b, NTLM"}, ""},
         {{"Basic realm=\"a\"x"}, ""},
         {{"Basic a=1, A=2, NTLM", "Bearer"}, "Bearer[]"},
+        {{"Basic a=1, b=, NTLM", "Bearer"}, "Bearer[]"},
         {{"=a, NTLM", "Bearer"}, "Bearer[]"},
         {{"Basic/x y", "Bearer"}, "Bearer[]"},
         {{"NTLM, Basic a==b"}, "NTLM[]"},

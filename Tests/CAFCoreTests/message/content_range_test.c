@@ -34,6 +34,7 @@ static void reads_one_valid_content_range(void **state) {
         {"Content-Range: bytes", INVALID, 0, 0, 0},
         {"Content-Range: bytes=5-9/10", INVALID, 0, 0, 0},
         {"Content-Range: bytes 5-10/10", INVALID, 0, 0, 0},
+        {"Content-Range: bytes 0-0/0", INVALID, 0, 0, 0},
         {"Content-Range: bytes 9-5/10", INVALID, 0, 0, 0},
         {"Content-Range: bytes 5-9", INVALID, 0, 0, 0},
         {"Content-Range: bytes 5/10", INVALID, 0, 0, 0},

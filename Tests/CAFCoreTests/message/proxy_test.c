@@ -149,6 +149,7 @@ static void matches_hosts_in_no_proxy_lists(void **state) {
         {".example.org", "www.example.org", 80, true},
         {"*.example.org", "www.example.org", 80, true},
         {"www.example.org", "example.org", 80, false},
+        {"a.test", "b.test", 80, false},
         {"EXAMPLE.org", "example.org", 80, true},
         {"example.org.", "example.org", 80, true},
         {"example.org", "example.org.", 80, true},
