@@ -72,6 +72,8 @@ static void prefers_extended_values(void **state) {
     static const row rows[] = {
         {ROW_S("attachment; filename*=UTF-8''na%C3%AFve%20file.txt"), "na\xC3\xAFve file.txt"},
         {ROW_S("attachment; filename*=utf-8'en'%e2%82%ac.txt"), "\xE2\x82\xAC.txt"},
+        {ROW_S("attachment; filename*=UTF-8''%E0%B8%81.txt"), "\xE0\xB8\x81.txt"},
+        {ROW_S("attachment; filename*=UTF-8''%F4%8F%BF%BF.txt"), "\xF4\x8F\xBF\xBF.txt"},
         {ROW_S("attachment; filename*=iso-8859-1''%A3.txt"), "\xC2\xA3.txt"},
         {ROW_S("attachment; filename*=ISO-8859-1''%80.txt"), "\xE2\x82\xAC.txt"},
         {ROW_S("attachment; filename=a.txt; filename*=UTF-8''b.txt"), "b.txt"},
@@ -85,6 +87,7 @@ static void prefers_extended_values(void **state) {
         {ROW_S("attachment; filename*=UTF-8''%FC; filename=b"), "b"},
         {ROW_S("attachment; filename*=UTF-8''%C0%AFetc; filename=b"), "b"},
         {ROW_S("attachment; filename*=UTF-8''%ED%A0%80; filename=b"), "b"},
+        {ROW_S("attachment; filename*=UTF-8''%ED%BF%BF; filename=b"), "b"},
         {ROW_S("attachment; filename*=UTF-8''%F5%80%80%80; filename=b"), "b"},
         {ROW_S("attachment; filename*=UTF-16''a; filename=b"), "b"},
         {ROW_S("attachment; filename*=''a; filename=b"), "b"},
