@@ -390,6 +390,7 @@ static void callback_can_stop_and_refuse(void **state) {
     call->at_redirect = refuse;
     call_perform(call);
     check_ended(call, AFC_EREDIRECT);
+    assert_int_equal(call->failure.reason, AFC_REASON_REDIRECT_REFUSED);
     assert_non_null(call->head);
     call_free(call);
     assert_int_equal(afts_server_stats(world->server).requests, 2);
