@@ -238,6 +238,32 @@ static void refuses_options_without_a_certificate(void **state) {
     assert_null(session);
 }
 
+static void most_specific_certificate_is_shown_in_any_order(void **state) {
+    (void)state;
+    static const char *const patterns[] = {"a.b.test", "*.b.test", NULL};
+    static const struct {
+        const char *host;
+        size_t expected;
+    } rows[] = {{"a.b.test", 0}, {"c.b.test", 1}, {"b.test", 2}, {"a.a.b.test", 2}};
+    for (size_t first = 0; first < 2 * COUNT_OF(patterns); first++) {
+        afc__tls_identity all[COUNT_OF(patterns)] = {{.is_for_all = false}};
+        size_t places[COUNT_OF(patterns)];
+        for (size_t i = 0; i < COUNT_OF(patterns); i++) {
+            size_t step = first < COUNT_OF(patterns) ? i : COUNT_OF(patterns) - 1 - i;
+            size_t place = places[i] = (first + step) % COUNT_OF(patterns);
+            all[place].is_for_all = patterns[i] == NULL;
+            if (patterns[i] == NULL) continue;
+            assert_true(afc__host_pattern_read(&all[place].pattern, patterns[i], false));
+        }
+        for (size_t i = 0; i < COUNT_OF(rows); i++) {
+            afc__trust_host host;
+            assert_true(afc__trust_host_read(&host, rows[i].host));
+            assert_ptr_equal(afc__tls_identity_for(all, COUNT_OF(all), &host),
+                             &all[places[rows[i].expected]]);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(names_the_file_of_an_invalid_certificate),
@@ -247,6 +273,7 @@ int main(void) {
         FIXTURE_TEST(names_the_file_of_a_damaged_or_foreign_key),
         FIXTURE_TEST(names_the_file_that_cannot_be_read),
         cmocka_unit_test(refuses_options_without_a_certificate),
+        cmocka_unit_test(most_specific_certificate_is_shown_in_any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
