@@ -6,12 +6,16 @@
 
 enum { PLENTY = 32 << 20 };
 
-static void serve_endless(world *world, const char *path, const char *headers) {
+static void serve_endless_status(world *world, const char *path, int status, const char *headers) {
     static char block[16 * 1024];
     for (size_t i = 0; i < sizeof block; i++) block[i] = (char)('a' + i % 26);
     afts_script *script = afts_script_new();
-    afts_respond_repeated(script, 200, headers, block, sizeof block, AFTS_FOREVER);
+    afts_respond_repeated(script, status, headers, block, sizeof block, AFTS_FOREVER);
     serve(world, path, script);
+}
+
+static void serve_endless(world *world, const char *path, const char *headers) {
+    serve_endless_status(world, path, 200, headers);
 }
 
 static call *start_events(world *world, const char *path,
@@ -24,13 +28,18 @@ static call *start_events(world *world, const char *path,
 }
 
 /**
- * Other tasks run to their end meanwhile, so the loop has had every chance to read on; then the
- * server must have got rid of no more than buffers hold.
+ * Other tasks run to their end meanwhile, so the loop has had every chance to read on, until the server is sending only
+ * what these get; it must never have got rid of more than buffers hold.
  */
 static void check_bounded(world *world, const call *held) {
-    for (int i = 0; i < 50; i++) check_fetch(world, "/other", AFC_OK);
-    uint64_t sent = afts_server_stats(world->server).sent;
-    assert_true(sent <= atomic_load(&held->taken) + buffered_at_most());
+    enum { OF_OTHERS = 64 * 1024 };
+    uint64_t before, sent = 0;
+    do {
+        before = sent;
+        for (int i = 0; i < 50; i++) check_fetch(world, "/other", AFC_OK);
+        sent = afts_server_stats(world->server).sent;
+        assert_true(sent <= atomic_load(&held->taken) + buffered_at_most());
+    } while (sent - before > OF_OTHERS);
 }
 
 static void paused_body_stops_the_server(void **state) {
@@ -44,6 +53,28 @@ static void paused_body_stops_the_server(void **state) {
         afc_task_wake(call->task);
         call_wait_for(call, &call->refused_count, i);
     }
+    assert_int_equal(atomic_load(&call->taken), 0);
+    afc_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AFC_ECANCELED);
+    call_free(call);
+}
+
+static afc_challenge_decision ask_user(void *context, const afc_challenge *challenge,
+                                       afc_credentials *credentials) {
+    (void)context, (void)challenge, (void)credentials;
+    return AFC_CHALLENGE_LATER;
+}
+
+/** A user may take minutes to type a password. */
+static void challenge_that_waits_for_its_answer_stops_the_server(void **state) {
+    world *world = *state;
+    serve_endless_status(world, "/endless", 401, "WWW-Authenticate: Basic realm=x");
+    call *call = call_new(world, "/endless");
+    call->request.sink.kind = AFC_SINK_CALLBACK;
+    call->events.on_challenge = ask_user;
+    call_start(call);
+    check_bounded(world, call);
     assert_int_equal(atomic_load(&call->taken), 0);
     afc_task_cancel(call->task);
     call_wait(call);
@@ -431,6 +462,7 @@ static void server_that_does_not_read_stops_the_reader(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(paused_body_stops_the_server),
+        WORLD_TEST(challenge_that_waits_for_its_answer_stops_the_server),
         WORLD_TEST(refused_piece_comes_again_as_it_was),
         WORLD_TEST(paused_body_is_complete_after_its_connection_ended),
         WORLD_TEST(slow_consumer_gets_each_byte),
