@@ -6,6 +6,7 @@
 
 #include <afcore/resume.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,6 +283,34 @@ static void changed_file_starts_over(void **state) {
     assert_int_equal(call->hop_count, 1);
     check_contains(download_of(call)->reason, "whole");
     check_done(scene, call, new_of(scene), AFC_RESUMPTION_RESTARTED);
+}
+
+/** Reads the first byte of a file; '\0' if there is none. */
+static char first_byte_of(const char *path) {
+    char byte = '\0';
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    if (fread(&byte, 1, 1, file) != 1) byte = '\0';
+    fclose(file);
+    return byte;
+}
+
+/** A process that is killed then would leave bytes of one version beside the token of another. */
+static void start_over_without_a_validator_leaves_no_token(void **state) {
+    scene *scene = *state;
+    scene->new[0] = (char)(scene->old[0] != 1);
+    break_off(scene);
+    origin_change(&scene->origin, new_of(scene), NULL);
+    scene->origin.stops_after = BROKEN_AT;
+    scene->origin.waits = true;
+    call *call = prepare(scene, "/file", BOTH);
+    call_start(call);
+    while (first_byte_of(scene->part) != scene->new[0]) sched_yield();
+    assert_false(file_exists(scene->note));
+    afc_task_cancel(call->task);
+    call_wait(call);
+    call_free(call);
+    assert_int_equal(count_files(&scene->folder), 0);
 }
 
 static void damaged_token_starts_over(void **state) {
@@ -563,6 +592,7 @@ int main(void) {
         SCENE_TEST(cancelling_keeps_the_part),
         SCENE_TEST(suspended_download_continues_where_it_was),
         SCENE_TEST(changed_file_starts_over),
+        SCENE_TEST(start_over_without_a_validator_leaves_no_token),
         SCENE_TEST(damaged_token_starts_over),
         SCENE_TEST(refuses_part_that_changed_on_disk),
         SCENE_TEST(server_without_ranges_sends_the_whole),
