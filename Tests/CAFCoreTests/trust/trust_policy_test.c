@@ -36,7 +36,8 @@ static void refuses_options_it_cannot_read_or_would_ignore(void **state) {
         check_refused(&options, "sha256//");
     }
     static const char *const bad_hosts[] = {
-        "", ".", "a..b", ".a", "*", "a*.b", "*.*.b", "a b", "*.192.0.2.1", "b\xC3\xBC.test"};
+        "",    ".",           "a..b",           ".a",        "*", "a*.b", "*.*.b",
+        "a b", "*.192.0.2.1", "b\xC3\xBC.test", "a\x7F.test"};
     for (size_t i = 0; i < COUNT_OF(bad_hosts); i++) {
         afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
         afc_trust_rule rule = {.host = bad_hosts[i]};
@@ -216,17 +217,24 @@ static void refuses_block_without_its_last_line(void **state) {
 static void uses_the_most_specific_rule(void **state) {
     (void)state;
     /* Each rule but the right one pins a stranger. */
-    static const char *const patterns[] = {"a.b.example.test", "*.b.example.test", "b.example.test",
-                                           "example.test", "*.example.test"};
+    static const char *const patterns[] = {"a.b.example.test", "*.b.example.test",
+                                           "b.example.test",   "example.test",
+                                           "*.example.test",   "a.b.example.test"};
     static const struct {
         const char *host;
         int rule; /**< -1: that for everywhere. */
     } cases[] = {
-        {"a.b.example.test", 0}, {"A.B.Example.TEST.", 0},
-        {"c.b.example.test", 1}, {"x.c.b.example.test", 2},
-        {"b.example.test", 2},   {"example.test", 3},
-        {"c.example.test", 4},   {"d.c.example.test", 3},
-        {"notexample.test", -1}, {"test", -1},
+        {"a.b.example.test", 0},
+        {"A.B.Example.TEST.", 0},
+        {"c.b.example.test", 1},
+        {"x.c.b.example.test", 2},
+        {"b.example.test", 2},
+        {"example.test", 3},
+        {"c.example.test", 4},
+        {"d.c.example.test", 3},
+        {"x.a.b.example.test", 5},
+        {"notexample.test", -1},
+        {"test", -1},
         {"192.0.2.1", -1},
     };
     const char *wrong = pin_of(made->stranger), *right = pin_of(made->leaf);
