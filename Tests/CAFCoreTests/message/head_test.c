@@ -539,6 +539,29 @@ static void finds_the_encoding(void **state) {
     }
 }
 
+static void finds_transfer_codings_beside_chunked(void **state) {
+    (void)state;
+    static const struct {
+        const char *fields;
+        bool has_coding;
+    } rows[] = {{"Content-Length: 1\r\n", false},
+                {"Transfer-Encoding: chunked\r\n", false},
+                {"Transfer-Encoding: Identity, , CHUNKED\r\n", false},
+                {"Transfer-Encoding: gzip, chunked\r\n", true},
+                {"Transfer-Encoding: gzip\r\n", true},
+                {"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", true}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char text[128];
+        afc__head_reader reader;
+        afc__framing framing;
+        snprintf(text, sizeof text, V1 "\r\n%s\r\n", rows[i].fields);
+        read_head(&reader, text);
+        check_status(afc__head_framing(&reader.head, false, &framing, NULL), AFC_OK);
+        if (framing.has_coding != rows[i].has_coding) fail_msg("%s", rows[i].fields);
+        afc__head_reader_clear(&reader);
+    }
+}
+
 /* ---- Heads without lines ------------------------------------------------------------------- */
 
 #define MORE_FIELDS "a: b\r\nc: d\r\n"
@@ -676,6 +699,7 @@ int main(void) {
         cmocka_unit_test(transfer_coding_of_http_1_0_must_close),
         cmocka_unit_test(refuses_conflicting_framing),
         cmocka_unit_test(finds_the_encoding),
+        cmocka_unit_test(finds_transfer_codings_beside_chunked),
         cmocka_unit_test(a_set_head_is_that_of_its_lines),
         cmocka_unit_test(a_set_head_counts_against_the_limits),
         cmocka_unit_test(a_set_head_needs_memory),
