@@ -148,6 +148,7 @@ static void age_is_the_larger_of_date_and_field(void **state) {
         {"", 0, 0},
         {"", 7, 7},
         {"Date: Sun, 06 Nov 1994 08:49:27 GMT", 0, 10},
+        {"Date: Wed, 31 Dec 1969 23:59:50 GMT", 0, NOW + 10},
         {"Date: Sun, 06 Nov 1994 08:49:27 GMT", 7, 10},
         {"Date: Sun, 06 Nov 1994 08:49:27 GMT", 20, 20},
         {"Date: Sun, 06 Nov 1994 09:49:27 GMT", 0, 0},

@@ -21,6 +21,7 @@ static void conditions_are_made_of_the_stored_validators(void **state) {
         {"Last-Modified: " DATE, NULL, DATE},
         {"ETag: \"a\"\nLast-Modified: " DATE, "\"a\"", DATE},
         {"Last-Modified: x", NULL, "x"},
+        {"Last-Modified:", NULL, NULL},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         written stored;

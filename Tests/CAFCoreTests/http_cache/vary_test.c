@@ -135,6 +135,8 @@ static void response_in_the_preferred_language_fits_as_its_row_says(void **state
         {"Content-Language: de", "de;q=", false},
         {"Content-Language: de", "de;q=0,5", false},
         {"Content-Language: de", "de;q=.5", false},
+        {"Content-Language: de", "de;q=0x5", false},
+        {"Content-Language: de", "de;q=0.5.", false},
         {"Content-Language: de", "de;q=0.0001", false},
         {"Content-Language: de", "de;q=0.5000", false},
         {"Content-Language: de", "de;x=1", false},
