@@ -192,6 +192,7 @@ static void task_cancelled_before_its_start_never_connects(void **state) {
     call_wait(call);
     check_ended(call, AFC_ECANCELED);
     assert_int_equal(call->hop_count, 0);
+    assert_string_equal(afc_result_get_url(call->result), "");
     assert_string_equal(call->log, "pdx");
     call_free(call);
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
