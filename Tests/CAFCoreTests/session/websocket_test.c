@@ -443,17 +443,38 @@ static void reset_is_lost_connection(void **state) {
     wire_free(wire);
 }
 
+/** With its code (RFC 6455 5.5.1). */
 static void answers_close_of_server(void **state) {
     world *world = *state;
-    serve_wire(world, "/",
-               S("\x88\x06\x0b\xb8"
-                 "done"));
-    wire *wire = wire_new(world, "/");
-    wire->options.close_timeout_ms = 50;
-    wire_open(wire, world);
-    check_log(wire, "open;closed 3000 done;");
-    check_status(wire->failure.status, AFC_OK);
-    wire_free(wire);
+    static const struct {
+        afc_slice bytes;
+        const char *log;
+        size_t size;       /**< Of the payload of our close frame, */
+        const char *frame; /**< and the payload. */
+    } rows[] = {
+        {S_INIT("\x88\x06\x0b\xb8"
+                "done"),
+         "open;closed 3000 done;", 2, "\x0b\xb8"},
+        {S_INIT("\x88\x00"), "open;closed 1005;", 0, ""},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        serve_wire(world, "/", rows[i].bytes);
+        wire *wire = wire_new(world, "/");
+        wire->options.close_timeout_ms = 50;
+        wire_open(wire, world);
+        check_log(wire, rows[i].log);
+        check_status(wire->failure.status, AFC_OK);
+        assert_true(afts_wait_closed(world->server, i + 1, PATIENCE_MS));
+        afts_connection *connection = afts_copy_connection(world->server, i);
+        const uint8_t *frame = connection->received + connection->received_size - 6 - rows[i].size;
+        assert_int_equal(frame[0], 0x88);
+        assert_int_equal(frame[1], 0x80 + rows[i].size);
+        for (size_t k = 0; k < rows[i].size; k++) {
+            assert_int_equal(frame[6 + k] ^ frame[2 + k], (unsigned char)rows[i].frame[k]);
+        }
+        afts_connection_free(connection);
+        wire_free(wire);
+    }
 }
 
 static void server_that_never_closes_is_left_after_the_deadline(void **state) {
