@@ -66,6 +66,7 @@ static const struct {
     {&plain, "permessage-deflate; server_max_window_bits=+9", NULL},
     {&plain, "permessage-deflate; server_max_window_bits=1000", NULL},
     {&plain, "permessage-deflate; server_max_window_bits=\"10", NULL},
+    {&plain, "permessage-deflate; server_max_window_bits=\"10 ; server_no_context_takeover", NULL},
     {&plain, "permessage-deflate; client_max_window_bits", NULL},
     {&plain, "permessage-deflate; client_max_window_bits=16", NULL},
     {&small, "permessage-deflate; server_max_window_bits=11", NULL},

@@ -142,6 +142,23 @@ static void makes_a_new_key_each_time(void **state) {
     assert_int_equal(afc__handshake_write_fields(&first, fields), 4);
 }
 
+static void new_key_replaces_the_old_one_only(void **state) {
+    (void)state;
+    enum { SIZE = AFC__WEBSOCKET_KEY_SIZE - 1 };
+    afc__handshake handshake;
+    char texts[3][SIZE + 1] = {KEY, KEY, "short"};
+    afc_header fields[] = {{S("X-Key"), {texts[0], SIZE}, 0},
+                           {S("sec-websocket-key"), {texts[1], SIZE}, 0},
+                           {S("Sec-WebSocket-Key"), {texts[2], 5}, 0}};
+    init(&handshake, &no_deflate);
+    check_status(afc__handshake_renew(&handshake, fields, COUNT_OF(fields), NULL), AFC_OK);
+    assert_string_not_equal(handshake.key, KEY);
+    assert_string_equal(texts[0], KEY);
+    assert_string_equal(texts[1], handshake.key);
+    assert_string_equal(texts[2], "short");
+    afc__handshake_clear(&handshake);
+}
+
 static void refuses_invalid_subprotocols(void **state) {
     (void)state;
     static const char *const invalid[][2] = {
@@ -172,6 +189,7 @@ int main(void) {
         cmocka_unit_test(accepts_a_101_of_http_1_1_only),
         cmocka_unit_test(asks_with_the_fields_of_the_standard),
         cmocka_unit_test(makes_a_new_key_each_time),
+        cmocka_unit_test(new_key_replaces_the_old_one_only),
         cmocka_unit_test(refuses_invalid_subprotocols),
         cmocka_unit_test(survives_every_failed_allocation),
     };
