@@ -315,7 +315,11 @@ static void environment_chooses_the_proxy(void **state) {
         {{"all_proxy=p"}, "http://www.localhost./", "", AFC_OK},
         {{"all_proxy=p"}, "http://127.9.9.9/", "", AFC_OK},
         {{"all_proxy=p"}, "http://[::1]/", "", AFC_OK},
+        {{"all_proxy=p"}, "http://[::ffff:127.0.0.1]/", "", AFC_OK},
         {{"all_proxy=p"}, "http://notlocalhost/", "p", AFC_OK},
+        {{"all_proxy=p"}, "http://126.0.0.1/", "p", AFC_OK},
+        {{"all_proxy=p"}, "http://[::2]/", "p", AFC_OK},
+        {{"all_proxy=p"}, "http://[::ffff:126.0.0.1]/", "p", AFC_OK},
         /* What can't be used is no reason to go without. */
         {{"http_proxy=ftp://p"}, "http://a/", "", AFC_EINVAL},
         {{"http_proxy=http://p:0"}, "http://a/", "", AFC_EINVAL},
