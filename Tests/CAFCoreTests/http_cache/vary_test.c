@@ -98,6 +98,8 @@ static void second_request_matches_as_its_row_says(void **state) {
         {"Vary: User-Agent", "", "User-Agent: other", false},
         {"Vary: Accept-Encoding", "", "Accept-Encoding: gzip", true},
         {"Vary: Accept-Encoding", "", "Accept-Encoding: br", false},
+        {"Vary: Accept-Language, Accept", "Accept: a", "Accept: b", false},
+        {"Vary: Accept, Accept", "Accept: a", "Accept: a", true},
         /* Secrets. */
         {"Vary: Cookie", "Cookie: a=1", "Cookie: a=1", true},
         {"Vary: Cookie", "Cookie: a=1", "Cookie: a=2", false},
