@@ -36,8 +36,8 @@ static void refuses_options_it_cannot_read_or_would_ignore(void **state) {
         check_refused(&options, "sha256//");
     }
     static const char *const bad_hosts[] = {
-        "",    ".",           "a..b",           ".a",        "*", "a*.b", "*.*.b",
-        "a b", "*.192.0.2.1", "b\xC3\xBC.test", "a\x7F.test"};
+        "",    ".",           "a..b",           ".a",         "*",       "a*.b",   "*.*.b",
+        "a b", "*.192.0.2.1", "b\xC3\xBC.test", "a\x7F.test", "[a.test", "a.test]"};
     for (size_t i = 0; i < COUNT_OF(bad_hosts); i++) {
         afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
         afc_trust_rule rule = {.host = bad_hosts[i]};
