@@ -93,6 +93,9 @@ static void never_looks_up_interfaces_as_hosts(void **state) {
         {"eth0:1", NULL},
         {"eth 0", NULL},
         {"eth0\n", NULL},
+        {"eth0\x7F", NULL},
+        {"fifteen-letters", "if!fifteen-letters"},
+        {"sixteen-letters-", NULL},
         {"a/b", NULL},
         {"if!if!a", NULL},
     };
