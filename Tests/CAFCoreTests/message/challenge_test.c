@@ -264,8 +264,11 @@ static void digest_matches_the_examples_of_the_rfc(void **state) {
     static const struct {
         const char *algorithm, *response;
     } rows[] = {{"MD5", "response=\"8ca523f5e9506fed4657c9700eebdbec\""},
+                {"MD5-sess", "response=\"e783283f46242139c486a698fec7211d\""},
                 {"SHA-256", "response=\"753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db585"
-                            "6cb6c1\""}};
+                            "6cb6c1\""},
+                {"SHA-256-sess", "response=\"2fd51b3a77ad75bad6afad6003e818d767133c46d9e2749e7f5232"
+                                 "ae1ea3efd7\""}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char value[512];
         snprintf(value, sizeof value, "Digest algorithm=%s, %s", rows[i].algorithm, terms);
