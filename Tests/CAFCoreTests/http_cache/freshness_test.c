@@ -78,6 +78,7 @@ static void lifetime_comes_from_max_age_then_expires(void **state) {
         /* Several. */
         {DATE "\nExpires: " IN_AN_HOUR "\nExpires: " IN_AN_HOUR, 3600, AFC__LIFETIME_EXPLICIT},
         {DATE "\nExpires: " IN_AN_HOUR "\nExpires: 0", 0, AFC__LIFETIME_EXPLICIT},
+        {DATE "\nExpires: 0\nExpires: " IN_AN_HOUR, 0, AFC__LIFETIME_EXPLICIT},
         {DATE "\nExpires: " IN_AN_HOUR ", " IN_AN_HOUR, 0, AFC__LIFETIME_EXPLICIT},
         /* Invalid or not, Expires forbids to guess. */
         {DATE "\nExpires: 0\n" YEARS_AGO, 0, AFC__LIFETIME_EXPLICIT},

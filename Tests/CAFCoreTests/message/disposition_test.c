@@ -138,6 +138,7 @@ static void makes_hostile_names_harmless(void **state) {
         {ROW_S("a; filename=\"x.exe\0.txt\""), "x.exe.txt"},
         {ROW_S("a; filename*=UTF-8''x%00%0D%0A%1B.txt"), "x.txt"},
         {ROW_S("a; filename*=UTF-8''x%C2%85.txt"), "x.txt"},
+        {ROW_S("a; filename*=UTF-8''x%E2%80%A8y%E2%80%A9.txt"), "xy.txt"},
         {ROW_S("a; filename*=UTF-8''%E2%80%AEgpj.exe"), "gpj.exe"},
         {ROW_S("a; filename*=UTF-8''%E2%81%A6%EF%BB%BF%D8%9Cx"), "x"},
         {ROW_S("a; filename=CON"), "_CON"},
