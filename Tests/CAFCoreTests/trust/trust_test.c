@@ -87,6 +87,36 @@ static void accepts_backup_pins_and_certificates(void **state) {
     }
 }
 
+/** Pinned certificates are anchors, but of a chain whose leaf is pinned, too, unless any match will do. */
+static void pinned_certificates_of_invalid_chains_match_as_the_rule_says(void **state) {
+    (void)state;
+    const struct {
+        const char *chain;
+        const afts_cert *pinned;
+        afc_pin_match match;
+        afc_trust_reason expected;
+    } rows[] = {
+        {"strangerRoot", made->stranger, AFC_PIN_MATCH_ANY, AFC_TRUST_ACCEPTED},
+        {"strangerRoot", made->stranger, AFC_PIN_MATCH_LEAF, AFC_TRUST_PIN},
+        {"strangerRoot", made->stranger, AFC_PIN_MATCH_ALL, AFC_TRUST_PIN},
+        {"strangerRoot", made->stranger_leaf, AFC_PIN_MATCH_LEAF, AFC_TRUST_ACCEPTED},
+        {"lonely", made->lonely, AFC_PIN_MATCH_LEAF, AFC_TRUST_ACCEPTED},
+        {"lonely", made->lonely, AFC_PIN_MATCH_ALL, AFC_TRUST_ACCEPTED},
+        {"lonely", made->stranger, AFC_PIN_MATCH_LEAF, AFC_TRUST_PIN},
+        {"good", made->leaf, AFC_PIN_MATCH_LEAF, AFC_TRUST_ACCEPTED},
+        {"good", made->leaf, AFC_PIN_MATCH_ALL, AFC_TRUST_PIN},
+        {"good", made->middle, AFC_PIN_MATCH_LEAF, AFC_TRUST_PIN},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc_trust_options options = trusting_root();
+        options.everywhere.mode = AFC_PINNING_CERTIFICATE;
+        options.everywhere.match = rows[i].match;
+        options.everywhere.certificates = afc_slice_of(afts_cert_pem(rows[i].pinned));
+        options.everywhere.allow_invalid_certificates = true;
+        check_verdict(&options, rows[i].chain, "localhost", rows[i].expected);
+    }
+}
+
 static void check_pin_outcome(const afc_trust_options *options, const char *chain, bool is_accepted,
                               afc_pin_outcome expected) {
     afc_trust_policy *policy = policy_new(options);
@@ -516,6 +546,7 @@ int main(void) {
         cmocka_unit_test(each_spelling_of_a_host_is_pinned),
         cmocka_unit_test(ignores_appended_pinned_certificate),
         cmocka_unit_test(accepts_backup_pins_and_certificates),
+        cmocka_unit_test(pinned_certificates_of_invalid_chains_match_as_the_rule_says),
         cmocka_unit_test(expired_and_report_only_pins_never_accept_invalid_chain),
         cmocka_unit_test(compares_names_as_in_rfc_9525),
         cmocka_unit_test(compares_no_name_without_a_host),
