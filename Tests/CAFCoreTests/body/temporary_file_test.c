@@ -155,9 +155,13 @@ static void ignores_leftovers_of_the_same_process_id(void **state) {
     assert_int_equal(count_files(&scene->folder), MANY + 1);
 }
 
+static const int signals[] = {SIGTERM, SIGHUP, SIGKILL, SIGINT};
+
 static int download_forever(const char *url, const char *path) {
     /* Not to outlive a test that failed. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* nohup(1), for example, lets its programs ignore SIGHUP. */
+    for (size_t i = 0; i < COUNT_OF(signals); i++) signal(signals[i], SIG_DFL);
     afc_session *session;
     if (afc_session_new(&session, NULL, NULL) != AFC_OK) return 2;
     afc_request request = AFC_REQUEST_INIT;
@@ -170,7 +174,6 @@ static int download_forever(const char *url, const char *path) {
 static void signals_leave_nothing(void **state) {
     scene *scene = *state;
     if (!has_unnamed_files(&scene->folder)) skip();
-    static const int signals[] = {SIGTERM, SIGHUP, SIGKILL, SIGINT};
     for (size_t i = 0; i < COUNT_OF(signals); i++) {
         unsigned stops = scene->origin.stops;
         scene->origin.stops_after = BROKEN_AT;
