@@ -19,8 +19,8 @@ public import FoundationEssentials
 ///
 /// For each attempt, ``adapt(_:for:)`` of all interceptors is called in order, each with the result of the previous
 /// one. Then ``intercept(_:next:)`` is called: the first interceptor is the outermost, and the last one's `next` sends
-/// the request. If that failed or has a status of 400 or higher, ``retry(_:after:)`` is called in order; the first
-/// decision other than ``RetryDecision/doNotRetry`` counts.
+/// the request. If an attempt failed, also in `adapt`, or has a status of 400 or higher, ``retry(_:after:)`` is called
+/// in order; the first decision other than ``RetryDecision/doNotRetry`` counts.
 ///
 /// The caller sees one exchange: one completion, one task handle, one total time limit
 /// (``HTTPRequest/Timeouts/total``), which includes the interceptors. A cancelled request doesn't wait for its
@@ -39,8 +39,9 @@ public protocol RequestInterceptor: Sendable {
     /// - Parameters:
     ///   - request: The request, with an absolute URL and the session's fields. The result is validated.
     ///   - attempt: The attempt.
-    /// - Throws: An error to end the request without sending it: a ``SessionError`` as it is, any other as
-    ///   ``SessionError/underlying`` of ``SessionError/Code/interceptor``.
+    /// - Throws: An error to end the attempt without sending it: a ``SessionError`` as it is, any other as
+    ///   ``SessionError/underlying`` of ``SessionError/Code/interceptor``. ``RequestInterceptor/retry(_:after:)`` follows,
+    ///   with ``AttemptOutcome/endedInAdapt``, unless the error is a cancellation.
     func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest
 
     /// Wraps an attempt: returns the response of `next`, a changed one, or one of its own without calling `next` at
@@ -56,18 +57,21 @@ public protocol RequestInterceptor: Sendable {
     ///   - request: The request, with the changes of ``RequestInterceptor/adapt(_:for:)`` and of the outer
     ///     interceptors.
     ///   - next: Continues with the next interceptor, or sends the request.
-    /// - Throws: An error that ends the attempt, as in ``RequestInterceptor/adapt(_:for:)``. Unlike there,
-    ///   ``RequestInterceptor/retry(_:after:)`` follows.
+    /// - Throws: An error that ends the attempt, as in ``RequestInterceptor/adapt(_:for:)``.
     func intercept(_ request: HTTPRequest, next: RequestSender) async throws -> Response<Data>
 
     /// Decides what follows an attempt that failed or had a response with status 400 or higher.
     ///
     /// Not called if the request was cancelled, or its total time limit has passed: then the outcome is final. It is also
     /// final if you return ``RetryDecision/retry`` for a request whose body can't be replayed
-    /// (``HTTPBody/isReplayable``).
+    /// (``HTTPBody/isReplayable``), unless the attempt ended in `adapt`.
+    ///
+    /// Called once more if an interceptor decided to fail because it couldn't get a credential, as a
+    /// ``BearerAuthenticator`` does if its refresh after a 401 fails: with that error, ``SessionError/Code/authentication``
+    /// whose ``SessionError/underlying`` error is a ``SessionError``.
     ///
     /// - Parameters:
-    ///   - request: The request that was sent; as it was adapted if none was.
+    ///   - request: The request that was sent; as far as it was adapted if none was.
     ///   - outcome: The outcome of the attempt.
     func retry(_ request: HTTPRequest, after outcome: AttemptOutcome) async -> RetryDecision
 }
@@ -172,15 +176,20 @@ public struct AttemptOutcome: Sendable {
     public var body: Data
     /// The error of the attempt; nil if there was a response, with any status.
     public var error: SessionError?
+    /// Whether ``RequestInterceptor/adapt(_:for:)`` of an interceptor threw ``error``, so that nothing was sent. Its
+    /// response, if it has one, is that of another request, such as the refresh of a token, so ``response`` is nil.
+    public var endedInAdapt: Bool
 
     /// Makes an outcome, for tests.
     public init(
-        attempt: RequestAttempt, response: HTTPResponse? = nil, body: Data = Data(), error: SessionError? = nil
+        attempt: RequestAttempt, response: HTTPResponse? = nil, body: Data = Data(), error: SessionError? = nil,
+        endedInAdapt: Bool = false
     ) {
         self.attempt = attempt
-        self.response = response ?? error?.response
+        self.response = response ?? (endedInAdapt ? nil : error?.response)
         self.body = body
         self.error = error
+        self.endedInAdapt = endedInAdapt
     }
 
     /// The status code of the response, if there is one.
@@ -196,7 +205,8 @@ public enum RetryDecision: Sendable {
     case retry(after: Duration)
     /// The outcome is final, unless another interceptor decides otherwise.
     case doNotRetry
-    /// Fail with this error, as in ``RequestInterceptor/adapt(_:for:)``, whatever the outcome.
+    /// Fail with this error, as in ``RequestInterceptor/adapt(_:for:)``, whatever the outcome. Only if it says that a
+    /// credential couldn't be had may another interceptor still retry: see ``RequestInterceptor/retry(_:after:)``.
     case fail(any Error)
 
     /// Retry at once.

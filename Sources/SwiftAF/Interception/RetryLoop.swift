@@ -208,60 +208,113 @@ final class RetryLoop: Sendable {
         var request = request
         var attempt = RequestAttempt(requestID: events?.id ?? SessionTask.nextID(), deadline: deadline)
         while true {
+            var http = request.http
+            let end: AttemptEnd
             do throws(SessionError) {
-                let adapted = try await adapt(request, for: attempt)
+                try await adapt(&http, for: attempt)
                 let chain = AttemptChain(self, interceptors, request, attempt, events, send)
-                let outcome = await chain.run(adapted)
-                let sent = chain.sent ?? adapted
-                guard isRetryable(sent, outcome), try await retries(sent, attempt, outcome) else { return outcome }
-                attempt.earlierStatuses.append(outcome.response?.status ?? 0)
-                request = request.resuming(after: outcome.failure)
+                let outcome = await chain.run(http)
+                end = .sent(chain.sent ?? http, outcome)
+            } catch {
+                end = .notAdapted(http, error)
+            }
+            do throws(SessionError) {
+                guard isRetryable(end), try await retries(after: end, attempt) else { return end.outcome }
             } catch {
                 return CoreOutcome(failure: error)
             }
-            attempt.number += 1
-            attempt.start = .now
+            prepare(&request, &attempt, after: end)
         }
     }
 
-    /// The request to send in an attempt.
+    /// How an attempt ended.
+    private enum AttemptEnd {
+        /// After it was adapted, with the request that was sent last.
+        case sent(HTTPRequest, CoreOutcome)
+        /// An interceptor couldn't adapt this request.
+        case notAdapted(HTTPRequest, SessionError)
+
+        var outcome: CoreOutcome {
+            switch self {
+            case .sent(_, let outcome): outcome
+            case .notAdapted(_, let error): CoreOutcome(failure: error)
+            }
+        }
+
+        /// For the interceptors that decide about the next attempt.
+        func shown(_ attempt: RequestAttempt) -> (request: HTTPRequest, outcome: AttemptOutcome) {
+            switch self {
+            case .sent(let request, let last):
+                (
+                    request,
+                    AttemptOutcome(attempt: attempt, response: last.response, body: last.body, error: last.failure)
+                )
+            case .notAdapted(let request, let error):
+                (request, AttemptOutcome(attempt: attempt, error: error, endedInAdapt: true))
+            }
+        }
+    }
+
+    @inline(never)
+    private func prepare(_ request: inout CoreRequest, _ attempt: inout RequestAttempt, after end: AttemptEnd) {
+        switch end {
+        case .sent(_, let outcome):
+            attempt.earlierStatuses.append(outcome.response?.status ?? 0)
+            request = request.resuming(after: outcome.failure)
+        case .notAdapted:
+            attempt.earlierStatuses.append(0)
+        }
+        attempt.number += 1
+        attempt.start = .now
+    }
+
+    /// Makes the request to send in an attempt. If it throws, the request is as the earlier interceptors made it.
     // Not inlined, like the others below, because the memory of a waiting task would include their values.
     @inline(never)
-    private func adapt(_ request: CoreRequest, for attempt: RequestAttempt) async throws(SessionError) -> HTTPRequest {
-        var http = request.http
+    private func adapt(_ http: inout HTTPRequest, for attempt: RequestAttempt) async throws(SessionError) {
+        let url = http.url
         for interceptor in interceptors {
             do {
                 var adapted = try await interceptor.adapt(http, for: attempt)
                 adapted.dropSecrets(of: http, interceptors)
                 http = adapted
             } catch {
-                throw SessionError(intercepting: error, url: request.http.url)
+                throw SessionError(intercepting: error, url: url)
             }
         }
-        return http
     }
 
     /// Waits for the next attempt after a retryable outcome; returns whether there is one.
     @inline(never)
-    private func retries(
-        _ request: HTTPRequest, _ attempt: RequestAttempt, _ last: CoreOutcome
-    ) async throws(SessionError) -> Bool {
-        let outcome = AttemptOutcome(
-            attempt: attempt, response: last.response, body: last.body, error: last.failure)
-        switch await decision(request, outcome) {
-        case .doNotRetry:
-            return false
-        case .fail(let cause):
-            throw SessionError(intercepting: cause, url: request.url, response: last.response)
-        case .retry(let delay):
-            guard request.body.isReplayable else { return false }
-            let delay = min(delay, .longestPause)
-            if let deadline = attempt.deadline, .now + delay >= deadline { return false }
-            guard !isOver else { return false }
-            events?.report(.retried(outcome, delay: max(.zero, delay)))
+    private func retries(after end: AttemptEnd, _ attempt: RequestAttempt) async throws(SessionError) -> Bool {
+        let (request, shown) = end.shown(attempt)
+        var outcome = shown
+        var decision = await decision(request, outcome)
+        var missing: SessionError?
+        if case .fail(let cause as SessionError) = decision, cause.credentialFailure != nil, !isOver {
+            // As if `adapt` of the next attempt had failed.
+            missing = SessionError(intercepting: cause, url: request.url)
+            outcome.error = missing
+            decision = await self.decision(request, outcome)
+        }
+        switch decision {
+        case .retry(let delay) where mayRetry(request, outcome, after: delay):
+            let delay = max(.zero, min(delay, .longestPause))
+            events?.report(.retried(outcome, delay: delay))
             if delay > .zero { await delay.pause() }
             return !isOver
+        case .fail(let cause):
+            throw SessionError(intercepting: cause, url: request.url, response: outcome.response)
+        case .retry, .doNotRetry:
+            if let missing { throw missing }
+            return false
         }
+    }
+
+    private func mayRetry(_ request: HTTPRequest, _ outcome: AttemptOutcome, after delay: Duration) -> Bool {
+        guard request.body.isReplayable || outcome.endedInAdapt else { return false }
+        if let deadline = outcome.attempt.deadline, .now + min(delay, .longestPause) >= deadline { return false }
+        return !isOver
     }
 
     private func decision(_ request: HTTPRequest, _ outcome: AttemptOutcome) async -> RetryDecision {
@@ -275,10 +328,16 @@ final class RetryLoop: Sendable {
     }
 
     @inline(never)
-    private func isRetryable(_ request: HTTPRequest, _ last: CoreOutcome) -> Bool {
+    private func isRetryable(_ end: AttemptEnd) -> Bool {
         guard !isOver else { return false }
-        guard let failure = last.failure else { return (last.response?.status ?? 0) >= 400 }
-        return failure.code != .cancelled && !failure.hasNoTimeLeft
+        switch end {
+        case .notAdapted(_, let error):
+            // A time limit may be that of a request which the interceptor sent; that of the whole ends the loop.
+            return error.code != .cancelled
+        case .sent(_, let last):
+            guard let failure = last.failure else { return (last.response?.status ?? 0) >= 400 }
+            return failure.code != .cancelled && !failure.hasNoTimeLeft
+        }
     }
 }
 

@@ -10,6 +10,10 @@ import FoundationEssentials
 /// randomised ("full jitter"), so that clients don't retry at the same time. `Retry-After`, in seconds or as a date, is
 /// obeyed (RFC 9110 10.2.3): the random delay is added to it. ``HTTPRequest/allowsRetries`` turns retries off for one
 /// request. Copies share their ``budget``.
+///
+/// If an interceptor couldn't adapt the request (``AttemptOutcome/endedInAdapt``), or a ``BearerAuthenticator`` couldn't
+/// refresh its token after a 401, the failure of the inner request decides: its code, its status, its `Retry-After`. Such
+/// an attempt counts like any other, and is retried with every method, also POST, because the server didn't act on it.
 public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     /// The maximum number of retries of a request. Default: 3.
     public var maximumRetries = 3
@@ -74,8 +78,8 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
         for request: HTTPRequest, after outcome: AttemptOutcome, now: Date, at moment: ContinuousClock.Instant,
         random: Double
     ) -> Duration? {
-        guard request.allowsRetries, outcome.attempt.number <= maximumRetries, methods.contains(request.method),
-            request.body.isReplayable, isTransient(outcome)
+        guard request.allowsRetries, outcome.attempt.number <= maximumRetries, mayRepeat(request, after: outcome),
+            isTransient(outcome)
         else { return nil }
         let asked = asked(by: outcome, now: now)
         if let asked, asked > maximumRetryAfter { return nil }
@@ -90,18 +94,30 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
         asked(by: outcome, now: now).map { $0 > .zero && $0 >= baseDelay } ?? false
     }
 
+    /// The error of an inner request, such as the refresh of a token, without which this one can't be sent; nil for
+    /// others. The server didn't act on the request: it wasn't sent, or was refused with 401.
+    private func innerFailure(_ outcome: AttemptOutcome) -> SessionError? {
+        guard let error = outcome.error, outcome.endedInAdapt || error.credentialFailure != nil else { return nil }
+        return error
+    }
+
+    private func mayRepeat(_ request: HTTPRequest, after outcome: AttemptOutcome) -> Bool {
+        // Nothing of the body was read.
+        if outcome.endedInAdapt { return true }
+        return request.body.isReplayable && (methods.contains(request.method) || innerFailure(outcome) != nil)
+    }
+
     /// The delay that the server asks for; nil if it asks for none. The head of a response that failed says nothing.
     private func asked(by outcome: AttemptOutcome, now: Date) -> Duration? {
+        if let inner = innerFailure(outcome) { return inner.delayAsked(now: now) }
         guard outcome.error == nil, let response = outcome.response else { return nil }
         return RetryAfter.delay(of: response, now: now)
     }
 
-    /// Unlike ``SessionError/isTransient(_:statusCodes:)``, doesn't read the status of a failed transfer: it says
-    /// nothing about the failure.
+    /// Of a failed transfer, the status says nothing about the failure. The time limits of an inner request aren't those
+    /// of this one.
     private func isTransient(_ outcome: AttemptOutcome) -> Bool {
-        if let cause = outcome.error?.credentialFailure {
-            return cause.isTransient(errorCodes, statusCodes: statusCodes)
-        }
+        if let inner = innerFailure(outcome) { return inner.isTransient(errorCodes, statusCodes: statusCodes) }
         if let error = outcome.error { return errorCodes.contains(error.code) && !error.hasNoTimeLeft }
         return outcome.status.map(statusCodes.contains) ?? false
     }

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// The failures after which the same request may succeed, for each kind of request that is repeated.
 enum TransientFailures {
     /// The status codes of a server, or a gateway, that is busy, restarts or has waited too long.
@@ -20,14 +22,25 @@ extension SessionError {
     /// errors. It decides whether another attempt may succeed.
     var credentialFailure: SessionError? { code == .authentication ? underlying as? SessionError : nil }
 
+    /// The failure that decides: that of the request for a credential, or this one.
+    private var decisive: SessionError { credentialFailure?.decisive ?? self }
+
     /// Whether the failure may be transient.
     ///
     /// - Parameters:
     ///   - codes: The codes of transient failures.
     ///   - statusCodes: Those of responses that weren't accepted.
     func isTransient(_ codes: Set<Code>, statusCodes: Set<Int>) -> Bool {
-        if let credentialFailure { return credentialFailure.isTransient(codes, statusCodes: statusCodes) }
-        if code == .status, let status { return statusCodes.contains(status) }
-        return codes.contains(code)
+        let cause = decisive
+        if cause.code == .status, let status = cause.status { return statusCodes.contains(status) }
+        return codes.contains(cause.code)
+    }
+
+    /// The delay that the server asks for by whose refusal the request failed; nil if it asks for none. The head of a
+    /// response that broke off says nothing.
+    func delayAsked(now: Date) -> Duration? {
+        let cause = decisive
+        guard cause.code == .status, let response = cause.response else { return nil }
+        return RetryAfter.delay(of: response, now: now)
     }
 }

@@ -9,7 +9,8 @@ public import FoundationEssentials
 ///
 /// The events of a request have this order: created, resumed; for each attempt: sent, then any number of 1xx responses,
 /// redirects and answered challenges, a last challenge if the response is a 401 or 407, the response, and retried if
-/// another attempt follows; finally metrics, cancelled if it was, finished. Suspended and resumed are reported when
+/// another attempt follows; finally metrics, cancelled if it was, finished. An attempt that an interceptor couldn't adapt
+/// isn't sent (``AttemptOutcome/endedInAdapt``). Suspended and resumed are reported when
 /// they happen. Events that don't occur aren't reported, but every created request is finished, except a task that is
 /// released before it was started. Events of different requests may be interleaved. The caller may continue before
 /// ``requestFinished(_:with:)``.

@@ -75,8 +75,9 @@ struct EventStreamState {
         case .never: return false
         case .automatic:
             // If the connection was lost, the server may have acted on the request, also before its response. A status
-            // that the caller listed says that it didn't.
-            return isReplayable && (method.isIdempotent || error?.code == .status)
+            // that the caller listed says that it didn't; without a credential the request wasn't sent, or was refused.
+            return isReplayable
+                && (method.isIdempotent || error?.code == .status || error?.credentialFailure != nil)
         }
     }
 

@@ -271,7 +271,7 @@ private struct EventStreamConnector: ReconnectionConnector {
     }
 
     private mutating func connectionEnded(_ error: SessionError?) -> ReconnectionDecision {
-        let asked = error?.response.flatMap { RetryAfter.delay(of: $0, now: Date()) }
+        let asked = error?.delayAsked(now: .now)
         let retry = parser.reconnectionTime
         parser.restart()
         return state.ended(error, retry: retry, asked: asked, random: source.pacing.random())

@@ -30,8 +30,7 @@ struct WebSocketReconnection: Sendable {
         guard isTransient(error) else { return .fail(error) }
         failures += 1
         if let most = options.maximumRetries, failures > most { return .fail(error) }
-        let asked = error.response.flatMap { RetryAfter.delay(of: $0, now: now) }
-        return .reconnect(after: delay(asked: asked, random: random))
+        return .reconnect(after: delay(asked: error.delayAsked(now: now), random: random))
     }
 
     /// An open socket ended without a close frame.

@@ -142,7 +142,7 @@ struct AttemptTests {
                 adapt: { request, attempt in
                     guard attempt.number == 1 else { throw Refused() }
                     return request
-                }, retry: { _, _ in .retry }),
+                }, retry: { _, outcome in outcome.endedInAdapt ? .doNotRetry : .retry }),
             Interceptor(retry: { _, _ in .fail(Refused()) }),
         ]
         for interceptor in failing {

@@ -10,14 +10,14 @@ import Testing
     private static func delay(
         _ policy: RetryPolicy = RetryPolicy(), _ method: HTTPMethod = .get, body: HTTPBody = .none, attempt: Int = 1,
         deadline: Duration? = nil, status: Int? = nil, headers: HTTPHeaders = [:], error: SessionError? = nil,
-        random: Double = 1
+        endedInAdapt: Bool = false, random: Double = 1
     ) -> Duration? {
         let attempt = RequestAttempt(number: attempt, start: moment, deadline: deadline.map { moment + $0 })
         let response = status.map { HTTPResponse(status: $0, headers: headers, url: "http://host/") }
         return policy.delay(
             for: HTTPRequest(method, "http://host/", body: body),
-            after: AttemptOutcome(attempt: attempt, response: response, error: error), now: now, at: moment,
-            random: random)
+            after: AttemptOutcome(attempt: attempt, response: response, error: error, endedInAdapt: endedInAdapt),
+            now: now, at: moment, random: random)
     }
 
     @Test(
@@ -59,6 +59,37 @@ import Testing
         }
         #expect(delay(SessionError(.connect)) != nil && delay(SessionError(.untrusted)) == nil)
         #expect(delay(refusal(503)) != nil && delay(refusal(400)) == nil)
+    }
+
+    /// Nothing was sent, so neither the method nor the body matters; the time limit is that of an inner request.
+    @Test func retriesEveryMethodAfterAFailureToAdapt() {
+        let body = HTTPBody.stream(once: AsyncStream<Data> { $0.finish() })
+        for method in [HTTPMethod.get, .post, .patch] {
+            for error in [SessionError(.connect), SessionError(.timeout, reason: .total)] {
+                #expect(Self.delay(.init(), method, body: body, error: error, endedInAdapt: true) != nil)
+                let wrapped = SessionError(.authentication, underlying: error)
+                #expect(Self.delay(.init(), method, body: body, error: wrapped, endedInAdapt: true) != nil)
+                // After a 401, the body was sent.
+                #expect(Self.delay(.init(), method, error: wrapped) != nil)
+                #expect(Self.delay(.init(), method, body: body, error: wrapped) == nil)
+            }
+        }
+        #expect(Self.delay(attempt: 4, error: SessionError(.connect), endedInAdapt: true) == nil)
+        #expect(Self.delay(deadline: .zero, error: SessionError(.connect), endedInAdapt: true) == nil)
+    }
+
+    @Test(arguments: [("7", 7), ("61", nil), ("soon", 0)] as [(String, Double?)])
+    func waitsForRetryAfterOfTheInnerRequest(text: String, seconds: Double?) async {
+        let response = HTTPResponse(status: 503, headers: ["Retry-After": text], url: "http://token/")
+        let refused = SessionError(.status, response: response)
+        let expected = seconds.map { Duration.seconds($0) }
+        #expect(Self.delay(error: refused, endedInAdapt: true, random: 0) == expected)
+        let wrapped = SessionError(.authentication, underlying: refused)
+        #expect(Self.delay(error: wrapped, endedInAdapt: true, random: 0) == expected)
+        #expect(Self.delay(error: wrapped, random: 0) == expected)
+        // The head of a response that broke off says nothing.
+        let broken = SessionError(.truncated, response: response)
+        #expect(Self.delay(error: broken, endedInAdapt: true, random: 0) == .zero)
     }
 
     @Test func leavesRequestsThatDontAllowRetries() async {

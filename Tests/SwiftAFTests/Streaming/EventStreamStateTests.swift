@@ -134,6 +134,14 @@ import Testing
         #expect(found == expected)
     }
 
+    /// The server didn't act on a request that had no credential.
+    @Test(arguments: [(.connect, true), (.untrusted, false)] as [(SessionError.Code, Bool)])
+    func repeatsEveryMethodAfterAFailedTokenRefresh(code: SessionError.Code, isRepeated: Bool) {
+        var state = EventStreamState(options: Self.options(), method: .post)
+        let error = SessionError(.authentication, underlying: SessionError(code))
+        #expect((Self.delay(state.ended(error, retry: nil, random: 0)) != nil) == isRepeated)
+    }
+
     private static func delay(_ next: ReconnectionDecision) -> Duration? {
         if case .reconnect(let delay) = next { delay } else { nil }
     }

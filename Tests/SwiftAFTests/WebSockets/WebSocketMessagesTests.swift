@@ -114,6 +114,21 @@ struct WebSocketMessagesTests {
         #expect(bearers.values.count == (isTransient ? 2 : 1))
     }
 
+    @Test func waitsForRetryAfterOfAFailedTokenRefresh() async throws {
+        let refusals = Recorder<Bool>()
+        manager.interceptors = [
+            BearerAuthenticator(for: server.urlString("/")) { _ in
+                guard refusals.values.isEmpty else { return BearerToken("new") }
+                refusals.record(true)
+                throw SessionError(
+                    .status, response: HTTPResponse(status: 503, headers: ["Retry-After": "7"], url: ""))
+            }
+        ]
+        server.route("/feed", [.upgrade(), text("one"), close(1000)])
+        #expect(await texts(messages()).0 == ["one"])
+        #expect(waits.values == [.seconds(7)])
+    }
+
     @Test func failsWhenRetriesAreExhausted() async throws {
         server.route("/feed", .status(502))
         let (received, error) = await texts(messages { $0.maximumRetries = 2 })
