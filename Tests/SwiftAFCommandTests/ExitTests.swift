@@ -280,8 +280,19 @@ import Testing
         let run = await failure("get", server.urlString(), exit: 9, code: "serialization")
         #expect(run.json["bodyBytes"] == 1026)
         server.route("/", .json(String(repeating: "[", count: 512) + String(repeating: "]", count: 512)))
-        let deepest = await swiftaf("get", server.urlString(), "--json")
-        #expect(deepest.exit == 0 && deepest.text.contains("\"ok\":true"))
+        let deepest = await failure("get", server.urlString(), exit: 9, code: "serialization")
+        #expect(deepest.json["error"]?["message"] == "the body is nested 512 levels deep: --json reports at most 511")
+        // Without a report, it is printed.
+        #expect(await swiftaf("get", server.urlString()).exit == 0)
+    }
+
+    @Test func reportOfDeepestJSONCanBeReadAgain() async throws {
+        let body = String(repeating: "[", count: 511) + String(repeating: "]", count: 511)
+        server.route("/", .json(body))
+        let run = await swiftaf("get", server.urlString(), "--json")
+        let report = try JSONValue(parsing: Data(run.text.utf8))
+        #expect(run.exit == 0 && report["ok"] == true && report["body"] == .string(body))
+        #expect(try report["json"]?.text() == body)
     }
 
     @Test func statusesGoFirst() async {

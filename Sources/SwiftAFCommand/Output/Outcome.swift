@@ -82,7 +82,14 @@ struct Outcome: Sendable {
         else { return }
         var problem: String?
         do {
-            transfer?.json = try JSONText(Array(body))
+            let json = try JSONText(Array(body))
+            let (depth, limit) = (json.depth, JSONValue.maximumDepth - 1)
+            // The report is a level around it, and must be JSON that can be read again.
+            if depth <= limit {
+                transfer?.json = json
+            } else {
+                problem = "the body is nested \(depth) levels deep: --json reports at most \(limit)"
+            }
         } catch {
             problem = "the body is \(error)"
         }
