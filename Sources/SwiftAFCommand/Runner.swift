@@ -173,7 +173,6 @@ struct Runner: Sendable {
 
     private func namedSession(_ command: RequestCommand, _ options: Options) throws(Failure) -> NamedSession? {
         guard let name = options.session else { return nil }
-        guard command.moreURLs.isEmpty else { throw Failure(UsageError("--session takes one URL")) }
         return try NamedSession(name, url: command.url, environment: environment)
     }
 

@@ -78,7 +78,7 @@ import Testing
 
     @Test func everyOptionSetsWhatItSays() throws {
         let options = try request(
-            "post", "u", "--form", "--bearer", "t", "--user", "u:p", "--auth", "digest",
+            "post", "u", "--form", "--user", "u:p", "--auth", "digest",
             "--connect-timeout", "0.3", "--idle-timeout", "0", "--timeout", "9",
             "--max-redirects", "0", "--no-redirects", "--http1.1", "--no-compressed", "--cacert", "ca.pem",
             "--insecure",
@@ -87,8 +87,7 @@ import Testing
             "--timings", "-q", "-v"
         ).1
         var expected = Options()
-        try expected.send(as: .form)
-        expected.bearerToken = .text("t")
+        expected.bodyFormat = .form
         (expected.user, expected.authentication) = (.text("u:p"), .digest)
         expected.timeouts = .init(connect: .milliseconds(300), idle: .zero, total: .seconds(9))
         expected.redirects = RedirectPolicy(maximumCount: 0, followsRedirects: false)
@@ -105,6 +104,7 @@ import Testing
         (expected.printsJSON, expected.printsTimings) = (true, true)
         (expected.quietingOptions, expected.isVerbose) = (.quiet, true)
         #expect(options == expected)
+        #expect(try request("get", "u", "--bearer", "t").1.bearerToken == .text("t"))
     }
 
     @Test(arguments: [
@@ -180,6 +180,21 @@ import Testing
             (["get", "u", "-o", "a", "-o", "b"], "-o is given twice"),
             (["post", "u", "a=b", "--multipart", "--form"], "--form and --multipart can't be combined"),
             (["post", "u", "--form", "-F", "a=b"], "--form and --multipart can't be combined"),
+            (["post", "u", "a@/f"], "'a@…' is a file part: use --multipart or upload"),
+            (["post", "u", "-d", "x", "--multipart"], "--data can't be combined with a multipart form"),
+            (["post", "u", "-d", "x", "a=b"], "--data can't be combined with body fields"),
+            (["post", "u", "-T", "/f", "--form"], "--form can't be combined with -T"),
+            (["get", "u", "Host:a", "host:@b"], "Host is given twice, and a request has one"),
+            (["get", "u", "--bearer", "a", "authorization:b"], "--bearer can't be combined with an Authorization"),
+            (["ws", "u", "--user", "a:b", "--bearer", "c"], "--user and --auth can't be combined with --bearer"),
+            (["get", "u", "--auth", "digest", "Authorization:b"], "--user and --auth can't be combined with"),
+            (["download", "u.org/a", "u.org/b", "--session", "s"], "--session takes one URL"),
+            (["get", "u", "--timestamps"], "--checksum, --timestamps and --no-clobber need a file"),
+            (["get", "u", "--no-clobber", "-o", "-"], "--checksum, --timestamps and --no-clobber need a file"),
+            (["download", "u.org/a", "--timestamps", "-J"], "can't be combined with --content-disposition"),
+            (["download", "u.org/a", "--timestamps", "--resume", "-o", "b"], "--timestamps and --resume can't be"),
+            (["head", "u", "--timestamps", "-o", "b"], "HEAD or -I saves the head only"),
+            (["get", "u", "-I", "--timestamps", "-o", "b"], "HEAD or -I saves the head only"),
             (["post", "u", "-d", "@"], "needs the path"),
             (["get", "u", "--max-redirects", "-1"], "invalid value '-1' for --max-redirects: expected a whole number"),
             (["get", "u", "word"], "isn't a valid item"),

@@ -12,7 +12,9 @@ import Testing
 
     private func build(_ arguments: [String]) throws -> HTTPRequest {
         let invocation = ArgumentParser.parse(arguments)
-        guard case .request(let command) = try invocation.command.get() else { throw UsageError("no request") }
+        guard case .request(let command) = try invocation.command.mapError({ Failure($0) }).get() else {
+            throw UsageError("no request")
+        }
         return try RequestBuilder(command: command, options: invocation.options, input: 0).build()
     }
 
@@ -93,7 +95,9 @@ import Testing
         let file = try TemporaryFile("[1]\n")
         func build(_ words: String...) throws -> HTTPRequest {
             let invocation = ArgumentParser.parse(["post", "http://h/"] + words)
-            guard case .request(let command) = try invocation.command.get() else { throw UsageError("no request") }
+            guard case .request(let command) = try invocation.command.mapError({ Failure($0) }).get() else {
+                throw UsageError("no request")
+            }
             let home = file.folder
             return try RequestBuilder(
                 command: command, options: invocation.options, input: -1, environment: { ["HOME": home] }

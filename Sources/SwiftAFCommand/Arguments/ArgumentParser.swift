@@ -171,7 +171,13 @@ extension ArgumentParser {
         try OptionConflicts(given: given, options: options).refuse(isDownload: isDownload)
         // HTTPie has this letter for forms.
         options.usesFailLetter = given.contains { $0.entry.id == .fail && $0.name != OptionID.fail.rawValue }
-        return try self.command(command)
+        let made = try self.command(command)
+        switch made {
+        case .request(let request), .socket(let request):
+            try OptionConflicts(given: given, options: options).refuse(in: request)
+        default: break
+        }
+        return made
     }
 
     /// What `--help` prints: how the command of the line is used, or everything.
@@ -203,7 +209,7 @@ extension ArgumentParser {
         case .upload:
             var upload = try request(options.uploadMethod ?? .post, rest)
             upload.purpose = .upload
-            try options.send(as: .multipart)
+            options.bodyFormat = .multipart
             return .request(upload)
         case .download:
             return .request(try download(rest))

@@ -53,6 +53,26 @@ struct RequestCommand: Sendable, Equatable {
         }
     }
 
+    /// Whether there are body fields, which aren't the parts of a form.
+    var hasFields: Bool {
+        items.contains { item in
+            switch item {
+            case .field, .fieldFromFile, .jsonFromFile: true
+            default: false
+            }
+        }
+    }
+
+    /// Returns how many headers with this name the items send.
+    func count(of name: HTTPHeaders.Name) -> Int {
+        items.count { item in
+            switch item {
+            case .header(let header, _), .headerFromFile(let header, _): header.lowercased() == name.text.lowercased()
+            default: false
+            }
+        }
+    }
+
     /// Whether an item belongs to the body.
     var hasBodyItem: Bool {
         items.contains { item in

@@ -1,7 +1,13 @@
 import SwiftAF
 
-/// Refuses options that contradict others, or would be ignored beside them. ``FileTarget`` has the rules that depend on what
-/// a path names.
+/// Refuses options and items that contradict others, or would be ignored beside them: all rules that need the command line
+/// only. A rule that needs more is where that is known:
+///
+/// - the value of one option, or of one that is repeated: ``OptionTable`` and ``Options``;
+/// - the words of a command: ``ArgumentParser``;
+/// - what a path names: ``FileTarget``, ``WrittenPaths`` and `Options.certificate`;
+/// - the value of a secret or of a header's file, the user of the URL, and what reads standard input: ``RequestBuilder``;
+/// - what stores know of the URL's host: `Options.refusePins`.
 struct OptionConflicts {
     /// The options that were given, as spelled on the command line.
     let given: [(name: String, entry: OptionEntry)]
@@ -29,6 +35,9 @@ struct OptionConflicts {
         guard options.folder == nil || options.outputPath == nil else {
             throw UsageError("-o and -P can't be combined: -P is for files named by URLs; -o DIR/NAME names both")
         }
+        guard spelling(of: .form) == nil || (spelling(of: .multipart) ?? spelling(of: .part)) == nil else {
+            throw UsageError("--form and --multipart can't be combined")
+        }
     }
 
     /// Refuses what a download can't be made of.
@@ -43,6 +52,14 @@ struct OptionConflicts {
         guard !download.moreURLs.isEmpty else { return }
         guard options.parts == nil else { throw UsageError("--include and --print can't be used with several URLs") }
         guard options.outputPath == nil else { throw UsageError("-o can't be used with several URLs") }
+        guard options.session == nil else { throw UsageError("--session takes one URL") }
+    }
+
+    /// Refuses what contradicts the items, the method or the purpose of a request.
+    func refuse(in request: RequestCommand) throws(UsageError) {
+        try refuseFile(of: request)
+        try refuseBody(of: request)
+        try refuseHeaders(of: request)
     }
 
     /// Standard output is already that of the report.
@@ -85,6 +102,56 @@ struct OptionConflicts {
         guard let ignored, let cause = given.first(where: { Self.ofDownloads.contains($0.entry.id) })
         else { return }
         throw UsageError("\(ignored.name) can't be used with \(cause.name), which downloads a file")
+    }
+
+    // MARK: Files
+
+    private func refuseFile(of request: RequestCommand) throws(UsageError) {
+        let isChecked = options.checksum != nil || options.comparesTimestamps
+        guard isChecked || options.keepsExistingFile else { return }
+        guard options.writesFile(of: request) else {
+            throw UsageError("--checksum, --timestamps and --no-clobber need a file: use download or -o")
+        }
+        guard isChecked else { return }
+        if options.usesContentDisposition {
+            throw UsageError("--checksum and --timestamps can't be combined with --content-disposition")
+        }
+        if options.comparesTimestamps, options.resumes {
+            throw UsageError("--timestamps and --resume can't be combined")
+        }
+        guard !options.savesHeadOnly, request.method != .head else {
+            throw UsageError("--checksum and --timestamps are about a body, and HEAD or -I saves the head only")
+        }
+    }
+
+    // MARK: Bodies and headers
+
+    private func refuseBody(of request: RequestCommand) throws(UsageError) {
+        for case .filePart(let name, _) in request.items where options.bodyFormat != .multipart {
+            throw UsageError("'\(name.shown.printable)@…' is a file part: use --multipart or upload")
+        }
+        // The data of -G are no body.
+        guard options.data != nil, !options.putsDataInQuery else { return }
+        let option = options.putsFile ? "-T" : "--data"
+        switch options.bodyFormat {
+        case .multipart: throw UsageError("\(option) can't be combined with a multipart form")
+        case .json where request.hasFields, .form where request.hasFields:
+            throw UsageError("\(option) can't be combined with body fields")
+        case .form: throw UsageError("--form can't be combined with \(option)")
+        case .json: break
+        }
+    }
+
+    private func refuseHeaders(of request: RequestCommand) throws(UsageError) {
+        guard request.count(of: .host) < 2 else { throw UsageError("Host is given twice, and a request has one") }
+        let hasAuthorization = request.count(of: .authorization) > 0
+        guard options.bearerToken == nil || !hasAuthorization else {
+            throw UsageError("--bearer can't be combined with an Authorization header")
+        }
+        guard options.user != nil || options.authentication != nil else { return }
+        guard options.bearerToken == nil, !hasAuthorization else {
+            throw UsageError("--user and --auth can't be combined with --bearer or an Authorization header")
+        }
     }
 
     // MARK: Standard input

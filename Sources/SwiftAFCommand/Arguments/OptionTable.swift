@@ -188,10 +188,10 @@ enum OptionTable {
             options.putsFile = true
         },
         .flag("--form", help: "send body fields as a URL-encoded form instead of JSON", for: .request) {
-            options throws(UsageError) in try options.send(as: .form)
+            $0.bodyFormat = .form
         },
         .flag("--multipart", help: "send body fields and files as a multipart form", for: [.request, .upload]) {
-            options throws(UsageError) in try options.send(as: .multipart)
+            $0.bodyFormat = .multipart
         },
         .bytes(
             "-F", placeholder: "PART",
@@ -199,7 +199,7 @@ enum OptionTable {
             for: [.request, .upload]
         ) { options, value throws(UsageError) in
             options.items.append(try Item.curlPart(value))
-            try options.send(as: .multipart)
+            options.bodyFormat = .multipart
         }.repeatable,
         .flag("--ignore-stdin", help: "don't send standard input as the body", for: [.request, .upload, .download]) {
             $0.ignoresInput = true

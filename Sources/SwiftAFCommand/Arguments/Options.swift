@@ -23,7 +23,7 @@ struct Options: Sendable, Equatable {
     /// Whether that is asked for by `-f`, which HTTPie has for forms.
     var usesFailLetter = false
     /// How body fields are sent.
-    private(set) var bodyFormat = BodyFormat.json
+    var bodyFormat = BodyFormat.json
     /// The method of `upload`; nil for POST.
     var uploadMethod: HTTPMethod?
     /// Whether `download` resumes a partial file.
@@ -168,17 +168,14 @@ struct Options: Sendable, Equatable {
 }
 
 extension Options {
-    /// Sets how body fields are sent, instead of as JSON.
-    mutating func send(as format: BodyFormat) throws(UsageError) {
-        guard bodyFormat == .json || bodyFormat == format else {
-            throw UsageError("--form and --multipart can't be combined")
-        }
-        bodyFormat = format
-    }
-
     /// Whether a command line gives the body of a request, so that standard input isn't asked for one.
     func sendsBody(of command: RequestCommand) -> Bool {
         data != nil || bodyFormat == .multipart || command.hasBodyItem
+    }
+
+    /// Whether the body of a response is written to a file, whatever its path names.
+    func writesFile(of command: RequestCommand) -> Bool {
+        outputPath != "-" && (command.purpose == .download || outputPath != nil || folder != nil)
     }
 
     /// Adds the value of `--data`. Texts are joined by `&`, as curl does.

@@ -20,24 +20,24 @@ struct FileTarget: Sendable {
     var chosenName: ChosenName?
 
     /// - Returns: Nil if the body isn't written to a file.
+    /// - Throws: If the path names something that an option can't be used with; ``OptionConflicts`` has the other rules.
     static func of(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
-        let isChecked = options.checksum != nil || options.comparesTimestamps
-        guard options.outputPath != "-", var target = try named(command, options) else {
-            guard !isChecked, !options.keepsExistingFile else {
-                throw UsageError("--checksum, --timestamps and --no-clobber need a file: use download or -o")
-            }
-            return nil
-        }
+        guard options.writesFile(of: command) else { return nil }
+        var target = try named(command, options)
         try target.refuseMeaningless(options)
-        if isChecked { try target.refuseUnchecked(command, options) }
         if options.keepsExistingFile { target.options.insert(.keepsExistingFile) }
         target.checksum = options.checksum
         target.keepsTime = options.comparesTimestamps
         return target
     }
 
-    /// Refuses what can't be done with a pipe, or with a descriptor of the process.
+    /// Refuses what can't be done with a pipe, a device, or a descriptor of the process.
     private func refuseMeaningless(_ options: Options) throws(UsageError) {
+        if options.checksum != nil || options.comparesTimestamps, case .path(let path) = name,
+            !OutputFile.isReplaced(path)
+        {
+            throw UsageError("--checksum and --timestamps need a regular file")
+        }
         guard let pipe else { return }
         guard !options.resumes else { throw UsageError("--resume needs a regular file") }
         guard OutputFile.descriptor(pipe) != STDOUT_FILENO || !options.printsJSON else {
@@ -45,24 +45,8 @@ struct FileTarget: Sendable {
         }
     }
 
-    private func refuseUnchecked(_ command: RequestCommand, _ options: Options) throws(UsageError) {
-        guard case .path(let path) = name else {
-            throw UsageError("--checksum and --timestamps can't be combined with --content-disposition")
-        }
-        if options.comparesTimestamps, options.resumes {
-            throw UsageError("--timestamps and --resume can't be combined")
-        }
-        guard !options.savesHeadOnly, command.method != .head else {
-            throw UsageError("--checksum and --timestamps are about a body, and HEAD or -I saves the head only")
-        }
-        guard OutputFile.isReplaced(path) else { throw UsageError("--checksum and --timestamps need a regular file") }
-    }
-
-    private static func named(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
-        guard command.purpose == .download else {
-            guard options.outputPath != nil || options.folder != nil else { return nil }
-            return try onPath(command, options, written)
-        }
+    private static func named(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget {
+        guard command.purpose == .download else { return try onPath(command, options, written) }
         guard options.outputPath == nil, options.usesContentDisposition else {
             return try onPath(command, options, downloadOptions(options))
         }

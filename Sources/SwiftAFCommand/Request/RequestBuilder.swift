@@ -77,7 +77,6 @@ struct RequestBuilder {
     }
 
     private func buildExpanded() throws(Failure) -> HTTPRequest {
-        try refuseContradictions()
         let body = try inputBody.ofCommand(command, options)
         let method = command.method ?? (options.sendsBody(of: command) || body != nil ? .post : .get)
         var request = HTTPRequest(method, CoreURL.append(query: try query(), to: command.url))
@@ -101,21 +100,6 @@ struct RequestBuilder {
         return request
     }
 
-    private func refuseContradictions() throws(Failure) {
-        for case .filePart(let name, _) in command.items where options.bodyFormat != .multipart {
-            throw Failure(UsageError("'\(name.shown.printable)@…' is a file part: use --multipart or upload"))
-        }
-        guard options.data != nil else { return }
-        let option = options.putsFile ? "-T" : "--data"
-        switch options.bodyFormat {
-        case .multipart: throw Failure(UsageError("\(option) can't be combined with a multipart form"))
-        case .json where hasFields, .form where hasFields:
-            throw Failure(UsageError("\(option) can't be combined with body fields"))
-        case .form: throw Failure(UsageError("--form can't be combined with \(option)"))
-        case .json: break
-        }
-    }
-
     // MARK: Items
 
     /// The query items, percent-encoded.
@@ -132,15 +116,6 @@ struct RequestBuilder {
             }
         }
         return pairs.isEmpty ? "" : pairs.joined(separator: "&")
-    }
-
-    private var hasFields: Bool {
-        command.items.contains { item in
-            switch item {
-            case .field, .fieldFromFile, .jsonFromFile: true
-            default: false
-            }
-        }
     }
 
     private func fields() throws(Failure) -> [(name: RawText, value: FieldValue)] {
@@ -174,9 +149,6 @@ struct RequestBuilder {
             default: break
             }
         }
-        guard headers.fields.count(where: { $0.isNamed(.host) }) < 2 else {
-            throw Failure(UsageError("Host is given twice, and a request has one"))
-        }
         addCookies(to: &headers)
         if let secret = options.bearerToken {
             // A curl command hides the token.
@@ -185,9 +157,6 @@ struct RequestBuilder {
                 ? "TOKEN" : try secret.value(of: "--bearer", environment: environment(), files: inputTexts)
             guard token.contains(where: { !$0.isWhitespace }) else {
                 throw Failure(UsageError("--bearer: the token is empty"))
-            }
-            guard !headers.contains(named: .authorization) else {
-                throw Failure(UsageError("--bearer can't be combined with an Authorization header"))
             }
             headers.authorization = .bearer(token)
         }
@@ -231,7 +200,7 @@ struct RequestBuilder {
             request.body = inputBody.ofOption
         case .texts: break
         case nil where options.bodyFormat == .multipart: try addForm(to: &request)
-        case nil where hasFields: try addFields(to: &request)
+        case nil where command.hasFields: try addFields(to: &request)
         case nil:
             guard let given else { return }
             request.body = given
