@@ -7,7 +7,6 @@
 #include "transfer/auth.h"
 #include "transfer/response_body.h"
 #include "transfer/transfer.h"
-#include "transfer/transfer_internal.h"
 
 enum { MOST_STEPS = 2000, LARGEST_BODY = 4096, HEAD_BYTES = 8192, HEAD_COUNT = 64 };
 

@@ -309,27 +309,27 @@ static bool takes_content(const char *method) {
            strcmp(method, "PATCH") == 0;
 }
 
-static void set_body(afc__exchange *exchange) {
+static int kind_of_body(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     const char *method = transfer->request.method;
-    const afc_slice *memory = afc__source_in_memory(&transfer->source);
-    afc__easy_state *state = &exchange->state;
-    int kind = AFC__KIND_GET;
-    if (!transfer->request.sends_body || afc__exchange_uses_own_listener(exchange)) {
-        if (strcmp(method, "HEAD") == 0) kind = AFC__KIND_HEAD;
-        /*
-         * RFC 9110 8.6: a method that anticipates content states its absence with Content-Length:
-         * 0.
-         */
-        else if (takes_content(method) && !afc__exchange_uses_own_listener(exchange))
-            kind = AFC__KIND_POST;
-    } else {
+    bool has_own_listener = afc__exchange_uses_own_listener(exchange);
+    if (transfer->purpose == AFC__PURPOSE_CONNECTION) return AFC__KIND_UPLOAD;
+    if (transfer->request.sends_body && !has_own_listener) {
+        const afc_slice *memory = afc__source_in_memory(&transfer->source);
         /* A body sent with the head isn't read piece by piece, as a rate limit requires. */
         bool is_inline = memory != NULL && memory->size <= INLINE_BODY &&
                          transfer->send_rate.per_second == 0 && !afc__transfer_expects(transfer);
-        kind = is_inline ? AFC__KIND_POST : AFC__KIND_UPLOAD;
+        return is_inline ? AFC__KIND_POST : AFC__KIND_UPLOAD;
     }
-    if (transfer->purpose == AFC__PURPOSE_CONNECTION) kind = AFC__KIND_UPLOAD;
+    if (strcmp(method, "HEAD") == 0) return AFC__KIND_HEAD;
+    /* RFC 9110 8.6: a method that anticipates content states its absence with Content-Length: 0. */
+    return takes_content(method) && !has_own_listener ? AFC__KIND_POST : AFC__KIND_GET;
+}
+
+static void set_body(afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->hop.transfer;
+    afc__easy_state *state = &exchange->state;
+    int kind = kind_of_body(exchange);
     if (state->request_kind != (unsigned)kind) {
         /*
          * From any request kind to GET, then to the new one: libcurl's options undo one another in
@@ -347,6 +347,7 @@ static void set_body(afc__exchange *exchange) {
         state->request_kind = (unsigned)kind;
     }
     if (kind == AFC__KIND_POST) {
+        const afc_slice *memory = afc__source_in_memory(&transfer->source);
         bool has_bytes = transfer->request.sends_body && memory->size > 0;
         AFC__SET(exchange, CURLOPT_POSTFIELDS, has_bytes ? memory->bytes : "");
         AFC__SET(exchange, CURLOPT_POSTFIELDSIZE_LARGE,

@@ -52,20 +52,20 @@ static bool continue_exchange(afc_task *task) {
     return false;
 }
 
-static void connecting(void *context, int64_t since_us) {
+static void on_connecting(void *context, int64_t since_us) {
     afc_task *task = context;
     enter(task, AFC__STATE_CONNECTING);
     task->connecting_since_us = since_us;
     afc__task_arm(task);
 }
 
-static void queued(void *context) {
+static void on_queued(void *context) {
     afc_task *task = context;
     if (task->state == AFC__STATE_CONNECTING) enter(task, AFC__STATE_IN_HOP);
     afc__task_arm(task);
 }
 
-static void connected(void *context) {
+static void on_connected(void *context) {
     afc_task *task = context;
     enter(task, AFC__STATE_CONNECTED);
     afc__queue_connected(&task->session->queue, &task->entry,
@@ -81,12 +81,12 @@ static void body_ready(afc__watch *watch, unsigned readiness) {
     if (continue_exchange(task)) afc__task_arm(task);
 }
 
-static void waiting(void *context) {
+static void on_waiting(void *context) {
     afc__task_watch_body(context, body_ready);
     afc__task_arm(context);
 }
 
-static void worked(afc_task *task);
+static void on_worked(afc_task *task);
 
 /** Writes on, as the descriptor of the sink has room again, or is broken. */
 static void write_on(afc__watch *watch, unsigned readiness) {
@@ -94,7 +94,7 @@ static void write_on(afc__watch *watch, unsigned readiness) {
     (void)readiness;
     if (afc__sink_do(&task->transfer.sink)) return;
     afc__task_unwatch_sink(task);
-    worked(task);
+    on_worked(task);
 }
 
 /** Starts the sink's work on the writer, or, once its descriptor has room, on the loop. */
@@ -115,7 +115,7 @@ static void write_block(afc_task *task) {
     start_work(task);
 }
 
-static void filled(void *context) {
+static void on_filled(void *context) {
     afc_task *task = context;
     if (afc__sink_gathers(&task->transfer.sink)) {
         /* Taken once everything was read that can be read now. */
@@ -173,7 +173,7 @@ static bool gives_up_writing(const afc_task *task) {
 static void give_up_writing(afc_task *task) {
     afc__task_unwatch_sink(task);
     afc__sink_give_up(&task->transfer.sink, &task->transfer.result->failure);
-    worked(task);
+    on_worked(task);
 }
 
 /** Ends the task, as no hop follows. The writer may have work to finish first. */
@@ -199,7 +199,8 @@ static void begin_writing(afc_task *task) {
 static void run_hop(afc_task *task) {
     afc_failure failure = {0};
     afc_session *session = task->session;
-    afc__exchange_owner owner = {task, connecting, queued, connected, waiting, filled};
+    afc__exchange_owner owner = {task,         on_connecting, on_queued,
+                                 on_connected, on_waiting,    on_filled};
     enter(task, AFC__STATE_IN_HOP);
     afc__queue_connecting(&session->queue, &task->entry);
     bool begins = afc__transfer_begin_hop(&task->transfer);
@@ -263,7 +264,7 @@ static void replay(afc_task *task) {
     afc__outcome outcome = {0};
     afc__next next;
     afc__replay step = afc__task_replay(task);
-    if (afc__sink_has_block(&task->transfer.sink)) filled(task);
+    if (afc__sink_has_block(&task->transfer.sink)) on_filled(task);
     switch (step) {
     case AFC__REPLAY_DONE:
         next = afc__transfer_end_hop(&task->transfer, &outcome);
@@ -492,7 +493,7 @@ static void on_challenge_answer(afc_task *task) {
         return;
     }
     /* An accepted response had its body passed on, as far as it was kept. */
-    if (afc__sink_has_block(&transfer->sink)) filled(task);
+    if (afc__sink_has_block(&transfer->sink)) on_filled(task);
     if (task->exchange == NULL) {
         proceed(task, afc__transfer_resume_hop(transfer));
     } else if (continue_exchange(task)) {
@@ -520,7 +521,7 @@ static void check_flags(afc_task *task, unsigned requests) {
 }
 
 /** Goes on after the writer, or the descriptor, is done with what the sink has begun. */
-static void worked(afc_task *task) {
+static void on_worked(afc_task *task) {
     afc__transfer *transfer = &task->transfer;
     afc_failure failure;
     if (!afc__sink_is_under_way(&transfer->sink)) return;
@@ -535,7 +536,7 @@ static void worked(afc_task *task) {
     } else if (failure.status != AFC_OK) {
         abort_task(task, &failure);
     } else {
-        if (afc__sink_has_block(&transfer->sink)) filled(task);
+        if (afc__sink_has_block(&transfer->sink)) on_filled(task);
         bool is_paused = task->exchange != NULL && afc__exchange_is_paused(task->exchange);
         bool is_cached = task->state == AFC__STATE_IN_CACHE;
         if ((is_paused || is_cached) && continue_exchange(task)) afc__task_arm(task);
@@ -564,7 +565,7 @@ void afc__task_handle(afc_task *task) {
         /* What was asked for right after the start comes with it. */
         if (requests & AFC__TASK_START) begin(task);
         if (is_active(task) && (requests & AFC__TASK_NETWORK)) on_network_report(task);
-        if (requests & AFC__TASK_WORKED) worked(task);
+        if (requests & AFC__TASK_WORKED) on_worked(task);
         if (is_active(task) && (requests & AFC__TASK_GATHERED)) on_gathered(task);
         if (is_active(task) && (requests & AFC__TASK_ANSWERED)) on_challenge_answer(task);
         if (is_active(task) && (requests & AFC__TASK_CACHED)) continue_from_cache(task);

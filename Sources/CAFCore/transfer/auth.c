@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "message/challenge.h"
 #include "transfer/digest_auth.h"
-#include "transfer/transfer_internal.h"
+#include "transfer/transfer.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "store/cookie_jar.h"
 #include "store/hsts.h"
 #include "store/suffixes.h"
-#include "transfer/transfer_internal.h"
+#include "transfer/transfer.h"
 
 #include <string.h>
 #include <time.h>

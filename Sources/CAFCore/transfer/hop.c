@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "transfer/cookies_hsts.h"
-#include "transfer/transfer_internal.h"
+#include "transfer/transfer.h"
 
 #include <assert.h>
 #include <string.h>

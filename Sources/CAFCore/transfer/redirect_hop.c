@@ -5,7 +5,7 @@
 #include "base/failure.h"
 #include "transfer/auth.h"
 #include "transfer/cookies_hsts.h"
-#include "transfer/transfer_internal.h"
+#include "transfer/transfer.h"
 
 /** What the next hop would send, with the fields that may cross, for the callback to edit. */
 static afc_status propose(const afc__transfer *transfer, const afc__redirect_plan *plan,

@@ -6,7 +6,7 @@
 #include "body/sink_write.h"
 #include "transfer/auth.h"
 #include "transfer/caching/hop_cache.h"
-#include "transfer/transfer_internal.h"
+#include "transfer/transfer.h"
 
 #include <assert.h>
 

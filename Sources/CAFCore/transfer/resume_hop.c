@@ -1,7 +1,7 @@
 #include "transfer/resume_hop.h"
 
 #include "base/alloc.h"
-#include "transfer/transfer_internal.h"
+#include "transfer/transfer.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "transfer/trace.h"
 
 #include "message/fields.h"
-#include "transfer/transfer_internal.h"
+#include "transfer/transfer.h"
 
 #include <strings.h>
 

@@ -15,7 +15,6 @@
 #include "transfer/redirect_hop.h"
 #include "transfer/response_body.h"
 #include "transfer/resume_hop.h"
-#include "transfer/transfer_internal.h"
 
 #include <string.h>
 

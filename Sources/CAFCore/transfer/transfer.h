@@ -382,4 +382,9 @@ afc__next afc__transfer_resume_hop(afc__transfer *transfer);
 /** Completes the result and calls on_done, the last callback. */
 void afc__transfer_finish(afc__transfer *transfer);
 
+/** Counts an event; called before each callback. */
+static inline void afc__transfer_count_event(afc__transfer *transfer) {
+    atomic_fetch_add_explicit(&transfer->counters->events, 1, memory_order_relaxed);
+}
+
 #endif

@@ -1,7 +1,7 @@
 /* What begins anew with each hop, and the questions that the driver asks about it. */
 #include "base/alloc.h"
 #include "support/check.h"
-#include "transfer/transfer_internal.h"
+#include "transfer/transfer.h"
 
 #include <string.h>
 

@@ -170,7 +170,7 @@ void afc__exchange_take_received(afc__exchange *exchange, afc_slice chunk) {
     afc__exchange_report_end(exchange);
 }
 
-/* ---- Resuming ------------------------------------------------------------------------------ */
+/* ---- Pausing ------------------------------------------------------------------------------- */
 
 /** Returns whether the request was sent, as far as its head says how long it is. */
 static bool has_sent_all(const afc__exchange *exchange) {

@@ -15,7 +15,4 @@ void afc__exchange_set_auth(afc__exchange *exchange);
  */
 afc_status afc__exchange_set_proxy_auth(afc__exchange *exchange, afc_failure *failure);
 
-/** Overwrites the credentials that were sent. */
-void afc__exchange_forget_fields(afc__exchange *exchange);
-
 #endif

@@ -77,7 +77,7 @@ static void end_remaining(afc__driver *driver) {
 
 /* ---- The alarm ----------------------------------------------------------------------------- */
 
-static void rang(afc__alarm *alarm) {
+static void on_alarm(afc__alarm *alarm) {
     afc__driver *driver = AFC__OWNER(alarm, afc__driver, idle.alarm);
     afc__idle_connections *idle = &driver->idle;
     int64_t now = afc__now_us();
@@ -93,7 +93,7 @@ static void rang(afc__alarm *alarm) {
 void afc__pruning_init(afc__driver *driver) {
     afc__list_init(&driver->idle.resting);
     afc__list_init(&driver->idle.due);
-    driver->idle.alarm.callback = rang;
+    driver->idle.alarm.callback = on_alarm;
 }
 
 void afc__pruning_clear(afc__driver *driver) {

@@ -12,4 +12,7 @@
  */
 afc_status afc__exchange_set_fields(afc__exchange *exchange);
 
+/** Overwrites the credentials that were sent. */
+void afc__exchange_forget_fields(afc__exchange *exchange);
+
 #endif

@@ -6,7 +6,7 @@
 #include "transfer/auth.h"
 #include "transfer/caching/hop_cache_internal.h"
 #include "transfer/cookies_hsts.h"
-#include "transfer/transfer_internal.h"
+#include "transfer/transfer.h"
 
 #include <string.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 /* A stored response instead of a hop: its head and its body go the way of those that libcurl passes on. */
 #include "body/sink_write.h"
 #include "transfer/caching/hop_cache_internal.h"
-#include "transfer/transfer_internal.h"
+#include "transfer/transfer.h"
 
 enum {
     /* What is passed on in one turn of the loop, in bytes. */

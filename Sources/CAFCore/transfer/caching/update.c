@@ -7,7 +7,7 @@
 #include "message/resume.h"
 #include "transfer/auth.h"
 #include "transfer/caching/hop_cache_internal.h"
-#include "transfer/transfer_internal.h"
+#include "transfer/transfer.h"
 
 #include <string.h>
 #include <time.h>
