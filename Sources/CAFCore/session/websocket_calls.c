@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "run/loop.h"
 #include "run/threads.h"
+#include "session/task.h"
 #include "session/task_calls.h"
 #include "session/websocket_internal.h"
 
@@ -53,22 +54,30 @@ static void unlock_order(afc_websocket *socket, afc__order order) {
         afc__websocket_retire_encoder(socket);
 }
 
+/**
+ * With the lock: returns whether the peer gets messages that are added now. The loop may not have noticed yet that the
+ * socket is cancelled, and would write them until then.
+ */
+static bool takes_messages(const afc_websocket *socket) {
+    return afc__websocket_takes_messages(socket->state) && !afc__task_is_cancelled(socket->task);
+}
+
 static afc_status begin(afc_websocket *socket, afc_websocket_kind kind, size_t size, unsigned flags,
                         afc__order order, afc__draft *out) {
     afc_status status = AFC_ECLOSED;
     pthread_mutex_lock(&socket->lock);
-    if (afc__websocket_takes_messages(socket->state)) {
+    if (takes_messages(socket)) {
         status = afc__outbox_begin(&socket->outbox, kind, size, flags, order, out);
     }
     pthread_mutex_unlock(&socket->lock);
     return status;
 }
 
-/** Adds the frame of a draft, or drops both, also if the socket has been closed since it began. */
+/** Adds the frame of a draft, or drops both, also if the socket has been closed or cancelled since it began. */
 static afc_status add(afc_websocket *socket, afc__draft *draft, afc__outgoing *frame,
                       afc_status status, void *context) {
     pthread_mutex_lock(&socket->lock);
-    bool is_late = !afc__websocket_takes_messages(socket->state);
+    bool is_late = !takes_messages(socket);
     if (status == AFC_OK && is_late) status = AFC_ECLOSED;
     if (status == AFC_OK) status = afc__outbox_add(&socket->outbox, draft, frame, context);
     if (status != AFC_OK) afc__outbox_abandon(&socket->outbox, draft, status);
@@ -111,7 +120,7 @@ afc_status afc_websocket_ping(afc_websocket *socket, afc_slice payload) {
     if (afc__lacks_bytes(payload)) return AFC_EINVAL;
     if (is_parents(socket)) return status;
     pthread_mutex_lock(&socket->lock);
-    if (socket->state == AFC__WEBSOCKET_OPEN) {
+    if (socket->state == AFC__WEBSOCKET_OPEN && takes_messages(socket)) {
         status = afc__outbox_add_ping(&socket->outbox, payload, afc__now_us());
     }
     pthread_mutex_unlock(&socket->lock);
@@ -128,12 +137,13 @@ afc_status afc_websocket_close(afc_websocket *socket, uint16_t code, afc_slice r
     if (is_parents(socket)) return AFC_OK;
     pthread_mutex_lock(&socket->lock);
     afc__websocket_state state = socket->state;
-    if (state == AFC__WEBSOCKET_OPEN) {
+    bool sends_frame = state == AFC__WEBSOCKET_OPEN && takes_messages(socket);
+    if (sends_frame) {
         afc__websocket_enter(socket, AFC__WEBSOCKET_CLOSING);
         afc__outbox_add_close(&socket->outbox, code, reason, AFC__CLOSE_FRAME_LAST);
     }
     pthread_mutex_unlock(&socket->lock);
-    if (state == AFC__WEBSOCKET_OPEN) afc__task_wake_sending(socket->task);
+    if (sends_frame) afc__task_wake_sending(socket->task);
     if (state == AFC__WEBSOCKET_OPENING) afc_task_cancel(socket->task);
     return AFC_OK;
 }

@@ -47,6 +47,24 @@ static void cancel_in_on_message_is_the_last_callback_but_one(void **state) {
     wire_free(wire);
 }
 
+/** The loop has rarely noticed the cancel at this moment. */
+static void refuses_what_is_sent_after_a_cancel(void **state) {
+    world *world = *state;
+    serve_echo(world, "/", NULL);
+    for (int round = 0; round < 200; round++) {
+        wire *wire = wire_opened(world, "/");
+        afc_slice late = afc_slice_of("late");
+        afc_websocket_cancel(wire->socket);
+        check_status(afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, late, 0, NULL),
+                     AFC_ECLOSED);
+        check_status(afc_websocket_ping(wire->socket, late), AFC_ECLOSED);
+        check_status(afc_websocket_close(wire->socket, AFC_WEBSOCKET_NORMAL, late), AFC_OK);
+        check_log(wire, "open;closed 1006;");
+        check_status(wire->failure.status, AFC_ECANCELED);
+        wire_free(wire);
+    }
+}
+
 typedef struct batches {
     atomic_uint reported; /**< Messages before the end of a batch. */
     atomic_bool was_empty;
@@ -272,6 +290,7 @@ int main(void) {
         WORLD_TEST(callbacks_may_send_and_close),
         WORLD_TEST(batch_ends_after_every_message),
         WORLD_TEST(cancel_in_on_message_is_the_last_callback_but_one),
+        WORLD_TEST(refuses_what_is_sent_after_a_cancel),
         WORLD_TEST(status_of_on_message_ends_the_socket),
         WORLD_TEST(names_the_invalid_number_of_on_message),
         WORLD_TEST(refuses_a_size_without_bytes),

@@ -272,8 +272,8 @@ AFC_API afc_status afc_websocket_answer_challenge(afc_websocket *socket, uint32_
  *
  * Thread: any.    Owns: nothing; `message_context` is passed to on_sent.
  * Fails: AFC_EAGAIN (the queue is full: wait for on_sent), AFC_ETOOBIG (larger than the whole queue may be),
- * AFC_EINVAL (no UTF-8, another kind than the previous piece, unknown flags), AFC_ECLOSED (closing or closed),
- * AFC_ENOMEM. on_sent is then not called.
+ * AFC_EINVAL (no UTF-8, another kind than the previous piece, unknown flags), AFC_ECLOSED (closing, closed or
+ * cancelled), AFC_ENOMEM. on_sent is then not called.
  */
 AFC_API afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind,
                                       afc_slice bytes, unsigned flags, void *message_context);
@@ -282,7 +282,7 @@ AFC_API afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind 
  * Sends a ping with a payload of at most AFC_WEBSOCKET_CONTROL_MAX bytes, ahead of messages that wait.
  *
  * Thread: any.    Owns: nothing.
- * Fails: AFC_EINVAL (payload too long), AFC_EAGAIN (8 pings are unanswered), AFC_ECLOSED (not open).
+ * Fails: AFC_EINVAL (payload too long), AFC_EAGAIN (8 pings are unanswered), AFC_ECLOSED (not open, or cancelled).
  */
 AFC_API afc_status afc_websocket_ping(afc_websocket *socket, afc_slice payload);
 
@@ -298,7 +298,9 @@ AFC_API afc_status afc_websocket_close(afc_websocket *socket, uint16_t code, afc
 
 /**
  * Ends the socket at once, without a close frame: on_closed is called with AFC_ECANCELED, unless it has ended
- * already. Inside a callback: no message or pong follows.
+ * already. What was sent before may be lost, or still be written. After this function has returned nothing more can be
+ * sent: afc_websocket_send() and afc_websocket_ping() return AFC_ECLOSED, and afc_websocket_close() has no effect.
+ * Inside a callback: no message or pong follows.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
