@@ -70,6 +70,14 @@ void afc__task_arm(afc_task *task) {
     }
 }
 
+void afc__task_limit_rest(afc_task *task, uint32_t limit_ms) {
+    uint32_t *total_ms = &task->transfer.timeouts.total_ms;
+    uint64_t end_ms = (uint64_t)(afc__now_us() - task->started_us) / 1000 + limit_ms;
+    if (end_ms > UINT32_MAX) end_ms = UINT32_MAX;
+    if (*total_ms == 0 || end_ms < *total_ms) *total_ms = (uint32_t)end_ms;
+    afc__task_arm(task);
+}
+
 static void fail_late(afc_failure *failure, afc_timeout which, const char *what,
                       uint32_t limit_ms) {
     afc__fail(failure, AFC_ETIMEOUT, "%s after %u ms", what, (unsigned)limit_ms);

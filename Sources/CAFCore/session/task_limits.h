@@ -20,6 +20,9 @@ afc__due afc__task_due(const afc_task *task, int64_t now, afc_failure *failure);
 /** Fills in the failure of a task whose total limit is reached. */
 void afc__task_say_incomplete(const afc_task *task, afc_failure *failure);
 
+/** Limits what is left of the task to a time from now on, unless its total limit is earlier. */
+void afc__task_limit_rest(afc_task *task, uint32_t limit_ms);
+
 /** Sets the alarm for whatever is due next. */
 void afc__task_arm(afc_task *task);
 

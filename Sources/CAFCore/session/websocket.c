@@ -280,8 +280,18 @@ static afc_status read_input(afc_websocket *socket, afc_slice *input) {
     return AFC_OK;
 }
 
+/** Keeps more of a refusal's body. AFC_ETOOBIG: it is longer than what is kept. */
+static afc_status keep_refusal_body(afc_websocket *socket, afc_slice chunk) {
+    size_t room = AFC_WEBSOCKET_REFUSAL_MAX - socket->refusal_body.size;
+    size_t kept = chunk.size < room ? chunk.size : room;
+    afc_status status = afc__buffer_append(&socket->refusal_body, chunk.bytes, kept);
+    return status == AFC_OK && kept < chunk.size ? AFC_ETOOBIG : status;
+}
+
 static afc_status on_body(void *context, afc_slice chunk) {
     afc_websocket *socket = context;
+    if (afc__websocket_state_of(socket) == AFC__WEBSOCKET_REFUSED)
+        return keep_refusal_body(socket, chunk);
     afc_status status = deliver_held(socket);
     if (status == AFC_EAGAIN) return status;
     size_t skip = socket->skip < chunk.size ? socket->skip : chunk.size;
@@ -318,7 +328,7 @@ static afc_slice lend_outgoing(void *context) {
     afc_websocket *socket = context;
     afc_slice lent = {NULL, 0};
     pthread_mutex_lock(&socket->lock);
-    if (socket->state != AFC__WEBSOCKET_OPENING) lent = afc__outbox_lend(&socket->outbox);
+    if (afc__websocket_sends(socket->state)) lent = afc__outbox_lend(&socket->outbox);
     pthread_mutex_unlock(&socket->lock);
     return lent;
 }
@@ -334,11 +344,12 @@ static ptrdiff_t read_outgoing(void *context, void *buffer, size_t size) {
     afc_websocket *socket = context;
     pthread_mutex_lock(&socket->lock);
     afc__websocket_state state = socket->state;
-    size_t count = state != AFC__WEBSOCKET_OPENING ? afc__outbox_read(&socket->outbox, buffer, size)
-                                                   : 0;
+    size_t count = afc__websocket_sends(state) ? afc__outbox_read(&socket->outbox, buffer, size)
+                                               : 0;
     took_outgoing(socket, state, count);
     if (count > 0) return (ptrdiff_t)count;
-    if (state == AFC__WEBSOCKET_ANSWERING) return AFC_READ_END;
+    bool has_ended = state == AFC__WEBSOCKET_ANSWERING || state == AFC__WEBSOCKET_REFUSED;
+    if (has_ended) return AFC_READ_END;
     return state == AFC__WEBSOCKET_FAILING ? AFC_READ_FAILED : AFC_READ_AGAIN;
 }
 
@@ -426,6 +437,19 @@ static void pass_on(afc_task_events *out, const afc_websocket_events *events) {
     if (events->on_trace != NULL) out->on_trace = on_trace;
 }
 
+/** The response says why there is no socket, often in its body, so that is received, too. */
+static void take_refusal(afc_websocket *socket, const afc_failure *failure) {
+    socket->refusal = *failure;
+    afc__buffer_init(&socket->refusal_body, AFC_WEBSOCKET_REFUSAL_MAX);
+    pthread_mutex_lock(&socket->lock);
+    afc__websocket_enter(socket, AFC__WEBSOCKET_REFUSED);
+    pthread_mutex_unlock(&socket->lock);
+    /* A server may never end its response. */
+    afc__task_limit_rest(socket->task, socket->options.close_timeout_ms);
+    /* libcurl waits for the end of our direction, too. */
+    afc__task_wake_sending(socket->task);
+}
+
 static afc_status on_head(void *context, afc_response *response) {
     afc_websocket *socket = context;
     afc_failure failure = {0};
@@ -433,6 +457,10 @@ static afc_status on_head(void *context, afc_response *response) {
     afc_status status = afc__handshake_check(&socket->handshake, response->head, &agreement,
                                              &failure);
     if (status == AFC_OK) status = use_codec(socket, &agreement.deflate, &failure);
+    if (response->head->status != SWITCHING_PROTOCOLS) {
+        take_refusal(socket, &failure);
+        return AFC_OK;
+    }
     if (status != AFC_OK) {
         record(socket, &failure);
         return status;
@@ -457,7 +485,22 @@ static afc_status on_head(void *context, afc_response *response) {
 
 /* ---- The end ------------------------------------------------------------------------------- */
 
-static void explain_end(afc_websocket *socket, const afc_result *result) {
+/** Whatever cut its body short, a refusal stays one. Only a cancel is what the caller wanted. */
+static void explain_refusal(afc_websocket *socket, afc_result *result) {
+    result->body = socket->refusal_body;
+    result->body_size = result->body.size;
+    socket->refusal_body = (afc__buffer){0};
+    if (result->failure.status == AFC_ECANCELED) return;
+    if (result->failure.status != AFC_OK) {
+        afc_failure *refusal = &socket->refusal;
+        afc__fail(refusal, refusal->status, "%s; its body is cut after %zu bytes", refusal->text,
+                  result->body.size);
+    }
+    record(socket, &socket->refusal);
+}
+
+static void explain_end(afc_websocket *socket, afc_result *result) {
+    if (afc__websocket_state_of(socket) == AFC__WEBSOCKET_REFUSED) explain_refusal(socket, result);
     const afc_failure *failure = afc_result_get_failure(result);
     afc_failure lost = {0};
     if (socket->got_close) return;
@@ -500,6 +543,7 @@ static void on_release(void *context) {
     afc__websocket_reader_clear(&socket->reader);
     afc__handshake_clear(&socket->handshake);
     afc__buffer_clear(&socket->held_bytes);
+    afc__buffer_clear(&socket->refusal_body);
     pthread_mutex_lock(&socket->lock);
     afc__outbox_clear(&socket->outbox);
     pthread_mutex_unlock(&socket->lock);
@@ -611,7 +655,8 @@ static afc_status renew_key(void *context, afc_header *headers, size_t count,
     return afc__handshake_renew(&socket->handshake, headers, count, failure);
 }
 
-static const afc__upgrade upgrade = {{lend_outgoing, take_outgoing_back}, renew_key};
+static const afc__upgrade upgrade = {
+    {lend_outgoing, take_outgoing_back}, renew_key, AFC_WEBSOCKET_REFUSAL_MAX};
 
 /** Makes the task; on failure the socket's reference for it is released. */
 static afc_status make_task(afc_websocket *socket, afc_session *session, const char *url,
@@ -631,7 +676,7 @@ static afc_status make_task(afc_websocket *socket, afc_session *session, const c
         return afc__fail_memory(failure);
     }
     count = afc__handshake_write_fields(&socket->handshake, headers);
-    /* There is no body that could be encoded. */
+    /* A body would only be that of a refusal. If it is encoded all the same, it is decoded. */
     headers[count++] = (afc_header){afc_slice_of("Accept-Encoding"), {NULL, 0}, AFC_HEADER_REMOVE};
     for (size_t i = 0; i < request->header_count; i++) headers[count++] = request->headers[i];
     afc_request own = *request;

@@ -144,7 +144,7 @@ afc_status afc_websocket_close(afc_websocket *socket, uint16_t code, afc_slice r
     }
     pthread_mutex_unlock(&socket->lock);
     if (sends_frame) afc__task_wake_sending(socket->task);
-    if (state == AFC__WEBSOCKET_OPENING) afc_task_cancel(socket->task);
+    if (!afc__websocket_sends(state)) afc_task_cancel(socket->task);
     return AFC_OK;
 }
 

@@ -44,6 +44,9 @@ struct afc_websocket {
     afc__websocket_item held; /**< Passed on again before anything is read. */
     afc__buffer held_bytes;
     size_t skip; /**< Bytes that the reader has consumed, and that will be passed again. */
+    /* REFUSED. */
+    afc_failure refusal;
+    afc__buffer refusal_body; /**< As much as was received, and is kept. */
     /* How it ends. */
     afc_failure failure; /**< The first; AFC_OK: none. */
     bool got_close;

@@ -641,16 +641,20 @@ bool afc__transfer_head_is_pending(const afc__transfer *transfer) {
 /**
  * Returns whether the body is read while the answer is awaited, so that the connection is free for others, such as the
  * request that fetches the credentials. A body for another sink than memory may have to wait for the sink afterwards,
- * too.
+ * too; that of a refused upgrade doesn't.
  */
 static bool keeps_body(const afc__transfer *transfer) {
-    return transfer->hop.shares_connection || (transfer->sink.kind == AFC_SINK_MEMORY &&
-                                               !afc__rate_is_limited(&transfer->receive_rate));
+    return transfer->hop.shares_connection || transfer->purpose == AFC__PURPOSE_UPGRADE ||
+           (transfer->sink.kind == AFC_SINK_MEMORY &&
+            !afc__rate_is_limited(&transfer->receive_rate));
 }
 
 afc__flow afc__auth_keep_body(afc__transfer *transfer, afc_slice bytes, int64_t received) {
     afc__auth *auth = transfer->auth;
     if (!keeps_body(transfer)) return AFC__PAUSED;
+    const afc__upgrade *upgrade = afc__transfer_get_upgrade(transfer);
+    /* Then on_body refuses more of it, and the challenge can be answered all the same. */
+    if (upgrade != NULL && auth->body.size > upgrade->refusal_limit) return AFC__STOP;
     afc_status status = afc__buffer_append(&auth->body, bytes.bytes, bytes.size);
     auth->received = received;
     if (status == AFC_OK) return AFC__CONSUMED;

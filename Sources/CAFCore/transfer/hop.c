@@ -49,10 +49,10 @@ static bool start_reader(afc__transfer *transfer) {
 }
 
 static bool renew_upgrade(afc__transfer *transfer) {
-    if (transfer->purpose != AFC__PURPOSE_UPGRADE) return true;
+    const afc__upgrade *upgrade = afc__transfer_get_upgrade(transfer);
+    if (upgrade == NULL) return true;
     afc__request_head *request = &transfer->request;
     afc_failure failure = {0};
-    const afc__upgrade *upgrade = (const afc__upgrade *)transfer->source.lender;
     afc_status status = upgrade->renew(transfer->source.body.reader.context, request->headers,
                                        request->header_count, &failure);
     return status == AFC_OK || afc__transfer_fail(transfer, &failure);

@@ -174,7 +174,6 @@ void afc__transfer_await_upgrade(afc__transfer *transfer, const afc__upgrade *up
     /* HTTP/2 has no 101 (RFC 9113 8.6); a body that is asked for first would be no body. */
     transfer->version = AFC_HTTP_PREFER_1_1;
     transfer->expect = AFC_EXPECT_NEVER;
-    transfer->coding = AFC__CODING_KEPT;
     transfer->cache_policy = AFC_HTTP_CACHE_BYPASS;
 }
 

@@ -88,6 +88,7 @@ typedef struct afc__upgrade {
     afc__lender lender;
     /** Before each hop: changes what its fields must not share with those of another, in place. */
     afc_status (*renew)(void *context, afc_header *headers, size_t count, afc_failure *failure);
+    size_t refusal_limit; /**< Bytes that on_body takes of a response that refuses. */
 } afc__upgrade;
 
 /** Counters that the transfers of a session share. Any thread. */
@@ -177,6 +178,12 @@ void afc__transfer_clear(afc__transfer *transfer);
  * unknown length that can be rewound; it has nothing to read before on_head has seen the 101.
  */
 void afc__transfer_await_upgrade(afc__transfer *transfer, const afc__upgrade *upgrade);
+
+/** Returns what afc__transfer_await_upgrade() was given; NULL without a call. */
+static inline const afc__upgrade *afc__transfer_get_upgrade(const afc__transfer *transfer) {
+    if (transfer->purpose != AFC__PURPOSE_UPGRADE) return NULL;
+    return (const afc__upgrade *)transfer->source.lender;
+}
 
 /** Sets the failure of the task, if it is the first. Returns false, for callers to return. */
 static inline bool afc__transfer_fail(afc__transfer *transfer, const afc_failure *failure) {
@@ -277,6 +284,12 @@ static inline bool afc__transfer_is_upgraded(const afc__transfer *transfer) {
     return transfer->purpose == AFC__PURPOSE_UPGRADE &&
            transfer->hop.reader->state == AFC__HEAD_DONE &&
            transfer->hop.reader->head.status == 101;
+}
+
+/** Returns whether the caller gets a response that refuses the upgrade. HTTP then frames its body as that of any other. */
+static inline bool afc__hop_refuses_upgrade(const afc__transfer *transfer) {
+    return transfer->purpose == AFC__PURPOSE_UPGRADE && afc__hop_in_body(transfer) &&
+           !afc__hop_is_upgraded(transfer);
 }
 
 /** Returns whether an HTTP proxy gets a CONNECT. For what else it forwards, it gets the request itself. */

@@ -6,7 +6,8 @@
 
 /**
  *     from        to
- *     OPENING     OPEN, ENDED
+ *     OPENING     OPEN, REFUSED, ENDED
+ *     REFUSED     ENDED
  *     OPEN        CLOSING, ANSWERING, FAILING, ENDED
  *     CLOSING     ANSWERING, FAILING, ENDED
  *     ANSWERING   ENDED
@@ -15,6 +16,7 @@
  */
 typedef enum afc__websocket_state {
     AFC__WEBSOCKET_OPENING, /**< The handshake; messages wait. */
+    AFC__WEBSOCKET_REFUSED, /**< The response wasn't a 101; its body is received. */
     AFC__WEBSOCKET_OPEN,    /**< Messages go both ways. */
     AFC__WEBSOCKET_CLOSING, /**< Our close frame is the last to be sent; the peer's hasn't come. */
     AFC__WEBSOCKET_ANSWERING, /**< The peer's close frame was received; ours was sent, or is next. */
@@ -29,6 +31,11 @@ bool afc__websocket_may_enter(afc__websocket_state from, afc__websocket_state to
 /** Returns whether the peer gets messages that are added now. */
 static inline bool afc__websocket_takes_messages(afc__websocket_state state) {
     return state == AFC__WEBSOCKET_OPENING || state == AFC__WEBSOCKET_OPEN;
+}
+
+/** Returns whether frames go to the peer. */
+static inline bool afc__websocket_sends(afc__websocket_state state) {
+    return state != AFC__WEBSOCKET_OPENING && state != AFC__WEBSOCKET_REFUSED;
 }
 
 /** Returns whether what the peer sends is passed on. */

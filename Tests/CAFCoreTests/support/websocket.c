@@ -72,6 +72,14 @@ static void on_closed(void *context, const afc_websocket_end *end) {
     wire->code = end->code;
     const afc_head *head = afc_result_get_head(end->result);
     wire->status = head != NULL ? head->status : 0;
+    wire->body_status = afc_result_get_failure(end->result)->status;
+    afc_slice body = afc_result_get_body(end->result);
+    wire->body_size = body.size;
+    wire->body = malloc(body.size + 1);
+    if (wire->body != NULL) {
+        memcpy(wire->body, body.bytes, body.size);
+        wire->body[body.size] = '\0';
+    }
     snprintf(what, sizeof what, "closed %u", (unsigned)end->code);
     write_log(wire, what, end->reason, "");
     count(wire, &wire->closed_count);
@@ -156,6 +164,7 @@ void wire_free(wire *wire) {
     }
     pthread_cond_destroy(&wire->changed);
     pthread_mutex_destroy(&wire->lock);
+    free(wire->body);
     free(wire);
 }
 

@@ -4,10 +4,11 @@
 
 /* One row for each state that is left, one column for each that is entered, both in the order of afc__websocket_state. */
 static const char allowed[AFC__WEBSOCKET_STATES][AFC__WEBSOCKET_STATES + 1] = {
-    /*                            . o c a f E */
-    [AFC__WEBSOCKET_OPENING] = ".o...E", [AFC__WEBSOCKET_OPEN] = "..cafE",
-    [AFC__WEBSOCKET_CLOSING] = "...afE", [AFC__WEBSOCKET_ANSWERING] = ".....E",
-    [AFC__WEBSOCKET_FAILING] = ".....E", [AFC__WEBSOCKET_ENDED] = "......",
+    /*                            . r o c a f E */
+    [AFC__WEBSOCKET_OPENING] = ".ro...E",   [AFC__WEBSOCKET_REFUSED] = "......E",
+    [AFC__WEBSOCKET_OPEN] = "...cafE",      [AFC__WEBSOCKET_CLOSING] = "....afE",
+    [AFC__WEBSOCKET_ANSWERING] = "......E", [AFC__WEBSOCKET_FAILING] = "......E",
+    [AFC__WEBSOCKET_ENDED] = ".......",
 };
 
 static void allows_the_listed_pairs_and_no_other(void **state) {
@@ -31,6 +32,8 @@ static void takes_messages_until_it_closes(void **state) {
                          now == AFC__WEBSOCKET_OPENING || now == AFC__WEBSOCKET_OPEN);
         assert_int_equal(afc__websocket_receives(now),
                          now == AFC__WEBSOCKET_OPEN || now == AFC__WEBSOCKET_CLOSING);
+        assert_int_equal(afc__websocket_sends(now),
+                         now != AFC__WEBSOCKET_OPENING && now != AFC__WEBSOCKET_REFUSED);
     }
 }
 

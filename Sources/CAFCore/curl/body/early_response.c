@@ -201,12 +201,18 @@ static bool sends_unwanted_body(const afc__exchange *exchange) {
            afc__transfer_expects_unsent_body(exchange->hop.transfer);
 }
 
+/** libcurl would wait for the end of a request body that never begins. Only the body of a refusal is read. */
+static bool has_decided_upgrade(const afc__transfer *transfer) {
+    if (transfer->hop.phase == AFC__PHASE_AWAITING_ANSWER) return false;
+    if (afc__hop_refuses_upgrade(transfer)) return afc__hop_is_whole(transfer);
+    return !afc__hop_is_upgraded(transfer);
+}
+
 bool afc__exchange_has_whole_response(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     const afc_head *head = &transfer->hop.reader->head;
     if (!transfer->request.sends_body || afc__hop_in_head(&transfer->hop)) return false;
-    /* libcurl would wait for the end of a body that never begins. */
-    if (transfer->purpose == AFC__PURPOSE_UPGRADE) return !afc__transfer_is_upgraded(transfer);
+    if (transfer->purpose == AFC__PURPOSE_UPGRADE) return has_decided_upgrade(transfer);
     /* libcurl sends a body with HEAD only as a POST, and would wait for a response body. */
     if (afc__request_head_is(&transfer->request, "HEAD"))
         return afc__transfer_has_whole_body(transfer);

@@ -93,7 +93,7 @@ AFC_API uint64_t afc_result_get_body_size(const afc_result *result);
  * Returns the body that was collected in memory: by a MEMORY sink, or of a response that a FILE sink doesn't save. If
  * the body was cut short (AFC_ETRUNCATED, AFC_ELOST, AFC_EPROTOCOL, AFC_ETIMEOUT) or the task was cancelled
  * (AFC_ECANCELED), these are the decoded bytes received until then. After any other failure there are none, nor if
- * on_head refused the response.
+ * on_head refused the response. For a response that refuses a WebSocket see afc_websocket_end.
  *
  * Thread: owner.    Owns: borrowed, lives with `result` or until it is taken.    Fails: never.
  */

@@ -45,7 +45,9 @@ enum {
     /** Maximum size in bytes of a ping's or pong's payload, and, with the code's two bytes, of a close frame's. */
     AFC_WEBSOCKET_CONTROL_MAX = 125,
     /** Maximum size in bytes of the reason of a close frame. */
-    AFC_WEBSOCKET_REASON_MAX = 123
+    AFC_WEBSOCKET_REASON_MAX = 123,
+    /** Maximum size in bytes of the body that is kept of a response that refuses the handshake. */
+    AFC_WEBSOCKET_REFUSAL_MAX = 64 * 1024
 };
 
 /** A flag of afc_websocket_send(): the message isn't complete, the next call continues it. */
@@ -109,7 +111,7 @@ typedef struct afc_websocket_options {
     /**
      * Time from sending a close frame, or receiving one, to the end of the connection. Messages that are sent before
      * our close frame may take this time for each 64 KiB of them, or part of that, and this time between two of their
-     * bytes. Default:
+     * bytes. Also the time, within open_timeout_ms, for the body of a response that refuses the handshake. Default:
      * 5000. Not 0.
      */
     uint32_t close_timeout_ms;
@@ -158,15 +160,21 @@ typedef struct afc_websocket_opening {
 /** How a socket ended. Valid until on_closed returns. */
 typedef struct afc_websocket_end {
     /**
-     * AFC_OK: the peer sent a close frame. Otherwise the failure of the handshake's task, or AFC_EPROTOCOL or
+     * AFC_OK: the peer sent a close frame. Otherwise the failure of the handshake's task, which is AFC_EAUTH for a 401
+     * or 407 and AFC_EPROTOCOL for any other refusal, whether or not its body was received; or AFC_EPROTOCOL or
      * AFC_ETOOBIG (the peer broke a rule or a limit), AFC_ETIMEOUT, AFC_ELOST (no close frame), AFC_ECANCELED, or the
      * status with which afc_websocket_send() failed to compress a later piece of a message.
      */
     afc_failure failure;
     /** The code of the peer's close frame; AFC_WEBSOCKET_NO_CODE, AFC_WEBSOCKET_ABNORMAL: see there. */
     uint16_t code;
-    afc_slice reason;         /**< Of the peer's close frame; UTF-8. */
-    const afc_result *result; /**< Hops, head and trust of the handshake; the body is empty. */
+    afc_slice reason; /**< Of the peer's close frame; UTF-8. */
+    /**
+     * Hops, head and trust of the handshake. If the server refused it with a status other than 101, also the body of
+     * that response, decoded, up to AFC_WEBSOCKET_REFUSAL_MAX bytes. afc_result_get_failure() is then about the body
+     * only. AFC_OK: it is complete. AFC_ETOOBIG: it is longer. AFC_ETIMEOUT, AFC_ELOST or another status: it was cut.
+     */
+    const afc_result *result;
 } afc_websocket_end;
 
 /**
