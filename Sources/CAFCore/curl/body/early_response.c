@@ -204,8 +204,8 @@ static bool sends_unwanted_body(const afc__exchange *exchange) {
 /** libcurl would wait for the end of a request body that never begins. Only the body of a refusal is read. */
 static bool has_decided_upgrade(const afc__transfer *transfer) {
     if (transfer->hop.phase == AFC__PHASE_AWAITING_ANSWER) return false;
-    if (afc__hop_refuses_upgrade(transfer)) return afc__hop_is_whole(transfer);
-    return !afc__hop_is_upgraded(transfer);
+    if (afc__hop_refuses_upgrade(transfer)) return afc__transfer_has_whole_body(transfer);
+    return !afc__transfer_is_upgraded(transfer);
 }
 
 bool afc__exchange_has_whole_response(const afc__exchange *exchange) {

@@ -3,7 +3,8 @@
  * from the cache. Loop thread.
  *
  *     before a hop   lookup.c         finds a stored response; it is used, or is validated, or isn't used
- *     at its head    update.c         stores the response, updates or removes what is stored
+ *     at its head    update.c         updates or removes what is stored
+ *     until its end  fill.c           stores the response
  *     instead of it  replay.c         passes a stored head and body on, as if they had been received
  */
 #ifndef AFC_TRANSFER_CACHING_HOP_CACHE_H

@@ -137,6 +137,25 @@ static inline bool afc__transfer_cache_has_query(const afc__transfer *transfer) 
 
 afc__reuse_question afc__transfer_cache_question(const afc__transfer *transfer);
 
+/** Returns the head that the hop has received. */
+static inline const afc_head *afc__hop_cache_received(const afc__transfer *transfer) {
+    return &transfer->hop.reader->head;
+}
+
+/** Returns whether what the lookup has seen wasn't removed or changed since. */
+bool afc__hop_cache_is_current(const afc__hop_cache *cache);
+
+/** Returns why this hop's response may not be stored, whatever its fields say; NULL if they decide. */
+const char *afc__hop_cache_why_not_kept(const afc__transfer *transfer);
+
+/** Appends the fields of the request that select a response with this head, whose directives are `control`. */
+afc_status afc__hop_cache_add_selecting(const afc__transfer *transfer, afc__fields *out,
+                                        const afc_head *head,
+                                        const afc__http_cache_control *control);
+
+/** Begins to store the response whose head was received, if HTTP and the caller allow it. */
+void afc__hop_cache_begin_fill(afc__transfer *transfer);
+
 /** Reads what the stored head says; `head` must live as long as it is used. */
 void afc__transfer_cache_set_head(afc__transfer *transfer, const afc_head *head,
                                   int64_t request_time, int64_t response_time);
