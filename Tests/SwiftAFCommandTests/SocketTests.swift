@@ -113,14 +113,19 @@ import Testing
 
     @Test func lostConnectionsAndRefusalsAreFailures() async throws {
         server.route("/lost", [.upgrade(), .close])
-        server.route("/refused", .status(403))
-        server.route("/login", .status(401))
+        let problem = #"{"title":"no token"}"#
+        let type: Script.Headers = ["Content-Type": "application/problem+json"]
+        server.route("/refused", .respond(403, headers: type, body: problem))
+        server.route("/login", .respond(401, body: "who?"))
         let ends = try openInput()
         let lost = await swiftaf("ws", url + "lost", input: ends.reading)
         #expect(lost.exit == 3 && lost.error.hasPrefix("swiftaf: "))
         let refused = await swiftaf("ws", url + "refused", "--json", input: ends.reading)
         #expect(refused.exit == 2 && refused.json["status"]?.integer == 403 && refused.code == "status")
-        #expect(await swiftaf("ws", url + "login", input: ends.reading).exit == 7)
+        #expect(refused.json["body"]?.string == problem && refused.json["bodyBytes"]?.integer == 20)
+        #expect(refused.json["json"]?["title"]?.string == "no token")
+        let login = await swiftaf("ws", url + "login", input: ends.reading)
+        #expect(login.exit == 7 && login.text == "who?")
         close(ends.writing)
     }
 

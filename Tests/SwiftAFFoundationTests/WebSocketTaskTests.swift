@@ -74,12 +74,14 @@ import Testing
     }
 
     @Test func failedHandshakeFailsEveryCall() async throws {
-        server.route("/", .status(403))
+        server.route("/", .respond(403, body: "no token"))
         let task = manager.webSocketTask(with: url)
         async let early = failure { try await task.receive() }
         task.resume()
         #expect(await early == .status)
         #expect(await failure { try await task.send(.string("x")) } == .status)
+        let refusal = await #expect(throws: SessionError.self) { try await task.receive() }
+        #expect(refusal?.body == Data("no token".utf8))
         #expect(task.closeCode == .invalid)
         task.cancel(with: .normalClosure, reason: nil)
         #expect(await failure { try await task.receive() } == .status)

@@ -65,17 +65,19 @@ struct CoreResult: @unchecked Sendable {
         return (makeResponse(head, url: url, decodes: decodes, metrics(lastURL: url)), takeBody())
     }
 
-    /// Converts the result of a socket, whose failure is more specific. The result stays the core's.
+    /// Converts the result of a socket, whose failure is more specific. The result stays the core's. Only a response that
+    /// refuses the socket has a body, which is always decoded.
     static func outcome(borrowing raw: OpaquePointer, failure: afc_failure, for url: String) -> CoreOutcome {
         let result = CoreResult(taking: raw)
         let url = result.lastURL(expecting: url)
         let metrics = result.metrics(lastURL: url)
-        let response = afc_result_get_head(raw).map { result.makeResponse($0, url: url, decodes: false, metrics) }
+        let response = afc_result_get_head(raw).map { result.makeResponse($0, url: url, decodes: true, metrics) }
         guard failure.status != .AFC_OK else { return CoreOutcome(response: response) }
-        var error = SessionError(failure, url: url, response: response)
+        let body = response.flatMap { $0.status == 101 ? nil : Data(buffer: afc_result_get_body(raw).buffer) }
+        var error = SessionError(failure, url: url, response: response, body: body)
         error.metrics = metrics
         if error.code == .untrusted { error.trust = result.trust?.report }
-        return CoreOutcome(response: response, failure: error)
+        return CoreOutcome(response: response, body: body ?? Data(), failure: error)
     }
 
     /// Returns the URL of the last request: usually the given one, whose string is then reused.

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// What a transfer opens and leaves open: a stream, or a WebSocket. Releasing it ends the transfer.
 protocol OpenedTransfer: Sendable {
     /// Reports the end to monitors.
@@ -31,7 +33,9 @@ extension CoreRequest {
             opened.reportEnd(to: events)
             return opened
         } catch {
-            events.finish(CoreOutcome(failure: error), hasBody: false)
+            // Only a refused WebSocket has the body of its response.
+            let outcome = CoreOutcome(response: error.response, body: error.body ?? Data(), failure: error)
+            events.finish(outcome, hasBody: error.body != nil)
             throw error
         }
     }

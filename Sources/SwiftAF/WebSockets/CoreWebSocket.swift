@@ -343,8 +343,9 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
     }
 
     private func refusal(_ status: afc_status) -> SessionError {
-        guard status != .AFC_ECLOSED else { return state.withLock { $0.socket.closed } }
-        return SessionError(SessionError.Code(status), url: request.http.url)
+        guard status == .AFC_ECLOSED else { return SessionError(SessionError.Code(status), url: request.http.url) }
+        // The end may not have been reported yet.
+        return state.withLock { $0.isCancelled && $0.socket.end == nil ? cancelled : $0.socket.closed }
     }
 
     func ping() async throws(SessionError) -> Duration {

@@ -19,8 +19,9 @@ extension HTTPSessionManager {
     ///   - options: Limits, times and compression.
     ///   - configure: Changes the request of the handshake before its parameters are added. Called at once, where the
     ///     caller runs.
-    /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/authentication`` with the response if the server
-    ///   refuses, ``SessionError/Code/protocol`` if its 101 breaks a rule, or the error of the connection.
+    /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/authentication`` if the server refuses, with the
+    ///   response and up to 64 KiB of its body, as far as that is received within ``WebSocket/Options/closeTimeout``;
+    ///   ``SessionError/Code/protocol`` if its 101 breaks a rule, or the error of the connection.
     nonisolated(nonsending) public func webSocket(
         _ url: some URLConvertible, protocols: [String] = [], parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         options: WebSocket.Options = .init(),

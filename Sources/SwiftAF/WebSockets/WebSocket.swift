@@ -177,7 +177,9 @@ public final class WebSocket: Sendable {
         try await core.waitForEnd()
     }
 
-    /// Ends the connection at once, without a close frame.
+    /// Ends the connection at once, without a close frame. Calls that wait, and later ones, throw
+    /// ``SessionError/Code/cancelled``, unless the socket had ended before: after this method has returned nothing more
+    /// is sent.
     public func cancel() {
         core.cancel()
     }
@@ -323,7 +325,8 @@ extension WebSocket {
         /// The time limit for the whole handshake, redirects included; nil or zero for no limit. Default: 30 s.
         public var openTimeout: Duration? = .seconds(30)
         /// The time limit from a close frame to the end of the connection. Messages that are sent before our close
-        /// frame may take this time for each 64 KiB of them, or part of that. Default: 5 s.
+        /// frame may take this time for each 64 KiB of them, or part of that. Also the limit for the body of a response
+        /// that refuses the handshake, within ``openTimeout``. Default: 5 s.
         public var closeTimeout: Duration = .seconds(5)
         /// The time between automatic pings; nil or zero for none. Default: nil.
         public var pingInterval: Duration?

@@ -1,12 +1,18 @@
+import FoundationEssentials
+
 /// Opens a socket: by one handshake, or by several if interceptors decide so.
 struct WebSocketHandshake: Sendable {
     let protocols: [String]
     let options: WebSocket.Options
-    /// The manager's, for messages.
+    /// The manager's, for messages and the body of a refusal.
     let decoder: any DataDecoder
 
     func perform(_ request: CoreRequest) async throws(SessionError) -> WebSocket {
-        try await request.open(send)
+        do throws(SessionError) {
+            return try await request.open(send)
+        } catch {
+            throw error.decoded(by: decoder)
+        }
     }
 
     /// Sends the request once.
@@ -34,7 +40,7 @@ extension WebSocket: OpenedTransfer {
             guard [.status, .authentication].contains(error.code), let response = error.response else {
                 return CoreOutcome(failure: error)
             }
-            return CoreOutcome(response: response)
+            return CoreOutcome(response: response, body: error.body ?? Data())
         }
     }
 }

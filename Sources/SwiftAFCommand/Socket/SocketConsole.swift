@@ -35,9 +35,11 @@ struct SocketConsole {
                 failure.message += "; \(advice)"
             }
             let transfer = TransferOutcome(
-                response: error.response, url: error.response?.url ?? request.url,
-                metrics: error.metrics.hops.isEmpty ? nil : error.metrics)
-            return Outcome(.transfer(transfer), failure: failure)
+                response: error.response, url: error.response?.url ?? request.url, body: error.body,
+                bodyBytes: error.body?.count, metrics: error.metrics.hops.isEmpty ? nil : error.metrics)
+            var outcome = Outcome(.transfer(transfer), failure: failure)
+            if options.printsJSON { outcome.parseJSON { _ in false } }
+            return outcome
         }
     }
 

@@ -123,10 +123,13 @@ struct WebSocketHandlerTests {
 
     @Test func challengeWithoutAnAnswerIsARefusal() async {
         askForCredentials(times: 1000)
+        let body = Data(#"{"title":"who?"}"#.utf8)
+        server.route("/login", .respond(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""], body: body))
         manager.authenticationChallengeHandler = { _ in .performDefaultHandling }
         let plain = await failure("login")
         #expect(plain?.code == .authentication)
         #expect(plain?.status == 401)
+        #expect(plain?.body == body)
         manager.authenticationChallengeHandler = { _ in .cancel }
         #expect(await failure("login")?.code == .cancelled)
         manager.authenticationChallengeHandler = { _ in throw Refused() }

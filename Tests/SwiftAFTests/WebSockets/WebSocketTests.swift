@@ -157,6 +157,43 @@ struct WebSocketTests {
         #expect(error.code == code)
         #expect(error.message.contains("\(status)"))
         #expect(error.status == status)
+        #expect(error.body == Data())
+    }
+
+    private struct FinishedBodies: EventMonitor {
+        let bodies = Recorder<Data?>()
+
+        func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
+            bodies.record(result.body)
+        }
+    }
+
+    @Test(arguments: [false, true]) func refusalHasBodyOfItsResponse(isObserved: Bool) async throws {
+        struct Problem: Decodable, Equatable { var errorTitle: String }
+        let body = Data(#"{"error_title":"no token"}"#.utf8)
+        server.route("/echo", .respond(403, body: body))
+        manager.decoder = JSONCoder(keys: .snakeCase)
+        let monitor = FinishedBodies()
+        if isObserved { manager.eventMonitors = [monitor] }
+        let error = try await sessionError { try await manager.webSocket("echo") }
+        #expect(error.code == .status && error.body == body)
+        #expect(try error.decodeBody(as: Problem.self) == Problem(errorTitle: "no token"))
+        await manager.flushMonitors()
+        #expect(monitor.bodies.values == (isObserved ? [body] : []))
+    }
+
+    @Test func refusalSaysThatItsBodyIsCut() async throws {
+        server.route("/long", .respond(403, body: Data(repeating: 1, count: 70_000)))
+        server.route("/slow", [.send("HTTP/1.1 403 No\r\nContent-Length: 9\r\n\r\nbody"), .stall(at: "never")])
+        var options = WebSocket.Options()
+        let long = try await sessionError { try await manager.webSocket("long") }
+        #expect(long.code == .status && long.body?.count == 65_536)
+        #expect(long.message.hasSuffix("; its body is cut after 65536 bytes"))
+        options.closeTimeout = .milliseconds(50)
+        let slow = try await sessionError { try await manager.webSocket("slow", options: options) }
+        #expect(slow.code == .status && slow.body == Data("body".utf8))
+        #expect(slow.message.hasSuffix("; its body is cut after 4 bytes"))
+        server.open("never")
     }
 
     @Test func serverCloseEndsIterationWithItsCode() async throws {
@@ -427,6 +464,16 @@ struct WebSocketTests {
         #expect(try await sessionError { try await socket.close() }.code == .cancelled)
     }
 
+    @Test func sendsNothingAfterCancel() async throws {
+        serveEcho()
+        for _ in 0..<200 {
+            let socket = try await manager.webSocket("echo")
+            socket.cancel()
+            #expect(try await sessionError { try await socket.send("late") }.code == .cancelled)
+            #expect(try await sessionError { try await socket.ping() }.code == .cancelled)
+        }
+    }
+
     @Test func releasedSocketClosesDespiteUnreadMessages() async throws {
         let block = Data([0x82, 126, 0x03, 0xe8]) + Data(repeating: 7, count: 1000)
         server.route(
@@ -485,8 +532,9 @@ struct WebSocketTests {
 
     @Test func interceptorsSeeRefusedHandshakes() async throws {
         serveEcho()
-        server.route("/echo", times: 2, .status(503))
+        server.route("/echo", times: 2, .respond(503, body: "busy"))
         let statuses = Recorder<Int?>()
+        let bodies = Recorder<Data>()
         manager.interceptors = [
             Interceptor(
                 adapt: { request, attempt in
@@ -496,12 +544,14 @@ struct WebSocketTests {
                 },
                 retry: { _, outcome in
                     statuses.record(outcome.status)
+                    bodies.record(outcome.body)
                     return outcome.attempt.number <= 2 ? .retry : .doNotRetry
                 })
         ]
         let socket = try await manager.webSocket("echo")
         #expect(server.requests.map { $0["X-Attempt"] } == ["1", "2", "3"])
         #expect(statuses.values == [503, 503])
+        #expect(bodies.values == Array(repeating: Data("busy".utf8), count: 2))
         try await socket.close()
         server.route("/refused", .status(503))
         let error = try await sessionError { try await manager.webSocket("refused") }
