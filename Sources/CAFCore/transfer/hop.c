@@ -64,7 +64,7 @@ bool afc__transfer_reset_hop(afc__transfer *transfer) {
            afc__transfer_apply_cookies_and_hsts(transfer);
 }
 
-int64_t afc__hop_bytes_missing(&const->hop afc__hop *hop, int64_t received) {
+int64_t afc__hop_bytes_missing(const afc__hop *hop, int64_t received) {
     switch (hop->framing.kind) {
     case AFC__FRAMING_NONE:
         return 0;
@@ -85,5 +85,5 @@ bool afc__transfer_has_whole_body(const afc__transfer *transfer) {
     if (hop->framing.kind != AFC__FRAMING_NONE && !afc__transfer_has_plain_body(transfer))
         return false;
     uint64_t taken = is_discarded ? hop->discarded : hop->decoded;
-    return afc__hop_bytes_missing(&hop->hop, (int64_t)taken) == 0;
+    return afc__hop_bytes_missing(hop, (int64_t)taken) == 0;
 }

@@ -51,25 +51,25 @@ bool afc__transfer_has_whole_body(const afc__transfer *transfer);
 /* ---- Questions ------------------------------------------------------------------------------- */
 
 /** Returns how many bytes are missing of a body of which `received` were received. INT64_MAX: its head doesn't say. */
-int64_t afc__hop_bytes_missing(&const->hop afc__hop *hop, int64_t received);
+int64_t afc__hop_bytes_missing(const afc__hop *hop, int64_t received);
 
 /** Returns whether the final head wasn't received yet, or may be one of several. */
-static inline bool afc__hop_in_head(&const->hop afc__hop *hop) {
+static inline bool afc__hop_in_head(const afc__hop *hop) {
     return hop->phase <= AFC__PHASE_HEAD_PENDING;
 }
 
 /** Returns whether a body is received that the task wants. */
-static inline bool afc__hop_in_body(&const->hop afc__hop *hop) {
+static inline bool afc__hop_in_body(const afc__hop *hop) {
     return hop->phase == AFC__PHASE_BODY;
 }
 
 /** Returns whether no byte of a response was received. */
-static inline bool afc__hop_has_no_response(&const->hop afc__hop *hop) {
+static inline bool afc__hop_has_no_response(const afc__hop *hop) {
     return hop->reader->bytes == 0;
 }
 
 /** Returns whether the next line can only be a status line. */
-static inline bool afc__hop_expects_status(&const->hop afc__hop *hop) {
+static inline bool afc__hop_expects_status(const afc__hop *hop) {
     return hop->phase == AFC__PHASE_HEAD && hop->reader->state == AFC__HEAD_AT_STATUS;
 }
 
@@ -79,15 +79,14 @@ static inline bool afc__hop_is_http_2(const afc__hop *hop) {
 }
 
 /** Returns whether only the end of the connection, or of its stream, ends the body. */
-static inline bool afc__hop_ends_with_connection(&const->hop afc__hop *hop) {
-    return afc__hop_in_body(&hop->hop) && hop->framing.kind == AFC__FRAMING_CLOSE;
+static inline bool afc__hop_ends_with_connection(const afc__hop *hop) {
+    return afc__hop_in_body(hop) && hop->framing.kind == AFC__FRAMING_CLOSE;
 }
 
 /** Returns whether the body has a transfer coding, which no request asks for. */
-static inline bool afc__hop_has_coded_body(&const->hop afc__hop *hop) {
+static inline bool afc__hop_has_coded_body(const afc__hop *hop) {
     const afc__framing *framing = &hop->framing;
-    return !afc__hop_in_head(&hop->hop) && framing->kind != AFC__FRAMING_NONE &&
-           framing->has_coding;
+    return !afc__hop_in_head(hop) && framing->kind != AFC__FRAMING_NONE && framing->has_coding;
 }
 
 #endif
