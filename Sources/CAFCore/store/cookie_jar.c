@@ -104,14 +104,20 @@ static uint32_t count_in(const afc_cookie_jar *jar, afc_slice site) {
     return count;
 }
 
-static void take_out_of_site(afc_cookie_jar *jar, afc_slice site) {
+/**
+ * Takes out a cookie of the site of a new one, which counts as the one used last. false: the new one would be evicted, as
+ * it isn't Secure and all others are: over http an attacker must not evict those (RFC 6265bis 5.7).
+ */
+static bool take_out_of_site(afc_cookie_jar *jar, const afc__jar_cookie *new) {
     afc__jar_cookie **first = NULL;
-    for (afc__jar_cookie **link = &jar->buckets[bucket_of(jar, site)]; *link != NULL;
+    for (afc__jar_cookie **link = &jar->buckets[bucket_of(jar, new->site)]; *link != NULL;
          link = &(*link)->next) {
-        if (!afc__is_same((*link)->site, site)) continue;
+        if (!afc__is_same((*link)->site, new->site)) continue;
         if (first == NULL || goes_before(*link, *first)) first = link;
     }
-    if (first != NULL) take_out(jar, first);
+    if (first == NULL || ((*first)->is_secure && !new->is_secure)) return false;
+    take_out(jar, first);
+    return true;
 }
 
 static void take_out_of_all(afc_cookie_jar *jar) {
@@ -122,16 +128,19 @@ static void take_out_of_all(afc_cookie_jar *jar) {
 }
 
 /**
- * Evicts cookies of a full site. The limit is per site, because with a limit per domain a server with many
- * subdomains could evict all other cookies by a few redirects.
+ * Evicts cookies if the site of a new one is full, or the jar. The limit is per site, because with a limit per domain a
+ * server with many subdomains could evict all other cookies by a few redirects. false: the new cookie has no room.
  */
-static void evict_excess(afc_cookie_jar *jar, afc_slice site, int64_t now) {
+static bool make_room(afc_cookie_jar *jar, const afc__jar_cookie *new, int64_t now) {
     bool is_full = jar->count >= jar->max_cookies ||
-                   count_in(jar, site) >= jar->max_cookies_per_site;
-    if (!is_full) return;
+                   count_in(jar, new->site) >= jar->max_cookies_per_site;
+    if (!is_full) return true;
     take_out_expired(jar, now);
-    while (count_in(jar, site) >= jar->max_cookies_per_site) take_out_of_site(jar, site);
+    while (count_in(jar, new->site) >= jar->max_cookies_per_site) {
+        if (!take_out_of_site(jar, new)) return false;
+    }
     while (jar->count >= jar->max_cookies) take_out_of_all(jar);
+    return true;
 }
 
 /* ---- Putting in ---------------------------------------------------------------------------- */
@@ -165,7 +174,7 @@ static bool would_shadow_secure(const afc_cookie_jar *jar, const afc__jar_cookie
     return false;
 }
 
-static afc_status insert(afc_cookie_jar *jar, afc__jar_cookie *new, int64_t now) {
+static afc_status insert(afc_cookie_jar *jar, afc__jar_cookie *new, int64_t now, const char **why) {
     afc__jar_cookie *cookie = copy(new);
     if (cookie == NULL) return AFC_ENOMEM;
     afc__jar_cookie **old = find(jar, new);
@@ -175,7 +184,11 @@ static afc_status insert(afc_cookie_jar *jar, afc__jar_cookie *new, int64_t now)
         drop(cookie);
         return AFC_OK;
     }
-    evict_excess(jar, cookie->site, now);
+    if (!make_room(jar, cookie, now)) {
+        drop(cookie);
+        *why = "the jar is full of Secure cookies of the cookie's site";
+        return AFC_EINVAL;
+    }
     size_t bucket = bucket_of(jar, cookie->site);
     cookie->next = jar->buckets[bucket];
     jar->buckets[bucket] = cookie;
@@ -267,7 +280,7 @@ afc_status afc__cookie_jar_keep(afc_cookie_jar *jar, const afc__cookie_site *sit
     if (*why != NULL || !is_good(&new, read.path, why)) return AFC_EINVAL;
     pthread_mutex_lock(&jar->lock);
     bool is_covered = !new.is_secure && !site->is_secure &&would_shadow_secure(jar, &new, now);
-    afc_status status = is_covered ? AFC_EINVAL : insert(jar, &new, now);
+    afc_status status = is_covered ? AFC_EINVAL : insert(jar, &new, now, why);
     pthread_mutex_unlock(&jar->lock);
     if (is_covered) *why = "a cookie set over http would shadow a Secure one";
     return status;
@@ -326,7 +339,7 @@ afc_status afc__cookie_jar_put(afc_cookie_jar *jar, const afc_cookie *given, int
     }
     if (*why != NULL || !is_good(&new, new.path, why)) return AFC_EINVAL;
     pthread_mutex_lock(&jar->lock);
-    afc_status status = insert(jar, &new, now);
+    afc_status status = insert(jar, &new, now, why);
     pthread_mutex_unlock(&jar->lock);
     return status;
 }

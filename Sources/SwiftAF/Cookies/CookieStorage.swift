@@ -20,7 +20,8 @@ public final class CookieStorage: Sendable {
     ///     or by `exit()`; see ``save(to:)``. A process that is ended by a signal saves nothing. Nil for none.
     ///   - maximumCount: The maximum number of cookies; beyond it, expired ones are evicted, then the least recently
     ///     used.
-    ///   - maximumCountPerDomain: The same for each site, such as `example.co.uk` with all its subdomains.
+    ///   - maximumCountPerDomain: The same for each site, such as `example.co.uk` with all its subdomains; those without
+    ///     Secure are evicted before others. A cookie without Secure is refused if all others of its full site have it.
     /// - Throws: ``SessionError/Code/file`` for an unreadable file, and for one that doesn't exist and can't be created in
     ///   its folder. Invalid lines are skipped. Saving replaces the file, whatever was in it: of several processes
     ///   that use one at the same time, what the last one saves stays.

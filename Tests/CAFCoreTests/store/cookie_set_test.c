@@ -112,12 +112,41 @@ static void one_site_cannot_evict_cookies_of_others(void **state) {
     afc_cookie_jar_release(jar);
 }
 
+/** RFC 6265bis 5.7: among the cookies of a full site is the new one. */
+static void cookies_over_http_evict_no_secure_ones(void **state) {
+    (void)state;
+    afc_cookie_jar *jar;
+    afc_failure failure;
+    afc_cookie_jar_options options = AFC_COOKIE_JAR_OPTIONS_INIT;
+    options.max_cookies_per_site = 3;
+    check_status(afc_cookie_jar_new(&jar, &options, NULL), AFC_OK);
+    static const char *const secure[] = {"a=1; Secure", "b=1; Secure", "c=1; Secure"};
+    for (size_t i = 0; i < 3; i++) {
+        afc_slice line = afc_slice_of(secure[i]);
+        check_status(afc_cookie_jar_receive(jar, "https://x.test/", line, NULL), AFC_OK);
+    }
+    static const char *const urls[] = {"http://x.test/", "http://sub.x.test/", "https://x.test/"};
+    for (size_t i = 0; i < 3; i++) {
+        check_status(afc_cookie_jar_receive(jar, urls[i], S("evil=1"), &failure), AFC_EINVAL);
+        check_contains(failure.text, "full of Secure cookies");
+    }
+    assert_int_equal(count(jar, "https://x.test/"), 3);
+    /* Other sites have room, and so has what replaces one, or is Secure itself. */
+    check_status(afc_cookie_jar_receive(jar, "http://y.test/", S("evil=1"), NULL), AFC_OK);
+    check_status(afc_cookie_jar_receive(jar, "https://x.test/", S("a=2"), NULL), AFC_OK);
+    check_status(afc_cookie_jar_receive(jar, "https://x.test/", S("d=1; Secure"), NULL), AFC_OK);
+    assert_int_equal(count(jar, "http://x.test/"), 0);
+    assert_int_equal(count(jar, "https://x.test/"), 3);
+    afc_cookie_jar_release(jar);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_invalid_cookies),
         cmocka_unit_test(stores_addresses_in_canonical_form),
         cmocka_unit_test(refuses_default_paths_beyond_the_limit_of_paths),
         cmocka_unit_test(one_site_cannot_evict_cookies_of_others),
+        cmocka_unit_test(cookies_over_http_evict_no_secure_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
