@@ -19,6 +19,9 @@
 #include <assert.h>
 #include <curl/curl.h>
 
+/** CURLE_TOO_LARGE, which the headers of libcurl before 8.6.0 don't have. */
+enum { AFC__CURLE_TOO_LARGE = 100 };
+
 /** What is true of one hop only, also if it begins again. Plain values: what must be released is beside it. */
 typedef struct afc__exchange_hop {
     afc__transfer *transfer;

@@ -12,9 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* CURLE_TOO_LARGE, which the headers of libcurl before 8.6.0 don't have. */
-enum { TOO_LARGE = 100 };
-
 /* ---- Codes --------------------------------------------------------------------------------- */
 
 /** Maps a libcurl code to a status. */
@@ -40,7 +37,7 @@ static afc_status status_of(CURLcode code) {
         return AFC_ETIMEOUT;
     case CURLE_PARTIAL_FILE:
         return AFC_ETRUNCATED;
-    case TOO_LARGE:
+    case AFC__CURLE_TOO_LARGE:
         return AFC_ETOOBIG;
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:
@@ -99,7 +96,7 @@ static bool is_long_line(const afc__exchange *exchange, CURLcode code) {
     curl_off_t first_byte = 0;
     if (code == CURLE_RECV_ERROR) return text_means(exchange, AFC__TEXT_LONG_TRAILER);
     curl_easy_getinfo(exchange->easy, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
-    return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) &&
+    return (code == CURLE_OUT_OF_MEMORY || (int)code == AFC__CURLE_TOO_LARGE) &&
            afc__hop_in_head(&exchange->hop.transfer->hop) && first_byte > 0 &&
            afc__exchange_is_connected(exchange);
 }
@@ -119,7 +116,8 @@ static bool is_cut_head(const afc__exchange *exchange, CURLcode code) {
  * it on, and message/head.c refuses it. Other lines that libcurl refuses have its text and another code.
  */
 static bool begins_folded(const afc__exchange *exchange, CURLcode code) {
-    return code == CURLE_BAD_FUNCTION_ARGUMENT && afc__hop_in_head(&exchange->hop.transfer->hop);
+    return code == CURLE_BAD_FUNCTION_ARGUMENT && afc__hop_in_head(&exchange->hop.transfer->hop) &&
+           afc__exchange_is_connected(exchange);
 }
 
 /** A body that ends with the connection is complete only if a TLS server sent close_notify. */
@@ -203,9 +201,8 @@ static bool has_rest_behind_encoding(const afc__exchange *exchange, CURLcode cod
 
 /** Detects libcurl's limit for decoded bytes of one read, 64 MiB. */
 static bool decodes_too_much(const afc__exchange *exchange, CURLcode code) {
-    return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) &&
-           afc__exchange_receiving_is_paused(exchange) &&
-           afc__hop_in_body(&exchange->hop.transfer->hop) &&
+    return (code == CURLE_OUT_OF_MEMORY || (int)code == AFC__CURLE_TOO_LARGE) &&
+           afc__exchange_receiving_is_paused(exchange) && afc__hop_in_body(&exchange->hop.transfer->hop) &&
            afc__transfer_decodes_body(exchange->hop.transfer);
 }
 

@@ -144,6 +144,44 @@ static void refused_tunnel_names_the_reason(void **state) {
     world_free(world);
 }
 
+/** Nothing was sent to the server, so the connection to it is what failed, whatever libcurl calls it. */
+static void invalid_response_to_connect_fails_to_connect(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    route route = make_route(world);
+    use_all(&route, "http", NULL);
+    static const char made[] = "HTTP/1.1 200 Made\r\nA: ";
+    enum { LINE = 300000 };
+    char *line = malloc(LINE);
+    memset(line, 'x', LINE);
+    memcpy(line, made, sizeof made - 1);
+    const afc_slice rows[] = {
+        S("HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n"),
+        S("HTTP/2 200 OK\r\n\r\n"),
+        S("HTTP/1.1 200 Made\r\nA: \0\r\n\r\n"),
+        S("HTTP/1.1 200 Made\r\nA: b\r\n"),
+        S("hello\r\n\r\n"),
+        {line, LINE},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        relay_answer(route.relay, rows[i]);
+        call *call = call_fetch_url(route.world, tls_url(world), AFC_ECONNECT);
+        check_contains(call->failure.text,
+                       text_of(world, "(proxy %s)", relay_url(route.relay, "http", NULL)));
+        assert_int_equal(call->failure.party, AFC_PARTY_PROXY);
+        call_free(call);
+    }
+    free(line);
+    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+    /* What the server does behind the tunnel stays its own failure. */
+    relay_answer(route.relay, S("HTTP/1.1 200 Made\r\n\r\nhello, which is no TLS\r\n"));
+    call *call = call_fetch_url(route.world, tls_url(world), AFC_ETLS);
+    assert_int_equal(call->failure.party, AFC_PARTY_SERVER);
+    call_free(call);
+    end_route(&route);
+    world_free(world);
+}
+
 static void returns_407_for_plain_requests(void **state) {
     route route = make_route(*state);
     serve(route.world, "/denied", answer(407, "Proxy-Authenticate: Basic", "who?"));
@@ -341,6 +379,7 @@ int main(void) {
         cmocka_unit_test(tunnel_keeps_a_field_for_the_proxy_from_the_server),
         WORLD_TEST(only_a_forwarding_proxy_gets_a_field_for_the_proxy),
         cmocka_unit_test(refused_tunnel_names_the_reason),
+        cmocka_unit_test(invalid_response_to_connect_fails_to_connect),
         WORLD_TEST(returns_407_for_plain_requests),
         WORLD_TEST(socks_resolves_locally_or_remotely),
         WORLD_TEST(refuses_names_too_long_for_socks),

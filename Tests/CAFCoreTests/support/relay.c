@@ -37,6 +37,7 @@ struct relay {
     char seen[MOST_CONNECTIONS][HEAD_SIZE];
     size_t seen_count;
     atomic_int refusal;
+    afc_slice answer; /* Set while no client is connected. */
     const char *user, *password;
     const char *challenge, *admitted;
 };
@@ -194,6 +195,11 @@ static void serve_tunnel(visit *visit, const char *head) {
                  "HTTP/1.1 407 Who\r\nProxy-Authenticate: %s\r\nContent-Length: 4\r\n\r\nwho?",
                  visit->relay->challenge);
         write_to(visit, visit->client, answer, strlen(answer));
+        return;
+    }
+    afc_slice bytes = visit->relay->answer;
+    if (bytes.size > 0) {
+        write_to(visit, visit->client, bytes.bytes, bytes.size);
         return;
     }
     int refusal = atomic_load(&visit->relay->refusal);
@@ -394,6 +400,10 @@ bool relay_saw_certificate(relay *relay) {
 
 void relay_refuse(relay *relay, int status) {
     atomic_store(&relay->refusal, status);
+}
+
+void relay_answer(relay *relay, afc_slice bytes) {
+    relay->answer = bytes;
 }
 
 void relay_ask_for(relay *relay, const char *user, const char *password) {

@@ -36,6 +36,9 @@ bool relay_saw_certificate(relay *relay);
 /** Responds to every CONNECT with this status; 0: opens the tunnel. */
 void relay_refuse(relay *relay, int status);
 
+/** Responds to every CONNECT with these bytes, which aren't copied, and closes the connection; size 0: opens the tunnel. */
+void relay_answer(relay *relay, afc_slice bytes);
+
 /** Requires this user and password of SOCKS clients. NULL: none. */
 void relay_ask_for(relay *relay, const char *user, const char *password);
 

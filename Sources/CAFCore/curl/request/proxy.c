@@ -109,11 +109,37 @@ afc_status afc__exchange_set_proxy(afc__exchange *exchange, afc_failure *failure
     return AFC_OK;
 }
 
-static afc_status of_tunnel(const afc__exchange *exchange) {
+/** Returns whether what was received is from a proxy that hasn't opened its tunnel. */
+static bool awaits_tunnel(const afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->hop.transfer;
+    return afc__proxy_speaks_http(transfer->hop.proxy) && afc__transfer_needs_tunnel(transfer) &&
+           !afc__exchange_is_connected(exchange) && exchange->peer == NULL;
+}
+
+/** Returns whether libcurl reports an invalid response in this way, or a connection that ended before its end. */
+static bool may_be_invalid_response(CURLcode code) {
+    switch ((int)code) {
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_UNSUPPORTED_PROTOCOL: /* A status line of another version. */
+    case CURLE_BAD_FUNCTION_ARGUMENT:
+    case CURLE_GOT_NOTHING:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case AFC__CURLE_TOO_LARGE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static afc_status of_tunnel(const afc__exchange *exchange, CURLcode code) {
     long status = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_HTTP_CONNECTCODE, &status);
-    if (status < 300 || !afc__hop_has_no_response(&exchange->hop.transfer->hop)) return AFC_OK;
-    return status == 407 ? AFC_EAUTH : AFC_ECONNECT;
+    if (!afc__hop_has_no_response(&exchange->hop.transfer->hop)) return AFC_OK;
+    if (status == 407) return AFC_EAUTH;
+    if (status >= 300) return AFC_ECONNECT;
+    return awaits_tunnel(exchange) && may_be_invalid_response(code) ? AFC_ECONNECT : AFC_OK;
 }
 
 static afc_status of_socks(const afc__exchange *exchange) {
@@ -132,5 +158,5 @@ static afc_status of_socks(const afc__exchange *exchange) {
 
 afc_status afc__exchange_map_proxy_result(const afc__exchange *exchange, CURLcode code) {
     if (code == CURLE_OK || exchange->hop.transfer->hop.proxy == NULL) return AFC_OK;
-    return code == CURLE_PROXY ? of_socks(exchange) : of_tunnel(exchange);
+    return code == CURLE_PROXY ? of_socks(exchange) : of_tunnel(exchange, code);
 }
