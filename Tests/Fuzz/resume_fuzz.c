@@ -43,10 +43,11 @@ static void judge(const afc__resume_token *token, const afc_head *head) {
         require(head->status == 416 && decision.total == offset);
         break;
     case AFC__RESUME_RESTART:
-        require(head->status >= 200 && head->status <= 299 && head->status != 206);
+        require(head->status == 200 || head->status == 203);
         break;
     case AFC__RESUME_REFUSE:
     case AFC__RESUME_KEEP:
+    case AFC__RESUME_FAIL:
     case AFC__RESUME_GONE:
         require(decision.reason != NULL);
         break;

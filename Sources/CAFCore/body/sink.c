@@ -290,6 +290,11 @@ static afc_status open_file(afc__sink *sink, const afc__sink_start *start, afc_f
     case AFC__RESUME_REFUSE:
         sink->resumption = AFC_RESUMPTION_RESTARTED;
         return open_new(sink, start, failure);
+    case AFC__RESUME_FAIL:
+        return afc__fail(failure, AFC_EPROTOCOL,
+                         "cannot resume the download: a response with status %d doesn't contain "
+                         "the file",
+                         start->head->status);
     case AFC__RESUME_GONE:
         afc__file_discard(&sink->file);
         break;

@@ -349,21 +349,27 @@ static afc__resume_decision decide_beyond(const afc__resume_token *token, int64_
     return (afc__resume_decision){AFC__RESUME_COMPLETE, offset, total, NULL};
 }
 
-afc__resume_decision afc__resume_decide(const afc__resume_token *token, int64_t offset,
-                                        const afc_head *head, const afc__framing *framing) {
-    switch (head->status) {
-    case 206:
-        return decide_part(token, offset, head, framing);
-    case 416:
-        return decide_beyond(token, offset, head);
+afc__resume_verdict afc__resume_decide_whole(int status) {
+    switch (status) {
+    case 200:
+    case 203:
+        return AFC__RESUME_RESTART;
     case 404:
     case 410:
-        return (afc__resume_decision){AFC__RESUME_GONE, 0, 0, "the file no longer exists"};
+        return AFC__RESUME_GONE;
     default:
         break;
     }
-    if (head->status >= 200 && head->status <= 299) {
-        return (afc__resume_decision){AFC__RESUME_RESTART, 0, 0, "the server sent the whole file"};
-    }
-    return (afc__resume_decision){AFC__RESUME_KEEP, 0, 0, "the response doesn't contain the file"};
+    return status >= 200 && status <= 299 ? AFC__RESUME_FAIL : AFC__RESUME_KEEP;
+}
+
+afc__resume_decision afc__resume_decide(const afc__resume_token *token, int64_t offset,
+                                        const afc_head *head, const afc__framing *framing) {
+    if (head->status == 206) return decide_part(token, offset, head, framing);
+    if (head->status == 416) return decide_beyond(token, offset, head);
+    const char *reason = "the response doesn't contain the file";
+    afc__resume_verdict verdict = afc__resume_decide_whole(head->status);
+    if (verdict == AFC__RESUME_RESTART) reason = "the server sent the whole file";
+    if (verdict == AFC__RESUME_GONE) reason = "the file no longer exists";
+    return (afc__resume_decision){verdict, 0, 0, reason};
 }

@@ -82,7 +82,8 @@ typedef enum afc__resume_verdict {
     AFC__RESUME_COMPLETE, /**< The partial file is complete. */
     AFC__RESUME_REFUSE,   /**< The body is unusable: request the whole file. */
     AFC__RESUME_KEEP,     /**< Another response, such as a 500: keep the partial file. */
-    AFC__RESUME_GONE      /**< The resource is gone (404, 410): remove the partial file. */
+    AFC__RESUME_FAIL, /**< A success without the file, such as a 204: keep the partial file, and fail. */
+    AFC__RESUME_GONE /**< The resource is gone (404, 410): remove the partial file. */
 } afc__resume_verdict;
 
 typedef struct afc__resume_decision {
@@ -95,5 +96,8 @@ typedef struct afc__resume_decision {
 /** Decides what the response to such a request means for a partial file of `offset` bytes. */
 afc__resume_decision afc__resume_decide(const afc__resume_token *token, int64_t offset,
                                         const afc_head *head, const afc__framing *framing);
+
+/** As afc__resume_decide(), of the response to a request for the whole file. */
+afc__resume_verdict afc__resume_decide_whole(int status);
 
 #endif

@@ -107,11 +107,8 @@ bool afc__transfer_ask_for_rest(afc__transfer *transfer) {
 
 /** After a useless part the whole was asked for: the partial file is kept only if no body comes. */
 static afc__resume_decision decide_whole(const afc__transfer *transfer) {
-    int status = transfer->hop.reader->head.status;
-    afc__resume_decision decision = {AFC__RESUME_KEEP, 0, 0, transfer->refusal};
-    if (status >= 200 && status <= 299) decision.verdict = AFC__RESUME_RESTART;
-    if (status == 404 || status == 410) decision.verdict = AFC__RESUME_GONE;
-    return decision;
+    afc__resume_verdict verdict = afc__resume_decide_whole(transfer->hop.reader->head.status);
+    return (afc__resume_decision){verdict, 0, 0, transfer->refusal};
 }
 
 bool afc__transfer_check_partial_response(afc__transfer *transfer, bool *is_refused) {

@@ -515,6 +515,32 @@ static void status_404_removes_the_part_and_other_errors_keep_it(void **state) {
     assert_int_equal(count_files(&scene->folder), 0);
 }
 
+/** Only 200 and 203 have the whole file: others would replace the received bytes with something else. */
+static void successes_without_the_file_keep_the_part_and_fail(void **state) {
+    scene *scene = *state;
+    static const int statuses[] = {201, 202, 204, 205, 207, 226};
+    for (size_t i = 0; i < 2 * COUNT_OF(statuses); i++) {
+        int status = statuses[i / 2];
+        bool is_of_second = i % 2 == 1; /* The useless part is requested again as a whole. */
+        break_off(scene);
+        if (is_of_second) serve_once(scene->world, "/file", answer(206, NULL, "x"));
+        serve_once(scene->world, "/file", answer(status, "ETag: " OLD_TAG, ""));
+        call *call = download(scene, BOTH);
+        check_ended(call, AFC_EPROTOCOL);
+        check_contains(call->failure.text,
+                       text_of(scene->world, "a response with status %d", status));
+        assert_int_equal(call->hop_count, is_of_second ? 2 : 1);
+        assert_true(afc_result_get_resume_token(call->result)[0] != '\0');
+        call_free(call);
+        assert_true(file_exists(scene->part) && file_exists(scene->note));
+        assert_false(file_exists(scene->path));
+        check_done(scene, download(scene, BOTH), old_of(scene), AFC_RESUMPTION_RESUMED);
+    }
+    break_off(scene);
+    serve_once(scene->world, "/file", answer(203, NULL, "whole"));
+    check_done(scene, download(scene, BOTH), S("whole"), AFC_RESUMPTION_RESTARTED);
+}
+
 static void lost_connection_keeps_the_part(void **state) {
     scene *scene = *state;
     static const unsigned flags[] = {BOTH, AFC_FILE_RESUME};
@@ -605,6 +631,7 @@ int main(void) {
         SCENE_TEST(short_range_is_kept_as_part),
         SCENE_TEST(overlong_range_voids_the_part),
         SCENE_TEST(status_404_removes_the_part_and_other_errors_keep_it),
+        SCENE_TEST(successes_without_the_file_keep_the_part_and_fail),
         SCENE_TEST(lost_connection_keeps_the_part),
         SCENE_TEST(redirect_keeps_the_range),
         SCENE_TEST(never_resumes_encoded_content),

@@ -148,7 +148,8 @@ enum {
  * - If the disk has no space for the announced length, the task fails at once; no space is reserved.
  * - Repr-Digest (RFC 9530: sha-256, sha-512) and Content-MD5 are verified, unless `digest` is set. A mismatch is
  *   AFC_EPROTOCOL, and the partial file is removed.
- * - A 404 or 410 removes the partial file; any other status except 2xx keeps it.
+ * - Of what is resumed, 200 and 203 start over, and a 404 or 410 removes the partial file. Any other status but 206 and
+ *   416 keeps it; one of 2xx, which doesn't contain the file, fails the task with AFC_EPROTOCOL.
  *
  * An FD sink receives the body of any status, from the position of the descriptor on. While its reader is slow, nothing
  * more is received, and the task waits; the idle time limit doesn't count then. The loop never waits for the
