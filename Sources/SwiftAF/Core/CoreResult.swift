@@ -273,8 +273,10 @@ extension RedirectProposal {
             if header.flags & UInt32(AFC_HEADER_REMOVE) != 0 {
                 headers.suppressDefault(header.name.text)
             } else {
-                let isSecret = header.flags & UInt32(AFC_HEADER_SECRET) != 0
-                headers.add(name: header.name.text, value: header.value.text, isSecret: isSecret)
+                // Of bytes, also if they aren't UTF-8: the core recognises what a handler leaves unchanged by its value.
+                var field = HTTPHeaders.Field(name: header.name.buffer, value: header.value.buffer)
+                field.isMarkedSecret = header.flags & UInt32(AFC_HEADER_SECRET) != 0
+                headers.add(field)
             }
         }
         let response = redirect.head.map { HTTPResponse($0.pointee, url: from) }

@@ -306,6 +306,52 @@ struct TransferTests {
         #expect(error?.code == .invalidInput)
     }
 
+    /// A value whose bytes aren't UTF-8, as a server may have sent it.
+    private func latin1Field(_ name: String) -> HTTPHeaders.Field {
+        Array(name.utf8).withUnsafeBufferPointer { name in
+            [UInt8(ascii: "k"), 0xE9].withUnsafeBufferPointer { HTTPHeaders.Field(name: name, value: $0) }
+        }
+    }
+
+    @Test func redirectHandlerKeepsBytesOfFieldsThatAreNotUTF8() async throws {
+        server.route("/a", .redirect(to: "/b"))
+        var request = HTTPRequest("a")
+        request.headers.add(latin1Field("X-Plain"))
+        request.headers.add(latin1Field("X-Key"))
+        request.headers.markSecret("X-Key")
+        let proposals = Recorder<RedirectProposal>()
+        manager.redirectHandler = { proposal in
+            proposals.record(proposal)
+            return .replace(proposal.request)
+        }
+        _ = try await manager.response(for: request)
+        let fields = proposals.values[0].request.headers.fields.filter { $0.name.hasPrefix("X-") }
+        #expect(fields.map(\.rawValue) == [[0x6B, 0xE9], [0x6B, 0xE9]])
+        #expect(fields.map(\.isSecret) == [false, true])
+        for name in ["X-Plain", "X-Key"] {
+            let sent = server.requests.map { $0.headers.first { $0.name == name }?.valueBytes }
+            #expect(sent == [Data([0x6B, 0xE9]), Data([0x6B, 0xE9])], "\(name)")
+        }
+    }
+
+    @Test(arguments: ["X-Auth-Token", "X-Key"])
+    func redirectHandlerSendsNoSecretThatIsNotUTF8ToAnotherOrigin(name: String) async throws {
+        let other = try TestServer()
+        server.route("/a", .redirect(to: "/b"))
+        var request = HTTPRequest("a")
+        request.headers.add(latin1Field(name))
+        request.headers.markSecret(name)
+        let url = other.urlString("/mapped")
+        manager.redirectHandler = { proposal in
+            var next = proposal.request
+            next.url = url
+            return .replace(next)
+        }
+        _ = try await manager.response(for: request)
+        #expect(server.requests[0][name] != nil)
+        #expect(other.requests[0][name] == nil)
+    }
+
     // MARK: Downloads
 
     @Test func downloadReplacesFileOnlyOnSuccess() async throws {
