@@ -40,8 +40,6 @@ enum BodyDestination: Sendable {
 /// Sends one request and returns the outcome. Cancelling the task ends it early.
 struct RequestRun {
     var request: HTTPRequest
-    /// The cookies of the command line, beside a jar.
-    let cookies: GivenCookies?
     private(set) var destination: BodyDestination
     private(set) var options: Options
     let context: AdviceContext
@@ -63,8 +61,6 @@ struct RequestRun {
         self.configuration = configuration
         self.console = console
         self.archive = archive
-        cookies = GivenCookies(of: request, beside: configuration.cookieStorage)
-        cookies?.add(to: &self.request)
     }
 
     /// Prints the response while it is received, or, if its body goes to a file, the rest of it. Opens a file that is a
@@ -410,13 +406,9 @@ struct RequestRun {
         configuration.headers.suppressDefault(.acceptLanguage)
         let manager = HTTPSessionManager(configuration: configuration)
         manager.headers = [:]
-        manager.redirectHandler = { [cookies] proposal in
+        manager.redirectHandler = { proposal in
             log.note(proposal)
-            guard let cookies else { return .follow }
-            // The jar may have other cookies for this URL.
-            var request = proposal.request
-            cookies.add(to: &request)
-            return .replace(request)
+            return .follow
         }
         manager.interceptors = attempts.interceptors
         // A request with a handler validates a stale response before it is used. The validation in the background would

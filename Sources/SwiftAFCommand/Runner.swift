@@ -159,8 +159,7 @@ struct Runner: Sendable {
         } catch {
             throw Failure(error)
         }
-        var request = try request(command, options)
-        GivenCookies(of: request, beside: configuration.cookieStorage)?.add(to: &request)
+        let request = try request(command, options)
         // An option may read standard input, whose lines then aren't messages.
         let reader = InputReader.name(in: command, options, input: console.input, environment)
         var outcome = await SocketConsole(

@@ -21,7 +21,7 @@ static void require(bool holds) {
 
 static void check_sent(afc_cookie_jar *jar, const afc__cookie_site *site) {
     char *sent;
-    require(afc__cookie_jar_write(jar, site, NOW, &sent) == AFC_OK);
+    require(afc__cookie_jar_write(jar, site, NOW, (afc_slice){0}, &sent) == AFC_OK);
     if (sent == NULL) return;
     require(strlen(sent) <= AFC__COOKIES_SIZE_MAX);
     for (const char *at = sent; *at != '\0'; at++) {

@@ -70,6 +70,23 @@ import Testing
         #expect(sent == ["a", "b"] && names(in: "a") == ["a", "b", "new"] && names(in: "b") == ["b"])
     }
 
+    /// What a response sets and removes counts for the next request of the run, also beside cookies of the command line.
+    @Test(arguments: [["-b", "own=1"], ["Cookie:own=1"]])
+    func cookiesOfTheJarAreChosenForEachRequest(own: [String]) async {
+        let headers: Script.Headers = [
+            "Set-Cookie": "a=; Max-Age=0; Path=/", "Set-Cookie": "ticket=1; Path=/", "Retry-After": "0",
+        ]
+        server.route("/busy", answers: [.respond(503, headers: headers), .text("done")])
+        let words = ["get", server.urlString("/busy"), "--cookies", path("a"), "--retry", "1"]
+        #expect(await swiftaf(words + own).text == "done")
+        #expect(server.requests.map { $0["Cookie"] } == ["own=1; a=1", "own=1; ticket=1"])
+    }
+
+    @Test func cookiesOfTheCommandLinePrecedeThoseOfTheJar() async {
+        #expect(await swiftaf(server.urlString(), "--cookies", path("a"), "-b", "x=1; a=2", "Cookie:y=1").exit == 0)
+        #expect(server.requests.last?["Cookie"] == "y=1; x=1; a=2")
+    }
+
     @Test func jarsThatCouldNotBothBeKeptAreRefused() async {
         for more in [["--cookies", path("b")], ["--session", path("s")]] {
             let run = await swiftaf([server.urlString(), "--cookies", path("a"), "--json"] + more)

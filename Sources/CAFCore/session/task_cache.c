@@ -37,6 +37,7 @@ static void validate_in_background(afc_task *task) {
     request.ignore_cookies = transfer->ignores_cookies;
     request.cache_policy = AFC_HTTP_CACHE_REVALIDATE;
     request.flags = AFC_REQUEST_COLLAPSE;
+    if (transfer->merges_cookies) request.flags |= AFC_REQUEST_MERGE_COOKIES;
     request.version = transfer->version;
     request.priority = transfer->priority;
     request.max_receive_rate = transfer->receive_rate.per_second;

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/text.h"
+#include "message/fields.h"
 #include "message/host.h"
 #include "message/ip.h"
 #include "store/suffixes.h"
@@ -423,27 +424,55 @@ static void select_for(const afc_cookie_jar *jar, const afc__cookie_site *site, 
     if (site != NULL) keep_what_fits(out);
 }
 
-/** Writes the field to `context`, a `char **`. */
+/** The value of a Cookie field. */
+typedef struct cookie_text {
+    afc_slice given; /**< What it begins with. */
+    char *out;
+} cookie_text;
+
+/** Returns whether a list of cookies has one of this name. */
+static bool names_cookie(afc_slice given, afc_slice name) {
+    while (given.size > 0) {
+        const char *mark = memchr(given.bytes, ';', given.size);
+        size_t size = mark != NULL ? (size_t)(mark - given.bytes) : given.size;
+        afc_slice pair = afc__trim((afc_slice){given.bytes, size});
+        const char *equals = pair.size > 0 ? memchr(pair.bytes, '=', pair.size) : NULL;
+        if (equals != NULL) pair.size = (size_t)(equals - pair.bytes);
+        if (afc__is_same(pair, name)) return true;
+        if (mark == NULL) return false;
+        given = (afc_slice){mark + 1, given.size - size - 1};
+    }
+    return false;
+}
+
+static afc_status write_cookie(afc__buffer *text, const afc__jar_cookie *cookie) {
+    afc_status status = AFC_OK;
+    if (text->size > 0) status = afc__buffer_append(text, "; ", 2);
+    if (status == AFC_OK && cookie->name.size > 0) {
+        status = afc__buffer_append_two(text, cookie->name, (afc_slice){"=", 1});
+    }
+    if (status != AFC_OK) return status;
+    return afc__buffer_append(text, cookie->value.bytes, cookie->value.size);
+}
+
+/** Writes the field to `context`, a `cookie_text *`. */
 static afc_status write_selection(afc_cookie_jar *jar, const cookie_selection *selection,
                                   void *context) {
-    char **out = context;
+    cookie_text *field = context;
+    size_t count = 0;
     afc__buffer text;
-    afc__buffer_init(&text, AFC__COOKIES_SIZE_MAX);
-    afc_status status = AFC_OK;
+    afc__buffer_init(&text, field->given.size + 2 + AFC__COOKIES_SIZE_MAX);
+    afc_status status = afc__buffer_append(&text, field->given.bytes, field->given.size);
     for (size_t i = 0; i < selection->count && status == AFC_OK; i++) {
         afc__jar_cookie *cookie = selection->cookies[i];
-        if (i > 0) status = afc__buffer_append(&text, "; ", 2);
-        if (status == AFC_OK && cookie->name.size > 0) {
-            status = afc__buffer_append_two(&text, cookie->name, (afc_slice){"=", 1});
-        }
-        if (status == AFC_OK) {
-            status = afc__buffer_append(&text, cookie->value.bytes, cookie->value.size);
-        }
+        if (names_cookie(field->given, cookie->name)) continue;
+        status = write_cookie(&text, cookie);
         touch(jar, cookie);
+        count++;
     }
-    if (status == AFC_OK && text.size > 0) {
-        *out = afc__copy_text(afc__buffer_slice(&text));
-        if (*out == NULL) status = AFC_ENOMEM;
+    if (status == AFC_OK && count > 0 && text.size > 0) {
+        field->out = afc__copy_text(afc__buffer_slice(&text));
+        if (field->out == NULL) status = AFC_ENOMEM;
     }
     if (text.size > 0) explicit_bzero(text.bytes, text.size);
     afc__buffer_clear(&text);
@@ -465,9 +494,11 @@ static afc_status use_selection(afc_cookie_jar *jar, const afc__cookie_site *sit
 }
 
 afc_status afc__cookie_jar_write(afc_cookie_jar *jar, const afc__cookie_site *site, int64_t now,
-                                 char **out) {
-    *out = NULL;
-    return use_selection(jar, site, now, write_selection, out);
+                                 afc_slice given, char **out) {
+    cookie_text field = {.given = given};
+    afc_status status = use_selection(jar, site, now, write_selection, &field);
+    *out = field.out;
+    return status;
 }
 
 static afc_cookie export_cookie(const afc__jar_cookie *cookie, char **storage) {

@@ -69,11 +69,11 @@ afc_status afc__cookie_jar_put(afc_cookie_jar *jar, const afc_cookie *cookie, in
                                const char **why);
 
 /**
- * Writes the value of the Cookie field for `site`, owned by the caller; NULL if there is nothing to send.
- * AFC_ENOMEM.
+ * Writes the value of the Cookie field for `site`, owned by the caller: `given`, which may be empty, and the cookies of
+ * the jar without those whose names are in it. NULL if the jar has nothing to send. AFC_ENOMEM.
  */
 afc_status afc__cookie_jar_write(afc_cookie_jar *jar, const afc__cookie_site *site, int64_t now,
-                                 char **out);
+                                 afc_slice given, char **out);
 
 /** Copies the cookies for `site`, or all for NULL, as afc_cookie_jar_copy() does. */
 afc_status afc__cookie_jar_list(afc_cookie_jar *jar, const afc__cookie_site *site, int64_t now,

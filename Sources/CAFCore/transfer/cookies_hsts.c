@@ -1,6 +1,7 @@
 #include "transfer/cookies_hsts.h"
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 #include "base/text.h"
 #include "message/fields.h"
 #include "store/cookie_jar.h"
@@ -36,6 +37,7 @@ afc_status afc__transfer_init_cookies(afc__transfer *transfer, const afc_request
                                       afc_failure *failure) {
     afc__url url = {0};
     transfer->ignores_cookies = request->ignore_cookies;
+    transfer->merges_cookies = (request->flags & AFC_REQUEST_MERGE_COOKIES) != 0;
     if (request->main_document_url == NULL) return AFC_OK;
     afc_status status = afc__url_parse(&url, afc_slice_of(request->main_document_url), failure);
     if (status == AFC_EINVAL) afc__fail(failure, status, "invalid URL of the main document");
@@ -106,13 +108,48 @@ static bool read_site(const afc__transfer *transfer, host_text storage, afc__coo
     return read_host(transfer->stores, url->host, storage);
 }
 
+/** Writes the values of the request's Cookie fields, which are one field when they are sent (RFC 6265 5.4). */
+static afc_status join_given(const afc__request_head *request, afc__buffer *out) {
+    afc_status status = AFC_OK;
+    size_t most = 0;
+    afc_slice name = afc_slice_of("Cookie");
+    for (size_t i = 0; i < request->header_count; i++) most += request->headers[i].value.size + 2;
+    afc__buffer_init(out, most);
+    /* Reserved at once: a growing buffer would leave copies behind that aren't overwritten. */
+    if (most > 0) status = afc__buffer_reserve(out, most);
+    for (size_t i = 0; i < request->header_count && status == AFC_OK; i++) {
+        const afc_header *header = &request->headers[i];
+        if ((header->flags & AFC_HEADER_REMOVE) != 0 || !afc__same_names(header->name, name)) {
+            continue;
+        }
+        afc_slice value = afc__trim(header->value);
+        /* What is behind the last cookie of one would be an empty cookie. */
+        while (value.size > 0 && strchr("; ", value.bytes[value.size - 1]) != NULL) value.size--;
+        if (value.size == 0) continue;
+        if (out->size > 0) status = afc__buffer_append(out, "; ", 2);
+        if (status == AFC_OK) status = afc__buffer_append(out, value.bytes, value.size);
+    }
+    return status;
+}
+
 static bool choose_cookies(afc__transfer *transfer) {
     host_text storage;
     afc__cookie_site site;
-    if (afc__request_head_mentions(&transfer->request, "Cookie")) return true;
+    afc__buffer given;
+    const afc__request_head *request = &transfer->request;
+    bool is_mentioned = afc__request_head_mentions(request, "Cookie");
+    bool is_merged = transfer->merges_cookies &&
+                     afc__request_head_sends(request, afc_slice_of("Cookie"));
+    if (is_mentioned && !is_merged) return true;
     if (!read_site(transfer, storage, &site)) return true;
-    afc_status status = afc__cookie_jar_write(transfer->stores->cookies, &site, (int64_t)time(NULL),
-                                              &transfer->hop.cookies);
+    afc__buffer_init(&given, 0);
+    afc_status status = is_merged ? join_given(request, &given) : AFC_OK;
+    if (status == AFC_OK) {
+        status = afc__cookie_jar_write(transfer->stores->cookies, &site, (int64_t)time(NULL),
+                                       afc__buffer_slice(&given), &transfer->hop.cookies);
+    }
+    if (given.bytes != NULL) explicit_bzero(given.bytes, given.size);
+    afc__buffer_clear(&given);
     return status == AFC_OK || afc__transfer_fail_memory(transfer);
 }
 

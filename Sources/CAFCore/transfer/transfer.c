@@ -95,7 +95,9 @@ static afc_status check_reserved(const afc_request *request, afc_failure *failur
 
 static afc_status check_flags(const afc_request *request, afc_failure *failure) {
     bool has_content = request->body.kind != AFC_BODY_NONE || request->sink.kind != AFC_SINK_MEMORY;
-    if ((request->flags & ~(unsigned)(AFC_REQUEST_CONNECT_ONLY | AFC_REQUEST_COLLAPSE)) != 0) {
+    const unsigned known = AFC_REQUEST_CONNECT_ONLY | AFC_REQUEST_COLLAPSE |
+                           AFC_REQUEST_MERGE_COOKIES;
+    if ((request->flags & ~known) != 0) {
         return afc__fail(failure, AFC_EUNSUPPORTED, "unknown request flags: 0x%x",
                          (unsigned)request->flags);
     }
@@ -704,7 +706,8 @@ afc__next afc__transfer_end_hop(afc__transfer *transfer, const afc__outcome *out
         (void)on_final_head(transfer);
     }
     if (outcome->failure.status == AFC_EAUTH) afc__transfer_handle_connect_challenge(transfer);
-    afc__transfer_cache_end(transfer, outcome->failure.status == AFC_OK);
+    bool may_be_cut = outcome->has_doubtful_end && transfer->hop.framing.kind == AFC__FRAMING_CLOSE;
+    afc__transfer_cache_end(transfer, outcome->failure.status == AFC_OK && !may_be_cut);
     return apply_next_step(transfer, outcome);
 }
 

@@ -26,6 +26,7 @@ typedef struct afc__outcome {
     afc_failure failure;             /**< AFC_OK: the exchange was carried to its end. */
     afc_hop hop;                     /**< Times, bytes, addresses; the rest is the transfer's. */
     bool went_away;                  /**< AFC_ELOST: the connection ended with GOAWAY. */
+    bool has_doubtful_end;           /**< AFC_OK: a body without a length may have been cut. */
     afc__verification *verification; /**< A reference, of what the server has shown over TLS. */
 } afc__outcome;
 
@@ -128,7 +129,8 @@ typedef struct afc__transfer {
     uint8_t priority;
     bool has_own_proxy;
     bool ignores_cookies;
-    bool collapses; /**< Waits for another transfer that may store what it wants. */
+    bool merges_cookies; /**< Those of the jar join the Cookie field of the request. */
+    bool collapses;      /**< Waits for another transfer that may store what it wants. */
     afc_http_cache_policy cache_policy;
 
     afc__proxy *own_proxy; /**< With has_own_proxy: NULL is none at all. */

@@ -120,6 +120,7 @@ final class CoreRequest: Sendable {
         if http.collapsesRequests ?? session.configuration.collapsesRequests {
             core.flags |= UInt32(AFC_REQUEST_COLLAPSE)
         }
+        if http.mergesCookies { core.flags |= UInt32(AFC_REQUEST_MERGE_COOKIES) }
         core.timeouts = timeouts
         core.limits = limits
         core.memory_limit = max(1, UInt64(clamping: session.configuration.limits.maximumBodySize))

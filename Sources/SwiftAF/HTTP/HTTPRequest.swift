@@ -138,6 +138,14 @@ extension HTTPRequest {
         set { ownSettings().values.unixSocket = newValue }
     }
 
+    /// Whether the cookies of the session's jar are sent together with those of the request's `Cookie` fields, but for those
+    /// of the same names. They are chosen for each hop: after redirects, challenges and changes to https. Default: false,
+    /// the request's fields replace them.
+    public var mergesCookies: Bool {
+        get { settings?.values.mergesCookies ?? false }
+        set { ownSettings().values.mergesCookies = newValue }
+    }
+
     /// The URL of the top-level document, for ``Cookie/AcceptPolicy/onlyFromMainDocumentDomain``; nil uses the
     /// request's URL.
     public var mainDocumentURL: String? {
@@ -222,6 +230,7 @@ extension HTTPRequest {
             var proxy: Proxy?
             var unixSocket: String?
             var mainDocumentURL: String?
+            var mergesCookies = false
             var credential: Credential?
             var proxyCredential: Credential?
             var hints = Hints()

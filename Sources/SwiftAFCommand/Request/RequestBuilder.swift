@@ -81,6 +81,7 @@ struct RequestBuilder {
         let method = command.method ?? (options.sendsBody(of: command) || body != nil ? .post : .get)
         var request = HTTPRequest(method, CoreURL.append(query: try query(), to: command.url))
         request.headers = try headers()
+        request.mergesCookies = true
         try addBody(to: &request, body)
         request.headers.fillGap(name: .accept, value: command.purpose == .picture ? "image/*" : "*/*")
         request.headers.fillGap(name: .userAgent, value: Versions.userAgent)

@@ -44,6 +44,28 @@ static bool answers(const char *vary, const char *first, const char *second) {
     return matches;
 }
 
+/** What the session sends as Cookie, its jar's cookies behind the request's own, selects as a whole. */
+static void cookies_of_the_jar_select_beside_those_of_the_request(void **state) {
+    (void)state;
+    static const char *const sent[] = {NULL, "own=1; jar=1", "own=1; jar=2", "jar=1"};
+    written head;
+    write_head(&head, 200, "Cookie: own=1");
+    for (size_t i = 0; i < COUNT_OF(sent); i++) {
+        selected stored;
+        afc__http_cache_request request = request_of(&head);
+        request.cookies = sent[i];
+        select_fields(&stored, "Vary: Cookie", &request, false);
+        check_status(stored.status, AFC_OK);
+        for (size_t k = 0; k < COUNT_OF(sent); k++) {
+            request.cookies = sent[k];
+            assert_int_equal(
+                afc__selecting_fields_match(stored.fields.headers, stored.fields.count, &request),
+                i == k);
+        }
+        afc__fields_clear(&stored.fields);
+    }
+}
+
 static void second_request_matches_as_its_row_says(void **state) {
     (void)state;
     static const struct {
@@ -346,6 +368,7 @@ static void runs_out_of_memory_without_a_match(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(second_request_matches_as_its_row_says),
+        cmocka_unit_test(cookies_of_the_jar_select_beside_those_of_the_request),
         cmocka_unit_test(response_in_the_preferred_language_fits_as_its_row_says),
         cmocka_unit_test(language_decides_only_where_the_response_varies_by_it),
         cmocka_unit_test(star_and_invalid_names_match_nothing),

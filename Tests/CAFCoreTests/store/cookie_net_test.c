@@ -1,6 +1,7 @@
 /* Cookies over the wire: kept from every answer, sent with every hop, as its own URL says. */
 #include "base/alloc.h"
 #include "support/call.h"
+#include "support/guard.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -143,6 +144,84 @@ static void own_cookie_and_host_fields_take_precedence(void **state) {
     end_site(&site);
 }
 
+static void fetch_merged(site *site, const char *url, const afc_header *headers, size_t count) {
+    call *call = call_new(site->world, "/");
+    call->request.url = url;
+    call->request.headers = headers;
+    call->request.header_count = count;
+    call->request.flags = AFC_REQUEST_MERGE_COOKIES;
+    call->request.credentials = &me;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+}
+
+static void request_can_merge_its_cookies_with_those_of_the_jar(void **state) {
+    site site = make_site(*state);
+    serve(site.world, "/set",
+          answer(200, "Set-Cookie: jar=1\r\nSet-Cookie: own=2\r\nSet-Cookie: ow=3", ""));
+    fetch(&site, at(&site, "example.test", "/set"), NULL, AFC_OK);
+    static const struct {
+        const char *values[2];
+        const char *expected;
+    } rows[] = {
+        {{"own=1"}, "own=1; jar=1; ow=3"},
+        {{"a=b;own=1; ", "c; jar"}, "a=b;own=1; c; jar; ow=3"},
+        {{"\xe9=\xff"}, "\xe9=\xff; jar=1; own=2; ow=3"},
+        {{""}, "jar=1; own=2; ow=3"},
+        {{" ; "}, "jar=1; own=2; ow=3"},
+        {{"jar=;own=;ow="}, "jar=;own=;ow="},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc_header fields[2];
+        size_t count = 0;
+        for (; count < 2 && rows[i].values[count] != NULL; count++) {
+            fields[count] = (afc_header){S("Cookie"), afc_slice_of(rows[i].values[count]), 0};
+        }
+        fetch_merged(&site, at(&site, "example.test", "/"), fields, count);
+        assert_string_equal(last_cookie(&site), rows[i].expected);
+    }
+    /* Without a field, and where it isn't to be sent, the flag changes nothing. */
+    fetch_merged(&site, at(&site, "example.test", "/"), NULL, 0);
+    assert_string_equal(last_cookie(&site), "jar=1; own=2; ow=3");
+    const afc_header none = {S_INIT("Cookie"), S_INIT(""), AFC_HEADER_REMOVE};
+    fetch_merged(&site, at(&site, "example.test", "/"), &none, 1);
+    assert_null(last_cookie(&site));
+    const afc_header own = {S_INIT("cookie"), S_INIT("own=1"), 0};
+    fetch_merged(&site, at(&site, "other.test", "/"), &own, 1);
+    assert_string_equal(last_cookie(&site), "own=1");
+    end_site(&site);
+}
+
+static void merged_cookies_are_chosen_for_each_hop(void **state) {
+    site site = make_site(*state);
+    const afc_header own = {S_INIT("Cookie"), S_INIT("own=1"), 0};
+    serve(site.world, "/set", answer(200, "Set-Cookie: jar=1", ""));
+    fetch(&site, at(&site, "example.test", "/set"), NULL, AFC_OK);
+    /* The answer to a challenge, which may set a cookie. */
+    serve_once(site.world, "/in",
+               answer(401,
+                      "WWW-Authenticate: Basic realm=\"x\"\r\nSet-Cookie: ticket=1; Path=/\r\n"
+                      "Set-Cookie: jar=; Path=/; Max-Age=0",
+                      ""));
+    serve(site.world, "/in", answer(200, NULL, "in"));
+    fetch_merged(&site, at(&site, "example.test", "/in"), &own, 1);
+    assert_string_equal(last_cookie(&site), "own=1; ticket=1");
+    /* A redirect, first to the same origin, and then to another one, which gets only what is its own. */
+    serve(site.world, "/far",
+          answer(302,
+                 text_of(site.world, "Set-Cookie: far=1; Path=/\r\nLocation: %s",
+                         at(&site, "other.test", "/")),
+                 ""));
+    serve(site.world, "/near", answer(302, "Set-Cookie: near=1; Path=/\r\nLocation: /far", ""));
+    fetch(&site, at(&site, "other.test", "/set"), NULL, AFC_OK);
+    fetch_merged(&site, at(&site, "example.test", "/near"), &own, 1);
+    assert_string_equal(last_cookie(&site), "jar=1");
+    fetch_merged(&site, at(&site, "example.test", "/"), &own, 1);
+    assert_string_equal(last_cookie(&site), "own=1; ticket=1; near=1; far=1");
+    end_site(&site);
+}
+
 static void request_can_disable_cookies(void **state) {
     site site = make_site(*state);
     serve(site.world, "/set", answer(200, "Set-Cookie: a=1", ""));
@@ -233,6 +312,7 @@ static void any_allocation_may_fail(void **state) {
     world_close_session(site.world);
     serve(site.world, "/set", answer(302, "Set-Cookie: a=1\r\nLocation: /", ""));
     const afc_host_override override = {"example.test", (uint16_t)site.port, "127.0.0.1", {0}};
+    const afc_header own = {S_INIT("Cookie"), S_INIT("own=1"), 0};
     const char *url = at(&site, "example.test", "/set");
     size_t made = 0;
     for (size_t n = 1; made + 1 >= n; n++) {
@@ -250,6 +330,9 @@ static void any_allocation_may_fail(void **state) {
             afc_request request = AFC_REQUEST_INIT;
             request.url = url;
             request.main_document_url = "http://example.test/";
+            request.flags = AFC_REQUEST_MERGE_COOKIES;
+            request.headers = &own;
+            request.header_count = 1;
             afc_task *task;
             status = afc_task_new(&task, site.world->session, &request, NULL, NULL);
             if (status == AFC_OK) afc_task_start(task);
@@ -271,6 +354,8 @@ int main(void) {
         WORLD_TEST(requests_send_cookies_that_responses_set),
         WORLD_TEST(each_hop_sends_the_cookies_of_its_url),
         WORLD_TEST(own_cookie_and_host_fields_take_precedence),
+        WORLD_TEST(request_can_merge_its_cookies_with_those_of_the_jar),
+        WORLD_TEST(merged_cookies_are_chosen_for_each_hop),
         WORLD_TEST(request_can_disable_cookies),
         WORLD_TEST(policy_decides_which_cookies_are_kept),
         WORLD_TEST(unicode_hosts_share_cookies_with_their_a_labels),

@@ -47,7 +47,7 @@ static afc_status keep(afc_cookie_jar *jar, const char *url, const char *line) {
 static void check_sent(afc_cookie_jar *jar, const char *url, int64_t now, const char *expected) {
     char *sent;
     afc__cookie_site site = site_of(url);
-    check_status(afc__cookie_jar_write(jar, &site, now, &sent), AFC_OK);
+    check_status(afc__cookie_jar_write(jar, &site, now, (afc_slice){0}, &sent), AFC_OK);
     if (strcmp(sent != NULL ? sent : "", expected) != 0) print_error("%s: %s\n", url, sent);
     assert_string_equal(sent != NULL ? sent : "", expected);
     afc_free(sent);
@@ -380,7 +380,7 @@ static void limits_the_size_of_jars(void **state) {
     check_status(keep(jar, "http://x/", "small=1"), AFC_OK);
     char *sent;
     afc__cookie_site site = site_of("http://x/");
-    check_status(afc__cookie_jar_write(jar, &site, NOW, &sent), AFC_OK);
+    check_status(afc__cookie_jar_write(jar, &site, NOW, (afc_slice){0}, &sent), AFC_OK);
     assert_in_range(strlen(sent), 6000, AFC__COOKIES_SIZE_MAX);
     check_contains(sent, "; small=1");
     afc_free(sent);
@@ -399,7 +399,7 @@ static void limits_the_size_of_jars(void **state) {
     check_status(afc_cookie_jar_copy(&list, jar, "http://x/", NULL), AFC_OK);
     assert_int_equal(list->count, AFC__COOKIES_MAX);
     afc_cookie_list_free(list);
-    check_status(afc__cookie_jar_write(jar, &site, NOW, &sent), AFC_OK);
+    check_status(afc__cookie_jar_write(jar, &site, NOW, (afc_slice){0}, &sent), AFC_OK);
     check_contains(sent, "; n149=1");
     assert_null(strstr(sent, "n150"));
     afc_free(sent);
@@ -725,7 +725,7 @@ static void any_allocation_may_fail(void **state) {
             char *sent;
             afc__cookie_site site = site_of("http://x.test/");
             afc_cookie_jar_receive(jar, "http://x.test/", S("a=1; Max-Age=1000"), NULL);
-            afc__cookie_jar_write(jar, &site, (int64_t)time(NULL), &sent);
+            afc__cookie_jar_write(jar, &site, (int64_t)time(NULL), (afc_slice){0}, &sent);
             afc_free(sent);
             status = afc_cookie_jar_copy(&list, jar, NULL, NULL);
             assert_true(status == AFC_OK || status == AFC_ENOMEM);

@@ -205,7 +205,7 @@ static void keep(afc_cookie_jar *jar, const char *host, const char *line, int64_
 static bool has_cookie(afc_cookie_jar *jar, const char *host, int64_t now) {
     char *sent;
     const afc__cookie_site site = {host, S("/"), true};
-    check_status(afc__cookie_jar_write(jar, &site, now, &sent), AFC_OK);
+    check_status(afc__cookie_jar_write(jar, &site, now, (afc_slice){0}, &sent), AFC_OK);
     bool has = sent != NULL;
     afc_free(sent);
     return has;

@@ -365,6 +365,7 @@ import Testing
             Row("proxy", ["proxy": "http://p"]) { $0.proxy = .url("http://p") },
             Row("proxy", ["proxy": ""]) { $0.proxy = .direct },
             Row("unixSocket", ["unix_socket": "/s"]) { $0.unixSocket = "/s" },
+            Row("mergesCookies", ["flags": "\(AFC_REQUEST_MERGE_COOKIES)"]) { $0.mergesCookies = true },
             Row("mainDocumentURL", ["main_document_url": "http://m/"]) { $0.mainDocumentURL = "http://m/" },
             Row("credential", ["credentials": "set"]) { $0.credential = Credential(user: "u", password: "p") },
             Row("proxyCredential", ["proxy_credentials": "set"]) {

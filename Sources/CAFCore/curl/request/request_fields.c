@@ -108,6 +108,11 @@ static bool is_for_proxy(const afc__transfer *transfer, const afc_header *header
     return !forwards && afc__same_name(header->name, "Proxy-Authorization");
 }
 
+/** Returns whether a field of the request is in the hop's Cookie field already. */
+static bool is_merged_cookie(const afc__transfer *transfer, const afc_header *header) {
+    return transfer->hop.cookies != NULL && afc__same_name(header->name, "Cookie");
+}
+
 static afc_status write_fields(afc__exchange *exchange, afc__buffer *text, size_t *count) {
     const afc__request_head *request = &exchange->hop.transfer->request;
     const afc__driver *driver = exchange->driver;
@@ -123,8 +128,10 @@ static afc_status write_fields(afc__exchange *exchange, afc__buffer *text, size_
     if (status == AFC_OK) {
         status = add_default(exchange, text, "Authorization", authorization, count);
     }
-    if (status == AFC_OK)
-        status = add_default(exchange, text, "Cookie", transfer->hop.cookies, count);
+    if (status == AFC_OK && transfer->hop.cookies != NULL) {
+        ++*count;
+        status = add_field(text, afc_slice_of("Cookie"), ": ", afc_slice_of(transfer->hop.cookies));
+    }
     size_t condition_count;
     const afc_header *conditions = afc__transfer_conditions(transfer, &condition_count);
     for (size_t i = 0; i < condition_count && status == AFC_OK; i++) {
@@ -134,6 +141,7 @@ static afc_status write_fields(afc__exchange *exchange, afc__buffer *text, size_
         /* libcurl adds it, where it can, and waits for the response. */
         if (afc__is_continue_expectation(&request->headers[i])) continue;
         if (is_for_proxy(transfer, &request->headers[i])) continue;
+        if (is_merged_cookie(transfer, &request->headers[i])) continue;
         status = add_own(request, text, &request->headers[i], count);
     }
     int kind = exchange->state.request_kind;

@@ -118,8 +118,11 @@ static afc_status read_value(afc__buffer *out, const afc__http_cache_request *re
         /* Secrets aren't known to be lists. */
         status = is_secret ? add_member(out, header->value) : add_members(out, header->value);
     }
-    const char *added = is_mentioned ? NULL : added_value(request, name);
+    bool is_merged = request->cookies != NULL && afc__same_name(name, "Cookie");
+    const char *added = is_mentioned && !is_merged ? NULL : added_value(request, name);
     if (status == AFC_OK && added != NULL) {
+        /* What the session sends has the request's own cookies in it. */
+        out->size = 0;
         is_sent = true;
         status = afc__buffer_append_two(out, afc_slice_of("="), afc_slice_of(added));
     }

@@ -13,7 +13,7 @@ enum {
 typedef struct afc__http_cache_request {
     const afc_header *headers;
     size_t header_count;
-    const char *cookies;         /**< Of the jar; NULL: none. A secret. */
+    const char *cookies;         /**< All, if some are of a jar; NULL: none is. A secret. */
     const char *user_agent;      /**< NULL: none. */
     const char *accept_encoding; /**< NULL: none. */
     /**

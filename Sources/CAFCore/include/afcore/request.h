@@ -269,7 +269,13 @@ enum {
      * reader pauses it; timeouts.total_ms ends it. If that task is cancelled or reaches a limit of its own, one of those
      * that wait takes its place.
      */
-    AFC_REQUEST_COLLAPSE = 1u << 1
+    AFC_REQUEST_COLLAPSE = 1u << 1,
+    /**
+     * Send the cookies of the session's jar together with those of the request's Cookie fields, as one field (RFC 6265
+     * 5.4): first the request's, then the jar's whose names aren't among them. The jar's are chosen for each hop. Without
+     * this flag, the request's fields replace them. A redirect to another origin drops the request's fields, as always.
+     */
+    AFC_REQUEST_MERGE_COOKIES = 1u << 2
 };
 
 /* ---- The request --------------------------------------------------------------------------- */

@@ -80,7 +80,8 @@ typedef struct afc_session_options {
     afc_network_options network; /**< DNS, addresses and interfaces. */
     /**
      * Cookie jar; NULL: cookies are neither stored nor sent. The session retains it; several sessions may
-     * use the same jar. A request that sets or removes the field Cookie sends no cookies of the jar.
+     * use the same jar. A request that sets or removes the field Cookie sends no cookies of the jar, but for
+     * AFC_REQUEST_MERGE_COOKIES.
      */
     afc_cookie_jar *cookies;
     afc_cookie_policy cookie_policy; /**< Which cookies of servers are stored. */
