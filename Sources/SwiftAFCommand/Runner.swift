@@ -223,8 +223,12 @@ struct Runner: Sendable {
             if options.comparesTimestamps, case .path(let path)? = file?.name {
                 Timestamps.compare(&request, with: path)
             }
+            var configuration = sending.configuration
+            if configuration.cache != nil {
+                configuration.cachePartition = CachePartition(configuration.cachePartition, request: request).name
+            }
             return RequestRun(
-                request: request, file: file, options: options, configuration: sending.configuration,
+                request: request, file: file, options: options, configuration: configuration,
                 console: console, archive: sending.archive)
         } catch {
             throw Failure(error)

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ["-b", "sid=alice"], ["-b", "sid=bob"], ["--session", "PATH"], ["--cookies", "PATH"],
+        ["-b", "sid=alice"], ["-b", "sid=bob"], ["Cookie:sid=alice"], ["--session", "PATH"], ["--cookies", "PATH"],
         ["--resolve", "a.test:80:127.0.0.1"],
     ])
     func optionsOfServersAndUsersKeepResponsesApart(arguments: [String]) async throws {
@@ -53,6 +53,26 @@ import Testing
         #expect(await source(server.urlString(), arguments) == "server")
         for each in others + [arguments] { #expect(await source(server.urlString(), each) == "hit") }
         #expect(server.requests.count == 3)
+    }
+
+    @Test(arguments: [["Cookie:sid=ID"], ["-H", "Cookie: sid=ID"], ["-b", "sid=ID"], ["Cookie:a=b", "-b", "sid=ID"]])
+    func usersWithOtherCookiesGetOtherResponses(arguments: [String]) async {
+        for expected in ["server", "hit"] {
+            for user in ["alice", "bob"] {
+                let words = arguments.map { $0.replacing("ID", with: user) }
+                #expect(await source(server.urlString(), words) == expected)
+            }
+        }
+        #expect(await source(server.urlString(), []) == "server")
+    }
+
+    @Test func sessionThatSendsAnotherCookieGetsAnotherResponse() async throws {
+        let session = try TemporaryFile()
+        let arguments = ["--session", session.path]
+        #expect(await source(server.urlString(), arguments + ["Cookie:sid=alice"]) == "server")
+        #expect(await source(server.urlString(), arguments + ["Cookie:sid=bob"]) == "server")
+        #expect(await source(server.urlString(), arguments + ["Cookie:"]) == "server")
+        #expect(server.requests.map { $0["Cookie"] } == ["sid=alice", "sid=bob", nil])
     }
 
     @Test func responsesAreUsedUnderTheSameTrustOnly() async throws {

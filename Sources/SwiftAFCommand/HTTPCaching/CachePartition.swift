@@ -22,10 +22,22 @@ struct CachePartition {
             add("resolve", "\(override.host):\(override.port):\(override.addresses.joined(separator: ","))".utf8)
         }
         if let server = options.network.dnsOverHTTPS { add("doh", server.utf8) }
-        for cookies in options.cookies { add("cookie", cookies.bytes) }
         for path in options.cookieInputs { add("cookie jar", path.bytes) }
         if let path = options.cookieJar { add("cookies", path.bytes) }
         if let name = options.session { add("session", name.bytes) }
+    }
+
+    /// Adds to a run's partition what only its request says: the Cookie field, whatever it was given by. An item, `-H`, `-b`
+    /// and a named session all may.
+    ///
+    /// - Parameter partition: The name of the run's partition.
+    init(_ partition: String?, request: HTTPRequest) {
+        let cookies = request.headers.fields.filter { $0.isNamed(.cookie) }
+        // Without the field, the cookies of a jar would be sent.
+        let isSuppressed = request.headers.isSuppressed(.cookie)
+        if let partition { add("run", partition.utf8) }
+        for field in cookies { add("cookie", field.rawValue) }
+        if isSuppressed { add("no cookie", []) }
     }
 
     /// The partition: a fingerprint, as the folder is for anyone who may read it, and cookies are secrets. Nil for the one
