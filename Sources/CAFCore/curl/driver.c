@@ -256,6 +256,7 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
     } else if (exchange->run.has_ended) {
         afc__exchange_map_result(exchange, exchange->run.code, &outcome->failure);
         outcome->went_away = afc__exchange_went_away(exchange, exchange->run.code);
+        outcome->has_doubtful_end = afc__exchange_has_doubtful_end(exchange, exchange->run.code);
         if (is_about_tls(&outcome->failure)) afc__exchange_trace_failed_tls(exchange);
     } else {
         afc__fail(&outcome->failure, AFC_ECANCELED, "broken off");

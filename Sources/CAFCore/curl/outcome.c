@@ -2,6 +2,7 @@
 #include "curl/outcome.h"
 
 #include "base/failure.h"
+#include "curl/connection/socket.h"
 #include "curl/error_texts.h"
 #include "curl/exchange_state.h"
 #include "curl/request/network.h"
@@ -211,6 +212,13 @@ bool afc__exchange_went_away(const afc__exchange *exchange, CURLcode code) {
     return exchange->driver->quirks.fails_after_goaway && code == CURLE_HTTP2 &&
            exchange->error_text[0] == '\0' &&
            afc__hop_has_no_response(&exchange->hop.transfer->hop);
+}
+
+/** libcurl closes the connection before it reports the end; sockets are numbered anew. */
+bool afc__exchange_has_doubtful_end(const afc__exchange *exchange, CURLcode code) {
+    if (!exchange->driver->quirks.hides_broken_frames) return false;
+    if (code != CURLE_OK || exchange->carrier == 0) return false;
+    return exchange->driver->sockets[exchange->carrier_socket]->number != exchange->carrier;
 }
 
 /**

@@ -28,6 +28,7 @@ afc__quirks afc__quirks_of(unsigned version) {
         .frees_lookups_too_early = version >= V8_5_0 && version < V8_9_0,
         .loads_default_anchors = version >= V8_21_0,
         .keeps_broken_connections = version >= V8_22_0,
+        .hides_broken_frames = version < V8_1_0,
         .hangs_if_read_buffer_fills = version < V8_1_0,
         .appends_to_freed_field = version < V8_1_0,
         .omits_expect_of_short_bodies = version >= V8_0_0,

@@ -44,6 +44,11 @@ typedef struct afc__quirks {
     bool loads_default_anchors;
 
     /**
+     * Before 8.1.0: when invalid frames end an HTTP/2 connection, ends its streams as if they were complete, and closes the
+     * connection, as after a GOAWAY (h2_process_pending_input() in lib/http2.c).
+     */
+    bool hides_broken_frames;
+    /**
      * From 8.22.0: keeps a connection whose HTTP/2 frames were invalid, and fails each later request on it: that there is
      * input doesn't make it drop a multiplexed connection (Curl_cpool_conn_seems_healthy() in lib/conncache.c).
      */

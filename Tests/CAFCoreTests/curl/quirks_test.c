@@ -23,6 +23,7 @@ static const range ranges[] = {
     {MEMBER(frees_lookups_too_early), V(5, 0), V(9, 0)},
     {MEMBER(loads_default_anchors), V(21, 0), 0},
     {MEMBER(keeps_broken_connections), V(22, 0), 0},
+    {MEMBER(hides_broken_frames), 0, V(1, 0)},
     {MEMBER(hangs_if_read_buffer_fills), 0, V(1, 0)},
     {MEMBER(appends_to_freed_field), 0, V(1, 0)},
     {MEMBER(omits_expect_of_short_bodies), V(0, 0), 0},

@@ -1,5 +1,5 @@
 /* A body that is cut short: what was received of it stays in the result, beside the failure. */
-#include "support/call.h"
+#include "support/cached_site.h"
 #include "support/chop.h"
 #include "support/files.h"
 #include "support/h2.h"
@@ -336,6 +336,55 @@ static void body_received_before_the_reset_of_its_stream_is_kept(void **state) {
     }
 }
 
+/** How a body without Content-Length ends. */
+typedef enum h2_body_end { ORDERLY, BROKEN_FRAME } h2_body_end;
+
+static void serve_fresh(afts_conn *conn, const struct afts_request *request, void *payload) {
+    const h2_body_end *end = payload;
+    h2_peer *peer = malloc(sizeof *peer);
+    (void)request;
+    if (peer != NULL && h2_begin(peer, conn)) {
+        uint32_t stream = h2_read_request(peer);
+        /* :status 200, and cache-control by its name's place in the static table (RFC 7541). */
+        static const uint8_t head[] = "\x88\x0F\x09\x0C"
+                                      "max-age=1000";
+        uint8_t flags = *end == ORDERLY ? H2_END_STREAM : 0;
+        if (stream != 0 &&
+            h2_send(peer, H2_HEADERS, H2_END_HEADERS, stream, head, sizeof head - 1) &&
+            h2_send(peer, H2_DATA, flags, stream, "hello", 5) && *end == BROKEN_FRAME) {
+            /* It has eight bytes (RFC 9113 6.7). */
+            h2_send(peer, H2_PING, 0, 0, "1234567", 7);
+        }
+        (void)h2_read_request(peer);
+    }
+    free(peer);
+}
+
+/** libcurl before 8.1.0 takes it for whole. */
+static void body_of_a_broken_connection_is_not_stored(void **state) {
+    (void)state;
+    static const h2_body_end ends[] = {ORDERLY, BROKEN_FRAME};
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        h2_body_end end = ends[i];
+        afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+        check_status(afc_http_cache_open(&options.http_cache, NULL, NULL), AFC_OK);
+        world *world = h2_world(&options);
+        h2_serve(world, serve_fresh, &end, H2_CLOSE);
+        for (size_t k = 0; k < 2; k++) {
+            call *call = call_fetch(world, "/");
+            bool fails = end == BROKEN_FRAME && h2_multiplexes();
+            if (!fails) check_ended(call, AFC_OK);
+            assert_int_equal(call->failure.status == AFC_OK, !fails);
+            check_slice(call->body, "hello");
+            bool is_hit = end == ORDERLY && k == 1;
+            assert_int_equal(use_of(call), is_hit ? AFC_CACHE_USE_HIT : AFC_CACHE_USE_UNUSED);
+            call_free(call);
+        }
+        world_free(world);
+        afc_http_cache_release(options.http_cache);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(body_received_before_the_cut_is_kept),
@@ -349,6 +398,7 @@ int main(void) {
         WORLD_TEST(body_that_was_cut_short_holds_no_reserved_memory),
         WORLD_TEST(only_what_a_file_sink_does_not_save_is_kept),
         cmocka_unit_test(body_received_before_the_reset_of_its_stream_is_kept),
+        cmocka_unit_test(body_of_a_broken_connection_is_not_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
