@@ -116,9 +116,8 @@ enum Advice {
         case .bodyLimit?, .messageLimit?: "--max-body BYTES allows more"
         case .headLimit?: "--max-headers BYTES allows more"
         case .lineLimit?: "libcurl takes 100 KiB in a head and 4 KiB in a trailer, whatever --max-headers allows"
-        case .decodedLimit?: "--no-compressed asks for it uncompressed and decodes nothing"
-        // Of one read, which is longer for downloads: no encoding is asked for.
-        case .pieceLimit?: "get URL -o PATH decodes it in smaller pieces"
+        // Also of one read: shorter reads may decode to as much.
+        case .decodedLimit?, .pieceLimit?: "--no-compressed asks for it uncompressed and decodes nothing"
         case .digest?: "a file without the checksum of --checksum isn't kept"
         case .proxyCredentials?: "--proxy SCHEME://NAME:PASSWORD@HOST gives them"
         case .notTLS? where error.party == .proxy: optionOfProxy(error)
