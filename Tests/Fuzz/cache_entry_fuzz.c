@@ -56,15 +56,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } else {
         require(pwrite(file, input.at, input.size, 0) == (ssize_t)input.size);
     }
-    afc__http_cache_stored *stored = afc__entry_read(file);
+    afc__http_cache_stored *stored, *again;
+    afc__entry_reading reading = afc__entry_read(&stored, file);
+    require(reading != AFC__ENTRY_NO_MEMORY && (reading == AFC__ENTRY_READ) == (stored != NULL));
     if (stored != NULL) {
         check_meta(stored);
         uint64_t changed_size;
         if (stored->body != NULL) require(stored->body->bytes.size == stored->body_size);
         afc_slice meta = stored->block;
         if (afc__entry_change(file, stored->id.content, meta, &changed_size)) {
-            afc__http_cache_stored *again = afc__entry_read(file);
-            require(again != NULL && again->body_size == stored->body_size);
+            require(afc__entry_read(&again, file) == AFC__ENTRY_READ);
+            require(again->body_size == stored->body_size);
             afc__http_cache_stored_release(again);
         }
     }

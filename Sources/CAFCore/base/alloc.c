@@ -6,11 +6,13 @@
 /* Relaxed order is enough: the counters order no other memory. */
 static atomic_size_t fail_at;
 static atomic_size_t made;
+static atomic_bool fails_on; /* Those after it, too. */
 
 static bool must_fail(void) {
     size_t n = atomic_load_explicit(&fail_at, memory_order_relaxed);
     if (__builtin_expect(n == 0, 1)) return false;
-    return atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1 == n;
+    size_t number = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
+    return number == n || (number > n && atomic_load_explicit(&fails_on, memory_order_relaxed));
 }
 
 bool afc__alloc_succeeds(void) {
@@ -48,9 +50,18 @@ void afc__free_secret(void *memory, size_t size) {
     free(memory);
 }
 
-size_t afc__alloc_fail_at(size_t n) {
+static size_t fail(size_t n, bool goes_on) {
+    atomic_store_explicit(&fails_on, goes_on, memory_order_relaxed);
     atomic_store_explicit(&fail_at, n, memory_order_relaxed);
     return atomic_exchange_explicit(&made, 0, memory_order_relaxed);
+}
+
+size_t afc__alloc_fail_at(size_t n) {
+    return fail(n, false);
+}
+
+size_t afc__alloc_fail_from(size_t n) {
+    return fail(n, true);
 }
 
 void afc_free(void *memory) {

@@ -34,4 +34,7 @@ void afc__free_secret(void *memory, size_t size);
  */
 size_t afc__alloc_fail_at(size_t n);
 
+/** Does the same with all allocations from the n-th one on, as when memory stays short. */
+size_t afc__alloc_fail_from(size_t n);
+
 #endif

@@ -105,7 +105,9 @@ static afc__http_cache_stored *take_selected(afc__http_cache_found *found,
     return taken;
 }
 
-static afc__http_cache_stored *find(afc_http_cache *cache, const cache_query *query) {
+/** Finds the response that the request selects; `*out` is NULL if there is none. */
+static afc_status find(afc__http_cache_stored **out, afc_http_cache *cache,
+                       const cache_query *query) {
     afc__waiter waiter = AFC__WAITER_INIT;
     afc__http_cache_find *op;
     afc__http_cache_found found;
@@ -116,7 +118,12 @@ static afc__http_cache_stored *find(afc_http_cache *cache, const cache_query *qu
         afc__http_cache_find_take(op, &found);
         afc__http_cache_find_free(op);
     }
-    return take_selected(&found, &query->request);
+    *out = take_selected(&found, &query->request);
+    if (!found.lacks_memory) return AFC_OK;
+    /* What couldn't be read may be what the request selects, or newer. */
+    afc__http_cache_stored_release(*out);
+    *out = NULL;
+    return AFC_ENOMEM;
 }
 
 /** BROKEN: the body is damaged, which is as if nothing was stored. */
@@ -175,7 +182,7 @@ afc_status afc_http_cache_lookup(const afc_http_cache_response **out, afc_http_c
         clear_query(&query);
         return afc__fail_memory(failure);
     }
-    copy->stored = is_unkeyed(&query) ? NULL : find(cache, &query);
+    if (!is_unkeyed(&query)) status = find(&copy->stored, cache, &query);
     bool is_found = copy->stored != NULL;
     if (is_found) {
         afc__buffer_init(&copy->body, afc__http_cache_stored_body_size(copy->stored));

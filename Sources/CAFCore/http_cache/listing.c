@@ -26,7 +26,7 @@ static afc__entry_record *copy_records(afc_http_cache *cache, size_t *count) {
     return copies;
 }
 
-/** Returns the response of a record, with a reference; NULL if it was removed or is damaged. */
+/** Returns the response of a record, with a reference; NULL if it was removed or is damaged, or without memory. */
 static afc__http_cache_stored *read_record(afc_http_cache *cache, const afc__entry_record *record) {
     afc__http_cache_stored *stored = NULL;
     afc__response_set *set = afc__cache_store_copy_set(cache, record->primary);
@@ -37,7 +37,7 @@ static afc__http_cache_stored *read_record(afc_http_cache *cache, const afc__ent
     int file = afc__folder_open_entry(&cache->disk->folder, record->primary, record->variant,
                                       AFC__FOLDER_READ);
     if (file < 0) return NULL;
-    stored = afc__entry_read_meta(file);
+    (void)afc__entry_read_meta(&stored, file);
     close(file);
     if (stored == NULL ||
         afc__cache_store_is_at_home(cache, stored, record->primary, record->variant)) {
@@ -132,7 +132,8 @@ bool afc_http_cache_list_next(afc_http_cache_list *list, afc_http_cache_entry *o
 typedef enum file_state {
     FILE_VALID,
     FILE_GONE, /* Removed or being replaced since. */
-    FILE_DAMAGED
+    FILE_DAMAGED,
+    FILE_UNREAD /* Out of memory. */
 } file_state;
 
 static bool is_body_valid(int file, const afc__http_cache_stored *stored, char *buffer) {
@@ -150,17 +151,20 @@ static file_state check_file(afc_http_cache *cache, const afc__entry_record *rec
     int file = afc__folder_open_entry(&cache->disk->folder, record->primary, record->variant,
                                       AFC__FOLDER_READ);
     if (file < 0) return FILE_GONE;
-    afc__http_cache_stored *stored = afc__entry_read_meta(file);
-    bool is_valid = stored != NULL &&
+    afc__http_cache_stored *stored;
+    afc__entry_reading reading = afc__entry_read_meta(&stored, file);
+    bool is_valid = reading == AFC__ENTRY_READ &&
                     afc__cache_store_is_at_home(cache, stored, record->primary, record->variant) &&
                     is_body_valid(file, stored, buffer);
     if (is_valid) *body_size = stored->body_size;
     afc__http_cache_stored_release(stored);
     close(file);
+    if (reading == AFC__ENTRY_NO_MEMORY) return FILE_UNREAD;
     return is_valid ? FILE_VALID : FILE_DAMAGED;
 }
 
-static void verify_one(afc_http_cache *cache, const afc__entry_record *record, char *buffer,
+/** false: out of memory. */
+static bool verify_one(afc_http_cache *cache, const afc__entry_record *record, char *buffer,
                        afc_http_cache_verification *out) {
     uint64_t body_size = 0;
     file_state state = check_file(cache, record, buffer, &body_size);
@@ -176,6 +180,7 @@ static void verify_one(afc_http_cache *cache, const afc__entry_record *record, c
         afc__cache_store_remove(cache, &name, 1);
         pthread_mutex_unlock(&cache->lock);
     }
+    return state != FILE_UNREAD;
 }
 
 afc_status afc_http_cache_verify(afc_http_cache_verification *out, afc_http_cache *cache,
@@ -189,7 +194,10 @@ afc_status afc_http_cache_verify(afc_http_cache_verification *out, afc_http_cach
     afc_status status = AFC_OK;
     if (records == NULL || buffer == NULL) status = afc__fail_memory(failure);
     for (size_t i = 0; status == AFC_OK && i < count; i++) {
-        if (records[i].places & AFC__ENTRY_ON_DISK) verify_one(cache, &records[i], buffer, out);
+        bool is_on_disk = (records[i].places & AFC__ENTRY_ON_DISK) != 0;
+        if (is_on_disk && !verify_one(cache, &records[i], buffer, out)) {
+            status = afc__fail_memory(failure);
+        }
     }
     afc_free(records);
     afc_free(buffer);

@@ -62,7 +62,7 @@ bool afc__cache_store_put_record(afc_http_cache *cache, const afc__http_cache_st
 static bool are_others_in_memory(afc_http_cache *cache, const afc__http_cache_id *id,
                                  const afc__response_set *set, afc__http_cache_found *found) {
     afc__entry_record variants[2];
-    found->count = 0;
+    *found = (afc__http_cache_found){0};
     if (set != NULL) {
         *found = set->found;
         afc__http_cache_found_remove(found, id->variant);
@@ -122,7 +122,7 @@ static void promote(afc_http_cache *cache, const afc__http_cache_find *op) {
     for (size_t i = 0; i < op->found.count; i++) {
         if (op->found.stored[i]->body != NULL) in_memory++;
     }
-    if (in_memory == 0 || in_memory != op->found.count) return;
+    if (in_memory == 0 || in_memory != op->found.count || op->found.lacks_memory) return;
     if (cache->disk->changes[op->primary % AFC__DISK_BUCKETS] != op->changes) return;
     afc__cache_store_set_variants(cache, op->primary, &op->found);
     afc__cache_store_trim(cache);
@@ -165,19 +165,23 @@ afc__http_cache_step afc__http_cache_find_begin(afc_http_cache *cache, afc_slice
                                                 afc__http_cache_find **out_op,
                                                 afc__http_cache_found *out) {
     *out_op = NULL;
-    out->count = 0;
+    *out = (afc__http_cache_found){0};
     if (!afc__cache_store_is_usable(cache) || key.size > AFC__HTTP_CACHE_KEY_MAX)
         return AFC__HTTP_CACHE_READY;
     uint64_t primary = afc__cache_store_hash_key(cache, key);
     afc__http_cache_step step = find_in_memory(cache, primary, key, out);
     if (step == AFC__HTTP_CACHE_READY) return step;
     afc__http_cache_find *op = afc__alloc(sizeof *op + key.size);
-    if (op == NULL) return AFC__HTTP_CACHE_READY;
+    if (op == NULL) {
+        out->lacks_memory = true;
+        return AFC__HTTP_CACHE_READY;
+    }
     *op = (afc__http_cache_find){.wake = wake, .primary = primary, .key_size = key.size};
     atomic_init(&op->references, 2);
     memcpy(op->key, key.bytes, key.size);
     if (!afc__disk_order(cache->disk, &op->job, work_find)) {
         afc_free(op);
+        out->lacks_memory = true;
         return AFC__HTTP_CACHE_READY;
     }
     *out_op = op;

@@ -105,7 +105,8 @@ void afc__http_cache_stored_release(afc__http_cache_stored *stored);
 /** The variants of a key, by the time when the server made them, newest first. The receiver owns the references. */
 typedef struct afc__http_cache_found {
     afc__http_cache_stored *stored[AFC__HTTP_CACHE_VARIANTS_MAX];
-    size_t count; /**< 0: a miss. */
+    size_t count;      /**< 0: a miss. */
+    bool lacks_memory; /**< There may be more, which couldn't be read. */
 } afc__http_cache_found;
 
 typedef struct afc__http_cache_find afc__http_cache_find;

@@ -617,6 +617,67 @@ static void every_allocation_may_fail(void **state) {
     tear_down(&box);
 }
 
+/** A cache with one response, on disk only. */
+static void set_up_on_disk(box *box) {
+    set_up(box, true);
+    afc_http_cache_set_capacity(box->cache, 0, 1 << 20);
+    check_status(store(box->cache, URL, "", FRESH, "abc", NULL), AFC_OK);
+    afc_http_cache_flush(box->cache);
+}
+
+/** A valid file isn't a damaged one because there is no memory for what it has. */
+static void check_entry_outlasts_lack_of_memory(afc_http_cache *cache) {
+    const afc_http_cache_response *found;
+    afc_http_cache_verification result;
+    afc_header room[4];
+    afc_http_cache_request request = request_of(URL, room, "");
+    afc_status status = afc_http_cache_lookup(&found, cache, &request, NULL);
+    if (status != AFC_ENOMEM) check_status(status, AFC_OK);
+    assert_int_equal(found != NULL, status == AFC_OK);
+    afc_http_cache_response_free(found);
+    status = afc_http_cache_verify(&result, cache, NULL);
+    if (status != AFC_ENOMEM) check_status(status, AFC_OK);
+    assert_int_equal(result.entries, status == AFC_OK);
+    assert_int_equal(result.damaged, 0);
+}
+
+static void lookup_and_verify_without_memory_fail_and_remove_nothing(void **state) {
+    (void)state;
+    box box;
+    set_up_on_disk(&box);
+    TORTURE(n) check_entry_outlasts_lack_of_memory(box.cache);
+    TORTURE_FROM(n) check_entry_outlasts_lack_of_memory(box.cache);
+    check_body(box.cache, URL, "", "abc");
+    tear_down(&box);
+}
+
+/** Opens a folder whose journal was lost, so that a scan reads the files. */
+static void scan(const box *box) {
+    char journal[128];
+    afc_http_cache *cache;
+    afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
+    options.directory = box->path;
+    snprintf(journal, sizeof journal, "%s/1/journal", box->path);
+    (void)unlink(journal);
+    if (afc_http_cache_open(&cache, &options, NULL) != AFC_OK) return;
+    afc_http_cache_flush(cache);
+    afc_http_cache_release(cache);
+    afc_join_closed_sessions();
+}
+
+static void scan_without_memory_removes_nothing(void **state) {
+    (void)state;
+    box box;
+    set_up_on_disk(&box);
+    close_box(&box);
+    TORTURE(n) scan(&box);
+    TORTURE_FROM(n) scan(&box);
+    open_box(&box);
+    afc_http_cache_flush(box.cache);
+    check_body(box.cache, URL, "", "abc");
+    tear_down(&box);
+}
+
 /* The cache is empty there, and nothing comes into it. */
 static void store_in_a_forked_process_is_a_miss(void **state) {
     (void)state;
@@ -665,6 +726,8 @@ int main(void) {
         cmocka_unit_test(verify_counts_what_is_valid_and_removes_what_is_damaged),
         cmocka_unit_test(verify_of_memory_has_nothing_to_read),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(lookup_and_verify_without_memory_fail_and_remove_nothing),
+        cmocka_unit_test(scan_without_memory_removes_nothing),
         cmocka_unit_test(store_in_a_forked_process_is_a_miss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,15 +5,26 @@
 
 enum { MOST_ROUNDS = 100000 };
 
-size_t torture_begin(void) {
-    afc__alloc_fail_at(1);
+static size_t (*refuse)(size_t n);
+
+static size_t begin(size_t (*how)(size_t n)) {
+    refuse = how;
+    refuse(1);
     return 1;
+}
+
+size_t torture_begin(void) {
+    return begin(afc__alloc_fail_at);
+}
+
+size_t torture_begin_from(void) {
+    return begin(afc__alloc_fail_from);
 }
 
 size_t torture_next(size_t round) {
     size_t made = afc__alloc_fail_at(0);
     if (made < round) return 0;
     assert_true(round < MOST_ROUNDS);
-    afc__alloc_fail_at(round + 1);
+    refuse(round + 1);
     return round + 1;
 }

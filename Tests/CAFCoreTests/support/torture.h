@@ -14,7 +14,11 @@
  */
 #define TORTURE(n) for (size_t n = torture_begin(); n != 0; n = torture_next(n))
 
+/** Does the same, with the n-th and all later allocations of the block failing. */
+#define TORTURE_FROM(n) for (size_t n = torture_begin_from(); n != 0; n = torture_next(n))
+
 size_t torture_begin(void);
+size_t torture_begin_from(void);
 size_t torture_next(size_t round);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/text.h"
 #include "http_cache/disk/disk_capacity.h"
 #include "http_cache/disk/disk_removal.h"
 #include "http_cache/disk/disk_scan.h"
@@ -322,25 +323,32 @@ bool afc__disk_change(afc__disk *disk, afc__http_cache_stored *stored, uint64_t 
 
 /* ---- Finding and using ------------------------------------------------------------------------ */
 
-/** Reads one entry. NULL: it isn't there, is being replaced, or was damaged and is removed. */
-static afc__http_cache_stored *read_entry(afc__disk *disk, afc__cache_store_name name,
-                                          afc_slice key) {
+/**
+ * Reads one entry and adds it to what was found. Else it isn't there, is being replaced, or was damaged and is removed;
+ * without memory it stays.
+ */
+static void find_entry(afc__disk *disk, afc__cache_store_name name, afc_slice key,
+                       afc__http_cache_found *out) {
     int file = afc__folder_open_entry(&disk->folder, name.primary, name.variant, AFC__FOLDER_READ);
     if (file < 0) {
         bool is_missing = errno == ENOENT || errno == ELOOP || errno == ENXIO;
         if (is_missing) afc__disk_remove_now(disk, name);
-        return NULL;
+        return;
     }
-    afc__http_cache_stored *stored = afc__entry_read(file);
+    afc__http_cache_stored *stored;
+    afc__entry_reading reading = afc__entry_read(&stored, file);
     /* Its meta may have been changed while it was read. */
-    if (stored == NULL) stored = afc__entry_read(file);
-    bool is_other = stored != NULL && (stored->key.size != key.size ||
-                                       memcmp(stored->key.bytes, key.bytes, key.size) != 0);
-    if (stored == NULL || is_other) {
+    if (reading == AFC__ENTRY_DAMAGED) reading = afc__entry_read(&stored, file);
+    bool is_wanted = reading == AFC__ENTRY_READ && afc__is_same(stored->key, key);
+    if (!is_wanted) {
         afc__http_cache_stored_release(stored);
         close(file);
-        afc__disk_remove_now(disk, name);
-        return NULL;
+        if (reading == AFC__ENTRY_NO_MEMORY) {
+            out->lacks_memory = true;
+        } else {
+            afc__disk_remove_now(disk, name);
+        }
+        return;
     }
     stored->id.primary = name.primary;
     stored->id.variant = name.variant;
@@ -349,7 +357,7 @@ static afc__http_cache_stored *read_entry(afc__disk *disk, afc__cache_store_name
     } else {
         close(file);
     }
-    return stored;
+    afc__http_cache_found_insert(out, stored);
 }
 
 void afc__disk_catch_up(afc__disk *disk) {
@@ -360,7 +368,7 @@ void afc__disk_catch_up(afc__disk *disk) {
 
 void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__http_cache_found *out) {
     afc__entry_record variants[AFC__HTTP_CACHE_VARIANTS_MAX];
-    out->count = 0;
+    *out = (afc__http_cache_found){0};
     afc__disk_catch_up(disk);
     afc__disk_settle(disk, primary);
     afc__disk_lock(disk);
@@ -369,9 +377,7 @@ void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__http_
     afc__disk_unlock(disk);
     for (size_t i = 0; i < count; i++) {
         if ((variants[i].places & AFC__ENTRY_ON_DISK) == 0) continue;
-        afc__cache_store_name name = {primary, variants[i].variant};
-        afc__http_cache_stored *stored = read_entry(disk, name, key);
-        if (stored != NULL) afc__http_cache_found_insert(out, stored);
+        find_entry(disk, (afc__cache_store_name){primary, variants[i].variant}, key, out);
     }
 }
 

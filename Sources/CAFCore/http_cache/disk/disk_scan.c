@@ -24,7 +24,7 @@ typedef struct folder_scan {
     DIR *names;
     found_entry *found;
     size_t count, capacity;
-    bool is_cut; /* Not all that was found was kept. */
+    bool is_cut; /* Not all that was found was read and kept. */
 } folder_scan;
 
 void afc__disk_scan_without(afc__disk *disk, const uint64_t *primary) {
@@ -70,8 +70,9 @@ static void look_at(folder_scan *scan, uint64_t primary, uint64_t variant) {
     struct stat facts;
     int file = afc__folder_open_entry(&disk->folder, primary, variant, AFC__FOLDER_READ);
     if (file < 0) return;
-    afc__http_cache_stored *stored = afc__entry_read_meta(file);
-    bool is_valid = stored != NULL &&
+    afc__http_cache_stored *stored;
+    afc__entry_reading reading = afc__entry_read_meta(&stored, file);
+    bool is_valid = reading == AFC__ENTRY_READ &&
                     afc__cache_store_is_at_home(disk->cache, stored, primary, variant) &&
                     fstat(file, &facts) == 0;
     close(file);
@@ -81,6 +82,9 @@ static void look_at(folder_scan *scan, uint64_t primary, uint64_t variant) {
             disk, (afc__cache_store_name){primary, variant}, stored, (uint32_t)units,
             (uint32_t)facts.st_mtim.tv_sec);
         keep(scan, &(found_entry){.record = record, .changed = facts.st_mtim});
+    } else if (reading == AFC__ENTRY_NO_MEMORY) {
+        /* The next scan reads it. */
+        scan->is_cut = true;
     } else {
         afc__folder_remove_entry(&disk->folder, primary, variant);
     }

@@ -171,50 +171,66 @@ static bool is_valid(const afc_head *head) {
     return is_valid;
 }
 
-afc__http_cache_stored *afc__entry_read_meta(int descriptor) {
-    afc__entry_head found, *head = &found;
-    if (!afc__entry_read_head(descriptor, head)) return NULL;
-    char *bytes = afc__alloc(head->meta_size);
-    if (bytes == NULL) return NULL;
-    afc__http_cache_stored *stored = NULL;
-    if (read_at(descriptor, bytes, head->meta_size, head->meta_offset) &&
-        afc__checksum(head->content, bytes, head->meta_size) == head->meta_checksum) {
-        stored = afc__http_cache_stored_decode((afc_slice){bytes, head->meta_size});
+/** Decodes a meta that was read from the file. */
+static afc__entry_reading decode(afc__http_cache_stored **out, const afc__entry_head *head,
+                                 afc_slice meta) {
+    if (afc__checksum(head->content, meta.bytes, meta.size) != head->meta_checksum) {
+        return AFC__ENTRY_DAMAGED;
     }
-    afc_free(bytes);
-    if (stored == NULL) return NULL;
+    bool has_memory = true;
+    afc__http_cache_stored *stored = afc__http_cache_stored_decode(meta, &has_memory);
+    if (!has_memory) return AFC__ENTRY_NO_MEMORY;
+    if (stored == NULL) return AFC__ENTRY_DAMAGED;
     if (!is_valid(&stored->meta.head)) {
         afc__http_cache_stored_release(stored);
-        return NULL;
+        return AFC__ENTRY_DAMAGED;
     }
     stored->id.content = head->content;
     stored->body_size = head->body_size;
-    return stored;
+    *out = stored;
+    return AFC__ENTRY_READ;
 }
 
-static afc__http_cache_body *read_body(int descriptor, const afc__http_cache_stored *stored) {
+afc__entry_reading afc__entry_read_meta(afc__http_cache_stored **out, int descriptor) {
+    afc__entry_head head;
+    *out = NULL;
+    if (!afc__entry_read_head(descriptor, &head)) return AFC__ENTRY_DAMAGED;
+    char *bytes = afc__alloc(head.meta_size);
+    if (bytes == NULL) return AFC__ENTRY_NO_MEMORY;
+    afc__entry_reading reading = AFC__ENTRY_DAMAGED;
+    if (read_at(descriptor, bytes, head.meta_size, head.meta_offset)) {
+        reading = decode(out, &head, (afc_slice){bytes, head.meta_size});
+    }
+    afc_free(bytes);
+    return reading;
+}
+
+static afc__entry_reading read_body(int descriptor, afc__http_cache_stored *stored) {
     size_t size = (size_t)stored->body_size, at = 0;
     char *bytes = afc__alloc(size);
-    if (bytes == NULL) return NULL;
+    if (bytes == NULL) return AFC__ENTRY_NO_MEMORY;
     while (at < size) {
         int64_t count = afc__entry_read_block(descriptor, stored->id.content, size,
                                               at / AFC__ENTRY_BLOCK, bytes + at);
         if (count < 0) {
             afc_free(bytes);
-            return NULL;
+            return AFC__ENTRY_DAMAGED;
         }
         at += (size_t)count;
     }
-    return afc__http_cache_body_new((afc_bytes){bytes, size});
+    stored->body = afc__http_cache_body_new((afc_bytes){bytes, size});
+    return stored->body != NULL ? AFC__ENTRY_READ : AFC__ENTRY_NO_MEMORY;
 }
 
-afc__http_cache_stored *afc__entry_read(int descriptor) {
-    afc__http_cache_stored *stored = afc__entry_read_meta(descriptor);
-    if (stored == NULL || stored->body_size > AFC__ENTRY_LOADED) return stored;
-    stored->body = read_body(descriptor, stored);
-    if (stored->body != NULL) return stored;
-    afc__http_cache_stored_release(stored);
-    return NULL;
+afc__entry_reading afc__entry_read(afc__http_cache_stored **out, int descriptor) {
+    afc__entry_reading reading = afc__entry_read_meta(out, descriptor);
+    if (reading != AFC__ENTRY_READ || (*out)->body_size > AFC__ENTRY_LOADED) return reading;
+    reading = read_body(descriptor, *out);
+    if (reading != AFC__ENTRY_READ) {
+        afc__http_cache_stored_release(*out);
+        *out = NULL;
+    }
+    return reading;
 }
 
 bool afc__entry_change(int descriptor, uint64_t content, afc_slice meta, uint64_t *size) {

@@ -55,15 +55,22 @@ int64_t afc__entry_read_block(int descriptor, uint64_t content, uint64_t body_si
 /** Reads and verifies the head. */
 bool afc__entry_read_head(int descriptor, afc__entry_head *out);
 
-/** Reads a response without its body. NULL: damaged, or out of memory. */
-afc__http_cache_stored *afc__entry_read_meta(int descriptor);
+/** What became of reading a response. */
+typedef enum afc__entry_reading {
+    AFC__ENTRY_READ,
+    AFC__ENTRY_DAMAGED,  /**< Not a file of a response, or a damaged one. */
+    AFC__ENTRY_NO_MEMORY /**< The file may be valid: it must stay. */
+} afc__entry_reading;
+
+/** Reads a response without its body; `*out` is NULL unless it was read. */
+afc__entry_reading afc__entry_read_meta(afc__http_cache_stored **out, int descriptor);
 
 /**
  * Reads a response: its meta, and its body if it isn't larger than AFC__ENTRY_LOADED. A larger one is not verified,
- * and the caller gives the response the descriptor. Ids other than `content` are the caller's as well. NULL: damaged,
- * or out of memory.
+ * and the caller gives the response the descriptor. Ids other than `content` are the caller's as well. `*out` is NULL
+ * unless it was read.
  */
-afc__http_cache_stored *afc__entry_read(int descriptor);
+afc__entry_reading afc__entry_read(afc__http_cache_stored **out, int descriptor);
 
 /**
  * Writes a new meta for the body with this number; `*size` is then the size of the file. false: another body, a damaged

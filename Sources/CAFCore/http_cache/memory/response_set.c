@@ -67,7 +67,7 @@ void afc__http_cache_found_clear(afc__http_cache_found *found) {
 
 void afc__http_cache_found_copy(afc__http_cache_found *out, const afc__http_cache_found *found,
                                 afc_slice key) {
-    out->count = 0;
+    *out = (afc__http_cache_found){0};
     for (size_t i = 0; i < found->count; i++) {
         if (!afc__is_same(found->stored[i]->key, key)) continue;
         out->stored[out->count++] = afc__http_cache_stored_retain(found->stored[i]);

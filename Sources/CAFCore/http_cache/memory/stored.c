@@ -198,7 +198,7 @@ static afc__http_cache_stored *new_stored(size_t field_count, size_t size, char 
     return stored;
 }
 
-afc__http_cache_stored *afc__http_cache_stored_decode(afc_slice block) {
+afc__http_cache_stored *afc__http_cache_stored_decode(afc_slice block, bool *has_memory) {
     if (block.size < NUMBERS_SIZE || block.size > AFC__HTTP_CACHE_META_MAX) return NULL;
     size_t selecting_count = short_number(block, SELECTING_COUNT);
     size_t field_count = short_number(block, FIELD_COUNT);
@@ -207,7 +207,10 @@ afc__http_cache_stored *afc__http_cache_stored_decode(afc_slice block) {
     }
     char *copy;
     afc__http_cache_stored *stored = new_stored(selecting_count + field_count, block.size, &copy);
-    if (stored == NULL) return NULL;
+    if (stored == NULL) {
+        *has_memory = false;
+        return NULL;
+    }
     memcpy(copy, block.bytes, block.size);
     if (decode(stored)) return stored;
     afc_free(stored);

@@ -65,8 +65,11 @@ afc_slice afc__http_cache_selecting_part(afc_slice block);
  */
 afc__http_cache_stored *afc__http_cache_stored_new(afc_slice key, const afc__http_cache_meta *meta);
 
-/** Does the same with an encoded meta, which is copied. NULL: out of memory, or not an encoded meta. */
-afc__http_cache_stored *afc__http_cache_stored_decode(afc_slice block);
+/**
+ * Does the same with an encoded meta, which is copied. NULL: not an encoded meta, or out of memory; only then
+ * `*has_memory` becomes false.
+ */
+afc__http_cache_stored *afc__http_cache_stored_decode(afc_slice block, bool *has_memory);
 
 /** Makes a 200 the beginning of a representation of `total` bytes, as a 206 would be. Before others know it. */
 void afc__http_cache_stored_cut(afc__http_cache_stored *stored, int64_t total);
