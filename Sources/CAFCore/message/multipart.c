@@ -252,22 +252,22 @@ static afc_status check_slice(afc_slice text, const char *what, afc_failure *fai
     return afc__fail(failure, AFC_EINVAL, "%s of the part has a size but no bytes", what);
 }
 
-static afc_status check_pointers(const afc_part *part, afc_failure *failure) {
+static afc_status check_slices(const afc_part *part, afc_failure *failure) {
     afc_status status = check_slice(part->name, "the name", failure);
     if (status == AFC_OK) status = check_slice(part->file_name, "the file name", failure);
     if (status == AFC_OK) status = check_slice(part->content_type, "the content type", failure);
-    if (status != AFC_OK) return status;
-    return afc__check_header_pointers(part->headers, part->header_count, failure);
+    return status;
 }
 
 /** Also limits every size, so that their sum can't overflow. */
 static afc_status check_part(const afc_part *part, bool is_raw, afc_failure *failure) {
     const size_t limit = AFC_MULTIPART_HEAD_MAX;
+    afc_status status = check_slices(part, failure);
     /* The limit is checked before the headers are: a count that is too big may have no array of its size. */
-    if (part->header_count <= limit / 4) {
-        afc_status status = check_pointers(part, failure);
-        if (status != AFC_OK) return status;
+    if (status == AFC_OK && part->header_count <= limit / 4) {
+        status = afc__check_header_pointers(part->headers, part->header_count, failure);
     }
+    if (status != AFC_OK) return status;
     if (!afc__may_be_sent(part->name)) return refuse(failure, "the name");
     if (!afc__may_be_sent(part->file_name)) return refuse(failure, "the file name");
     if (!afc__may_be_sent(part->content_type)) return refuse(failure, "the content type");
@@ -275,7 +275,7 @@ static afc_status check_part(const afc_part *part, bool is_raw, afc_failure *fai
                 part->content_type.size <= limit && part->header_count <= limit / 4;
     for (size_t i = 0; i < part->header_count && fits; i++) {
         const afc_header *header = &part->headers[i];
-        afc_status status = check_header(part, header, is_raw, failure);
+        status = check_header(part, header, is_raw, failure);
         if (status != AFC_OK) return status;
         fits = header->name.size <= limit && header->value.size <= limit;
     }

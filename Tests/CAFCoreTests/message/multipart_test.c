@@ -348,6 +348,9 @@ static void limits_parts_and_headers(void **state) {
     part.headers = headers;
     part.header_count = COUNT_OF(headers);
     check_status(afc_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AFC_ETOOBIG);
+    part.name = (afc_slice){NULL, 5};
+    check_status(afc_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AFC_EINVAL);
+    part.name = S("a");
     part.header_count = AFC_MULTIPART_HEAD_MAX / 6;
     check_status(afc_multipart_add_bytes(form, &part, S("x"), NULL, NULL, NULL), AFC_ETOOBIG);
     part.header_count = 0;
