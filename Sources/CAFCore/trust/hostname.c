@@ -1,26 +1,9 @@
 #include "trust/hostname.h"
 
 #include "base/text.h"
+#include "message/ip.h"
 
-#include <arpa/inet.h>
 #include <string.h>
-
-/** Reads an address and normalises it. */
-static bool read_address(afc__trust_host *out) {
-    unsigned char address[16];
-    struct in_addr short_form;
-    if (inet_pton(AF_INET6, out->text, address) == 1) {
-        return inet_ntop(AF_INET6, address, out->text, sizeof out->text) != NULL;
-    }
-    /*
-     * URL parsers treat a host that ends in a number as an IPv4 address (WHATWG URL), and it would be connected to
-     * as one.
-     */
-    const char *label = strrchr(out->text, '.');
-    label = label != NULL ? label + 1 : out->text;
-    if (!afc__is_digit(*label) || inet_aton(out->text, &short_form) == 0) return false;
-    return inet_ntop(AF_INET, &short_form, out->text, sizeof out->text) != NULL;
-}
 
 static bool has_good_labels(const char *text) {
     size_t length = 0;
@@ -43,8 +26,12 @@ bool afc__trust_host_read(afc__trust_host *out, const char *text) {
     if (size > 1 && text[size - 1] == '.') size--;
     if (size == 0 || size >= sizeof out->text) return false;
     for (size_t i = 0; i < size; i++) out->text[i] = afc__lower(text[i]);
-    out->is_address = read_address(out);
-    return out->is_address || has_good_labels(out->text);
+    /* As URLs are read, or a rule would be for another host than the one that is connected to. */
+    afc__ip address;
+    afc__host_kind kind = afc__ip_read_host(&address, (afc_slice){out->text, size});
+    out->is_address = kind == AFC__HOST_ADDRESS;
+    if (out->is_address) afc__ip_write(&address, out->text);
+    return out->is_address || (kind == AFC__HOST_NAME && has_good_labels(out->text));
 }
 
 bool afc__host_pattern_read(afc__host_pattern *out, const char *text, bool includes_subdomains) {

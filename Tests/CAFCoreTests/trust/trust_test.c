@@ -37,8 +37,17 @@ static void each_spelling_of_a_host_is_pinned(void **state) {
         check_verdict(&options, "good", "elsewhere.test", AFC_TRUST_ACCEPTED);
     }
     /* What can't be compared has no rule, and is refused whatever the switches say. */
-    static const char *const nameless[] = {"b\xC3\xBC.test", "a..b", ".localhost", "", "a b",
-                                           "*.test"};
+    static const char *const nameless[] = {"b\xC3\xBC.test",
+                                           "a..b",
+                                           ".localhost",
+                                           "",
+                                           "a b",
+                                           "*.test",
+                                           "127.0.0.1 evil.example",
+                                           "10.1\tx",
+                                           "0x7f.1 junk",
+                                           "1.2.3.4\nfoo",
+                                           "1.2.3.08"};
     afc_trust_options options = trusting_root();
     options.everywhere.skip_host_check = options.everywhere.allow_invalid_certificates = true;
     for (size_t i = 0; i < COUNT_OF(nameless); i++) {
@@ -47,6 +56,14 @@ static void each_spelling_of_a_host_is_pinned(void **state) {
         assert_false(report->is_accepted);
         assert_int_equal(report->reason, AFC_TRUST_WRONG_HOST);
         afc_trust_report_free(report);
+        afc_trust_policy_release(policy);
+        afc_trust_rule rule = {.host = nameless[i]};
+        afc_trust_options with_rule = options;
+        with_rule.rules = &rule;
+        with_rule.rule_count = 1;
+        bool is_pattern = nameless[i][0] == '*';
+        check_status(afc_trust_policy_new(&policy, &with_rule, NULL),
+                     is_pattern ? AFC_OK : AFC_EINVAL);
         afc_trust_policy_release(policy);
     }
 }
