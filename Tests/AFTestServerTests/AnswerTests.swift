@@ -30,7 +30,7 @@ import Testing
         server.route("/a", .text("first"))
         server.route("/b", [.interim(103, headers: ["Link": "</x>"]), .status(204)])
         let client = try Client(port: server.port)
-        try client.send("GET /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n")
+        try client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n")
         let expected = """
             HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 5\r\n\r\nfirst\
             HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n
@@ -91,11 +91,11 @@ import Testing
         let server = try TestServer()
         server.route("GET /", [.status(200), .halfClose, .read(bytes: 4), .close])
         let client = try Client(port: server.port)
-        try client.send("GET / HTTP/1.1\r\n\r\n")
+        try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(try client.receiveAll() == "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         try client.send("more")
         #expect(server.waitBlocking(for: .closes(1)))
-        #expect(server.connections[0].received == Data("GET / HTTP/1.1\r\n\r\nmore".utf8))
+        #expect(server.connections[0].received == Data("GET / HTTP/1.1\r\nHost: a\r\n\r\nmore".utf8))
         #expect(server.connections[0].ending == .closedByServer)
     }
 
@@ -121,7 +121,7 @@ import Testing
         }
         server.route("GET /throws") { _, _ in throw Refused() }
         let client = try Client(port: server.port)
-        try client.send("POST /twice HTTP/1.1\r\nX-In: v\r\nContent-Length: 2\r\n\r\nab")
+        try client.send("POST /twice HTTP/1.1\r\nHost: a\r\nX-In: v\r\nContent-Length: 2\r\n\r\nab")
         let expected =
             "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nX: v\r\nContent-Length: 4\r\n\r\nabab"
         #expect(try client.receive(asLongAs: expected) == expected)
@@ -142,7 +142,7 @@ import Testing
             throw Refused()
         }
         let client = try Client(port: server.port)
-        try client.send("GET / HTTP/1.1\r\n\r\n")
+        try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         let expected = "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n\r\npartial"
         #expect(try client.receive(asLongAs: expected) == expected)
         let error = #expect(throws: Client.Failure.self) { try client.receive() }
@@ -163,7 +163,7 @@ import Testing
                 },
             ])
         let client = try Client(port: server.port)
-        try client.send("PUT / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc")
+        try client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
         #expect(try client.receiveAll() == "HTTP/1.1 200 OK\r\nX: \r\nContent-Length: 3\r\n\r\nabc")
     }
 
@@ -189,7 +189,7 @@ import Testing
         server.route("b.test:443", .status(403))
         server.route("GET /inside", .status(204))
         let client = try Client(port: server.port)
-        try client.send("CONNECT a.test:443 HTTP/1.1\r\n\r\nGET /inside HTTP/1.1\r\n\r\n")
+        try client.send("CONNECT a.test:443 HTTP/1.1\r\nHost: a\r\n\r\nGET /inside HTTP/1.1\r\nHost: a\r\n\r\n")
         let expected =
             "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n"
         #expect(try client.receive(asLongAs: expected) == expected)

@@ -23,7 +23,7 @@ private actor Store {
         }
         let client = try Client(port: server.port)
         for number in 1...3 {
-            try client.send("POST /users HTTP/1.1\r\nContent-Length: 3\r\n\r\nAda")
+            try client.send("POST /users HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nAda")
             let expected = "HTTP/1.1 201 Created\r\nContent-Length: 1\r\n\r\n\(number)"
             #expect(try client.receive(asLongAs: expected) == expected)
         }
@@ -63,7 +63,7 @@ private actor Store {
             try connection.respond(body: "\(await store.names.count)")
         }
         let clients = try (0..<50).map { _ in try Client(port: server.port) }
-        for client in clients { try client.send("GET / HTTP/1.1\r\nConnection: close\r\n\r\n") }
+        for client in clients { try client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n") }
         try #require(await server.wait(for: .stalled(at: "gate", count: clients.count)))
         server.open("gate")
         for client in clients { #expect(try client.receiveAll().hasSuffix("\r\n\r\n50")) }
@@ -111,7 +111,7 @@ private actor Store {
             try Task.checkCancellation()
         }
         let client = try Client(port: server.port)
-        try client.send("GET / HTTP/1.1\r\n\r\n")
+        try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         var iterator = events.makeAsyncIterator()
         #expect(await iterator.next() == "begun")
         server.stop()
@@ -129,7 +129,7 @@ private actor Store {
             event.yield(Task.isCancelled)
         }
         let client = try Client(port: server.port)
-        try client.send("GET / HTTP/1.1\r\n\r\n")
+        try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         var iterator = events.makeAsyncIterator()
         #expect(await iterator.next() == false)
         server.stop()
@@ -152,7 +152,7 @@ private actor Store {
                 event.yield(Task.isCancelled)
             }
             let client = try Client(port: server.port)
-            try client.send("GET / HTTP/1.1\r\n\r\n")
+            try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
             var iterator = events.makeAsyncIterator()
             #expect(await iterator.next() == false)
             step.yield()
@@ -227,7 +227,7 @@ private actor Store {
             try connection.respond(body: "late")
         }
         let client = try Client(port: server.port)
-        try client.send("GET / HTTP/1.1\r\n\r\n")
+        try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         try #require(await server.wait(for: .requests(1)))
         client.close()
         #expect(await server.wait(for: .closes(1)))

@@ -120,7 +120,7 @@ final class Client {
     /// Sends a request for a path that asks for a closed connection, and takes the whole answer.
     static func exchange(_ server: Int, _ requestLine: String) throws -> String {
         let client = try Client(port: server)
-        try client.send("\(requestLine) HTTP/1.1\r\nConnection: close\r\n\r\n")
+        try client.send("\(requestLine) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         return try client.receiveAll()
     }
 }

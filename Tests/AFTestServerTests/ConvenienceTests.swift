@@ -57,7 +57,7 @@ private struct User: Codable, Equatable, Sendable {
         let server = try TestServer()
         let client = try Client(port: server.port)
         let target = "/a?page=2&q=a+b%2Bc%C3%A9&page=3&flag&=x&&bad=%zz%4&e=1=2&c=\u{301}"
-        try client.send("PUT \(target) HTTP/1.1\r\nContent-Length: 23\r\n\r\n{\"id\":8,\"name\":\"Grace\"}")
+        try client.send("PUT \(target) HTTP/1.1\r\nHost: a\r\nContent-Length: 23\r\n\r\n{\"id\":8,\"name\":\"Grace\"}")
         #expect(server.waitBlocking(for: .requests(1)))
         let request = try #require(server.requests.first)
         #expect(try request.json(as: User.self) == User(id: 8, name: "Grace"))
@@ -127,7 +127,7 @@ private struct User: Codable, Equatable, Sendable {
         let server = try TestServer()
         server.route("/", [.interim(103), .respond(102), .text("first"), .readRequest, .text("second"), .close])
         let client = try Client(port: server.port)
-        try client.send("GET / HTTP/1.1\r\n\r\nGET /next HTTP/1.1\r\n\r\n")
+        try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n")
         let answers = try client.receiveAll()
         #expect(answers.contains("\r\n\r\nfirst") && answers.hasSuffix("\r\n\r\nsecond"))
     }

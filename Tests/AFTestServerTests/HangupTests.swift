@@ -11,7 +11,7 @@ import Testing
         let server = try TestServer()
         server.route("GET /", [wait, .text("late")])
         let client = try Client(port: server.port)
-        try client.send("GET / HTTP/1.1\r\n\r\n")
+        try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         try #require(await server.wait(for: .requests(1)))
         #expect(server.connections[0].ending == .open && server.statistics.open == 1)
         client.close()
@@ -27,7 +27,7 @@ import Testing
         let server = try TestServer()
         server.route("GET /", [.stall(at: "gate"), .stall(at: "next"), .text("late")])
         let client = try Client(port: server.port)
-        try client.send("GET / HTTP/1.1\r\n\r\n")
+        try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         try #require(await server.wait(for: .stalled(at: "gate")))
         client.close()
         #expect(await server.wait(for: .closes(1)))
@@ -44,7 +44,7 @@ import Testing
         let server = try TestServer()
         server.route("GET /1", [.stall(at: "gate"), .pause(.milliseconds(1)), .text("one")])
         let client = try Client(port: server.port)
-        try client.send("GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n")
+        try client.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n")
         client.finishSending()
         #expect(await server.wait(for: .closes(1)))
         #expect(server.connections[0].ending == .closedByClient)
@@ -61,7 +61,7 @@ import Testing
         let server = try TestServer()
         server.route("GET /", [.stall(at: "gate"), .text("late")])
         let client = try Client(port: server.port)
-        try client.send("GET / HTTP/1.1\r\n\r\n")
+        try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         try #require(await server.wait(for: .stalled(at: "gate")))
         client.reset()
         #expect(await server.wait(for: .closes(1)))
@@ -94,7 +94,7 @@ import Testing
         let count = 50
         server.route("GET /", [.stall(at: "gate"), .pause(.milliseconds(1)), .text("late")])
         let clients = try (0..<count).map { _ in try Client(port: server.port) }
-        for client in clients { try client.send("GET / HTTP/1.1\r\n\r\n") }
+        for client in clients { try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
         try #require(await server.wait(for: .stalled(at: "gate", count: count)))
         let port = server.port
         async let others: Void = Client.onAnotherThread {

@@ -23,7 +23,7 @@ private final class Box: Sendable {
         server.route("GET /", [.stall(at: "gate"), .text("through")])
         let clients = try (0..<3).map { _ in try Client(port: server.port) }
         for client in clients {
-            try client.send("GET / HTTP/1.1\r\n\r\n")
+            try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         }
         #expect(await server.wait(for: .stalled(at: "gate", count: 3)))
         server.release("gate")
@@ -90,8 +90,8 @@ private final class Box: Sendable {
         server.route("/stall", .stall(at: "never"))
         server.route("/endless", .respond(repeating: Data("x".utf8), count: nil))
         server.route("/wait", .waitForPeerClose)
-        var sent = ["pause", "stall", "endless", "wait"].map { "GET /\($0) HTTP/1.1\r\n\r\n" }
-        sent += ["", "GET / HT", "PUT / HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc"]
+        var sent = ["pause", "stall", "endless", "wait"].map { "GET /\($0) HTTP/1.1\r\nHost: a\r\n\r\n" }
+        sent += ["", "GET / HT", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc"]
         let clients = try sent.map { bytes in
             let client = try Client(port: server.port)
             try client.send(bytes)

@@ -24,7 +24,9 @@ import Testing
         options.recordLimit = 1
         let server = try TestServer(options: options)
         let client = try Client(port: server.port)
-        let sent = ["PUT / HTTP/1.1\r\nContent-Length: 6\r\n\r\nabcdef", "GET / HTTP/1.1\r\n\r\n"]
+        let sent = [
+            "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabcdef", "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        ]
         for request in sent {
             try client.send(request)
         }
@@ -39,8 +41,8 @@ import Testing
         let server = try TestServer()
         try Client(port: server.port).close()
         let aborting = try Client(port: server.port)
-        try aborting.send("PUT / HTTP/1.1\r\nContent-Length: 6\r\n\r\nabc")
-        #expect(server.waitBlocking(for: .received(bytes: 40)))
+        try aborting.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc")
+        #expect(server.waitBlocking(for: .received(bytes: 49)))
         aborting.close()
         #expect(server.waitBlocking(for: .closes(2)))
         #expect(server.connections.map(\.ending) == [.closedByClient, .closedByClient])
@@ -48,16 +50,30 @@ import Testing
     }
 
     @Test(arguments: [
-        "garbage\r\n\r\n", "GET /\r\n\r\n", " / HTTP/1.1\r\n\r\n", "GET  HTTP/1.1\r\n\r\n", "\u{0}\u{1}\n\n",
-        "PUT / HTTP/1.1\r\nContent-Length: 1x\r\n\r\n", "PUT / HTTP/1.1\r\nContent-Length:\r\n\r\n",
-        "PUT / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-        "PUT / HTTP/1.1\r\nContent-Length: 18446744073709551616\r\n\r\n",
-        "PUT / HTTP/1.1\r\nContent-Length : 1\r\n\r\na", "PUT / HTTP/1.1\r\nContent-Length\r\n\r\n",
-        "PUT / HTTP/1.1\r\nA: b\r\n Content-Length: 1\r\n\r\na", "GET / HTTP/1.1\r\nA b: c\r\n\r\n",
-        "GET / HTTP/1.1\r\n: c\r\n\r\n", "GET / HTTP/1.1\r\nA\u{0}: c\r\n\r\n",
-        "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
-        "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n",
-        "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n10000000000000000\r\n",
+        "garbage\r\n\r\n", "GET /\r\n\r\n", " / HTTP/1.1\r\nHost: a\r\n\r\n", "GET  HTTP/1.1\r\nHost: a\r\n\r\n",
+        "\u{0}\u{1}\n\n",
+        "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1x\r\n\r\n",
+        "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\n",
+        "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 18446744073709551616\r\n\r\n",
+        "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length : 1\r\n\r\na",
+        "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length\r\n\r\n",
+        "PUT / HTTP/1.1\r\nHost: a\r\nA: b\r\n Content-Length: 1\r\n\r\na",
+        "GET / HTTP/1.1\r\nHost: a\r\nA b: c\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\n: c\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nA\u{0}: c\r\n\r\n",
+        "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n",
+        "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n10000000000000000\r\n",
+        "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", "G(T / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET / HTTP/9\r\nHost: a\r\n\r\n", "GET / HTTP/1.1 x\r\nHost: a\r\n\r\n",
+        "GET /\tx HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /x#f HTTP/1.1\r\nHost: a\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nX: \u{1}\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nX: \u{0}\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     ])
     func answersInvalidRequestsWith400(bytes: String) throws {
         let server = try TestServer()
@@ -68,10 +84,27 @@ import Testing
         #expect(!server.requests.contains { $0.isBodyComplete })
     }
 
+    @Test func answersVersionsItDoesNotSpeakWith505() throws {
+        let server = try TestServer()
+        let client = try Client(port: server.port)
+        try client.send("GET / HTTP/2.0\r\nHost: a\r\n\r\n")
+        #expect(try client.receiveAll().hasPrefix("HTTP/1.1 505 "))
+        #expect(server.connections.first?.refusal == "a version other than HTTP/1")
+    }
+
+    @Test func readsChunksBehindAnotherCoding() throws {
+        let server = try TestServer()
+        let client = try Client(port: server.port)
+        try client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip , Chunked\r\n\r\n1\r\na\r\n0\r\n\r\n")
+        #expect(server.waitBlocking(for: .requests(1)))
+        #expect(server.requests.first?.bodyText == "a")
+    }
+
     @Test func recordsWhyItRefusedAConnection() throws {
         let server = try TestServer()
         let client = try Client(port: server.port)
-        try client.send("PUT / HTTP/1.1\r\nContent-Length : 22\r\n\r\nGET /hidden HTTP/1.1\r\n\r\n")
+        try client.send(
+            "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length : 22\r\n\r\nGET /hidden HTTP/1.1\r\nHost: a\r\n\r\n")
         _ = try client.receiveAll()
         #expect(server.connections.map(\.refusal) == ["an invalid name of a header field"])
         #expect(server.requests.isEmpty)
@@ -94,7 +127,7 @@ import Testing
         options.headLimit = 1000
         let server = try TestServer(options: options)
         let client = try Client(port: server.port)
-        try client.send("GET / HTTP/1.1\r\nX: " + String(repeating: "x", count: 1000))
+        try client.send("GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 1000))
         #expect(try client.receiveAll().hasPrefix("HTTP/1.1 431 "))
         #expect(server.connections.first?.refusal == "a head beyond the limit")
     }
@@ -103,7 +136,7 @@ import Testing
         let server = try TestServer()
         server.route("/", [.readHeadOnly, .status(413, headers: ["Connection": "close"])])
         let client = try Client(port: server.port)
-        try client.send("PUT / HTTP/1.1\r\nContent-Length: 100\r\n\r\nab")
+        try client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nab")
         let answer = "HTTP/1.1 413 \r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
         #expect(try client.receiveAll() == answer)
     }
@@ -118,7 +151,7 @@ import Testing
         // It blocks until the gate is open, so not on a thread that the test needs to open it.
         async let answer = Client.onAnotherThread {
             let client = try Client(port: port)
-            try client.send("PUT / HTTP/1.1\r\nConnection: close\r\nContent-Length: \(length)\r\n\r\n")
+            try client.send("PUT / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: \(length)\r\n\r\n")
             try client.send(String(repeating: "x", count: length))
             return try client.receiveAll()
         }
@@ -133,13 +166,13 @@ import Testing
         let server = try TestServer()
         server.route("/early", [.readHeadOnly, .status(417), .readBody])
         let client = try Client(port: server.port)
-        try client.send("PUT / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
+        try client.send("PUT / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
         let interim = "HTTP/1.1 100 Continue\r\n\r\n"
         #expect(try client.receive(asLongAs: interim) == interim)
         try client.send("x")
         #expect(server.waitBlocking(for: .requests(1)))
         _ = try client.receive()
-        try client.send("PUT /early HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
+        try client.send("PUT /early HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
         let refusal = "HTTP/1.1 417 Expectation Failed\r\n"
         #expect(try client.receive(asLongAs: refusal) == refusal)
         #expect(!server.requests[1].isBodyComplete)

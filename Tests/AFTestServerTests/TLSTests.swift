@@ -18,7 +18,8 @@ private enum OpenSSL {
         process.standardOutput = output
         process.standardError = output
         // Before the process runs: one that has ended already, after a failed handshake, would raise SIGPIPE here.
-        try input.fileHandleForWriting.write(contentsOf: Data("GET / HTTP/1.1\r\nConnection: close\r\n\r\n".utf8))
+        try input.fileHandleForWriting.write(
+            contentsOf: Data("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".utf8))
         try process.run()
         let text = try output.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
@@ -77,7 +78,7 @@ private final class Folder {
         let handshake = try #require(server.connections[0].tls)
         #expect(handshake.version == "TLSv1.3" && handshake.alpn == "http/1.1")
         #expect(handshake.serverName == "localhost" && !handshake.isResumed)
-        #expect(server.connections[0].received == Data("GET / HTTP/1.1\r\nConnection: close\r\n\r\n".utf8))
+        #expect(server.connections[0].received == Data("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".utf8))
     }
 
     @Test func failsHandshakesOfVersionsThatAreNotAllowed() throws {

@@ -4,7 +4,9 @@ import SwiftAF
 import Testing
 
 @Suite struct WebSocketTests {
-    private static let head = "GET / HTTP/1.1\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    private static let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    private static let upgrade = "Upgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n"
+    private static let head = "GET / HTTP/1.1\r\nHost: a\r\n\(upgrade)\(key)Sec-WebSocket-Version: 13\r\n\r\n"
     /// What RFC 6455 1.3 answers to that key.
     private static let accepted = """
         HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
@@ -23,6 +25,20 @@ import Testing
         server.route("/", [.upgrade(), .echoFrames])
         #expect(try Client.exchange(server.port, "GET /").hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
         #expect(server.connections.first?.refusal == "an upgrade of a request without a Sec-WebSocket-Key")
+    }
+
+    @Test(arguments: [
+        ("\(key)Sec-WebSocket-Version: 13", "without Upgrade: websocket and Connection: Upgrade"),
+        ("\(upgrade)\(key)Sec-WebSocket-Version: 8", "without Sec-WebSocket-Version: 13"),
+        ("\(upgrade)\(key)A: b", "without Sec-WebSocket-Version: 13"),
+    ])
+    func refusesAnUpgradeThatOpensNoWebSocket(fields: String, reason: String) throws {
+        let server = try TestServer()
+        server.route("/", [.upgrade(), .echoFrames])
+        let client = try Client(port: server.port)
+        try client.send("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\n")
+        #expect(try client.receiveAll().hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+        #expect(server.connections.first?.refusal == "an upgrade of a request \(reason)")
     }
 
     @Test func closesAfterAFrameWithoutAMask() throws {

@@ -21,21 +21,6 @@ static char *cut_line(char *line, const char *end, size_t *size) {
     return newline + 1;
 }
 
-static afts_status parse_request_line(char *line, afts_request *seen) {
-    char *target = strchr(line, ' ');
-    char *version = target != NULL ? strchr(target + 1, ' ') : NULL;
-    if (version == NULL || target == line || version == target + 1 ||
-        strncmp(version + 1, "HTTP/", 5) != 0) {
-        return AFTS_EINVAL;
-    }
-    *target = 0;
-    *version = 0;
-    seen->method = line;
-    seen->target = target + 1;
-    seen->version = version + 1;
-    return AFTS_OK;
-}
-
 /** Whether all bytes may be in a token (RFC 9110 5.6.2), of which there is at least one. */
 static bool is_token(const char *text, size_t size) {
     for (size_t i = 0; i < size; i++) {
@@ -48,6 +33,47 @@ static bool is_token(const char *text, size_t size) {
     return size > 0;
 }
 
+/** Whether all bytes may be in a request target: neither blanks, controls nor a fragment (RFC 9112 3.2). */
+static bool is_target(const char *text, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c <= ' ' || c == 0x7f || c == '#') return false;
+    }
+    return size > 0;
+}
+
+/** "HTTP/" and two digits with a dot (RFC 9112 2.3). */
+static bool is_version(const char *text, size_t size) {
+    return size == 8 && strncmp(text, "HTTP/", 5) == 0 && text[5] >= '0' && text[5] <= '9' &&
+           text[6] == '.' && text[7] >= '0' && text[7] <= '9';
+}
+
+static afts_status parse_request_line(char *line, size_t size, afts_request *seen) {
+    char *target = memchr(line, ' ', size);
+    char *end = line + size;
+    char *version = target != NULL ? memchr(target + 1, ' ', (size_t)(end - target - 1)) : NULL;
+    if (version == NULL || !is_token(line, (size_t)(target - line)) ||
+        !is_target(target + 1, (size_t)(version - target - 1)) ||
+        !is_version(version + 1, (size_t)(end - version - 1))) {
+        return AFTS_EINVAL;
+    }
+    *target = 0;
+    *version = 0;
+    seen->method = line;
+    seen->target = target + 1;
+    seen->version = version + 1;
+    return AFTS_OK;
+}
+
+/** Whether a value has a control character other than TAB: a CR, too, which some servers take for an end of line. */
+static bool has_control(const char *text, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if ((c < ' ' && c != '\t') || c == 0x7f) return true;
+    }
+    return false;
+}
+
 /** Why a line is no field; NULL if it is one. */
 static const char *fault_of_field(const char *line, size_t size) {
     const char *colon = memchr(line, ':', size);
@@ -56,6 +82,9 @@ static const char *fault_of_field(const char *line, size_t size) {
     if (is_blank(line[0])) return "a folded header field";
     if (colon == NULL) return "a header line without a colon";
     if (!is_token(line, (size_t)(colon - line))) return "an invalid name of a header field";
+    if (has_control(colon, size - (size_t)(colon - line))) {
+        return "a header field with a control character";
+    }
     return NULL;
 }
 
@@ -95,7 +124,7 @@ afts_status afts__parse_head(afts__request_record *request, const char **why) {
     char *line = request->text;
     char *next = cut_line(line, end, &size);
     *why = "an invalid request line";
-    if (parse_request_line(line, &request->seen) != AFTS_OK) return AFTS_EINVAL;
+    if (parse_request_line(line, size, &request->seen) != AFTS_OK) return AFTS_EINVAL;
     for (line = next; line < end; line = next) {
         next = cut_line(line, end, &size);
         if (size == 0) continue;
@@ -156,14 +185,60 @@ static bool any_field_has_token(const afts_request *request, const char *name, c
     return false;
 }
 
+static size_t count_fields(const afts_request *request, const char *name) {
+    size_t count = 0;
+    for (size_t i = 0; i < request->header_count; i++) {
+        count += strcasecmp(request->headers[i].name, name) == 0;
+    }
+    return count;
+}
+
+const char *afts__fault_of_hosts(const afts_request *request) {
+    size_t count = count_fields(request, "Host");
+    if (count > 1) return "more than one Host field";
+    bool needs_host = strcmp(request->version, "HTTP/1.0") != 0;
+    return count == 0 && needs_host ? "a request without a Host field" : NULL;
+}
+
+/** Whether the last coding is "chunked", and no other one is. */
+static bool ends_in_chunked(const afts_request *request) {
+    static const char chunked[] = "chunked";
+    size_t count = 0;
+    bool is_last = false;
+    for (size_t i = 0; i < request->header_count; i++) {
+        const afts_header *header = &request->headers[i];
+        if (strcasecmp(header->name, "Transfer-Encoding") != 0) continue;
+        for (const char *at = header->value; *at != 0;) {
+            at += strspn(at, ", \t");
+            size_t size = strcspn(at, ", \t");
+            if (size == 0) break;
+            is_last = size == sizeof chunked - 1 && strncasecmp(at, chunked, size) == 0;
+            count += is_last;
+            at += size;
+        }
+    }
+    return is_last && count == 1;
+}
+
+/* A server that framed one of these differently than the client would read its body as the next request (RFC 9112 6.3). */
+static const char *fault_of_encoding(const afts_request *request) {
+    if (strcmp(request->version, "HTTP/1.0") == 0) return "a Transfer-Encoding in HTTP/1.0";
+    if (count_fields(request, "Content-Length") != 0) {
+        return "a Transfer-Encoding beside a Content-Length";
+    }
+    return ends_in_chunked(request) ? NULL : "a Transfer-Encoding that doesn't end in chunked";
+}
+
 afts_status afts__parse_framing(const afts_request *request, afts__framing *framing,
-                                uint64_t *length) {
+                                uint64_t *length, const char **why) {
     *framing = AFTS__NO_BODY;
     *length = 0;
-    if (any_field_has_token(request, "Transfer-Encoding", "chunked")) {
+    if (count_fields(request, "Transfer-Encoding") != 0) {
         *framing = AFTS__BY_CHUNKS;
-        return AFTS_OK;
+        *why = fault_of_encoding(request);
+        return *why == NULL ? AFTS_OK : AFTS_EINVAL;
     }
+    *why = "an invalid Content-Length";
     for (size_t i = 0; i < request->header_count; i++) {
         const afts_header *header = &request->headers[i];
         if (strcasecmp(header->name, "Content-Length") != 0) continue;

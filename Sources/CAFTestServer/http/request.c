@@ -74,8 +74,12 @@ static afts_status parse(afts_conn *conn, afts__request_record *record) {
     afts_status status = afts__parse_head(record, &why);
     if (status == AFTS_OK) {
         if (is_http2(seen)) return refuse_http2(conn);
-        why = "an invalid Content-Length";
-        status = afts__parse_framing(seen, &conn->framing, &conn->body_left);
+        if (strncmp(seen->version, "HTTP/1.", 7) != 0) {
+            return afts__refuse(conn, 505, "a version other than HTTP/1");
+        }
+        why = afts__fault_of_hosts(seen);
+        status = why != NULL ? AFTS_EINVAL
+                             : afts__parse_framing(seen, &conn->framing, &conn->body_left, &why);
     }
     if (status != AFTS_OK) return status == AFTS_EINVAL ? afts__refuse(conn, 400, why) : status;
     conn->omits_body = strcmp(seen->method, "HEAD") == 0;

@@ -4,7 +4,7 @@
 
 #include "connection/connection.h"
 
-/** Responds 400 or 431, records why, and returns AFTS_ELOST, which ends the connection. */
+/** Responds with an error, records why, and returns AFTS_ELOST, which ends the connection. */
 afts_status afts__refuse(afts_conn *conn, int code, const char *why);
 /** Reads a head into conn->request. What isn't HTTP/1 is refused. */
 afts_status afts__read_head(afts_conn *conn);

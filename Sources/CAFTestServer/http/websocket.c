@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "connection/ending.h"
 #include "connection/io.h"
+#include "http/head.h"
 #include "http/request.h"
 #include "http/response.h"
 
@@ -29,15 +30,36 @@ static bool write_accept(char out[(SHA1_SIZE + 2) / 3 * 4 + 1], const char *key)
     return true;
 }
 
+static bool has_token(const afts_request *request, const char *name, const char *token) {
+    const char *value = afts_request_header(request, name);
+    return value != NULL && afts__has_token(value, strlen(value), token);
+}
+
+/** Why a request doesn't open a WebSocket (RFC 6455 4.2.1); NULL if it does. */
+static const char *fault_of_upgrade(const afts_request *request) {
+    if (request == NULL || afts_request_header(request, "Sec-WebSocket-Key") == NULL) {
+        return "an upgrade of a request without a Sec-WebSocket-Key";
+    }
+    const char *version = afts_request_header(request, "Sec-WebSocket-Version");
+    if (!has_token(request, "Upgrade", "websocket") ||
+        !has_token(request, "Connection", "upgrade")) {
+        return "an upgrade of a request without Upgrade: websocket and Connection: Upgrade";
+    }
+    if (version == NULL || strcmp(version, "13") != 0) {
+        return "an upgrade of a request without Sec-WebSocket-Version: 13";
+    }
+    return NULL;
+}
+
 afts_status afts__upgrade(afts_conn *conn, const char *headers) {
     char accept[(SHA1_SIZE + 2) / 3 * 4 + 1];
     char lines[128];
-    const char *key = conn->request != NULL
-                          ? afts_request_header(&conn->request->seen, "Sec-WebSocket-Key")
-                          : NULL;
-    if (key == NULL || !write_accept(accept, key)) {
-        return afts__refuse(conn, 400, "an upgrade of a request without a Sec-WebSocket-Key");
+    const afts_request *request = conn->request != NULL ? &conn->request->seen : NULL;
+    const char *why = fault_of_upgrade(request);
+    if (why == NULL && !write_accept(accept, afts_request_header(request, "Sec-WebSocket-Key"))) {
+        why = "an upgrade of a request with a Sec-WebSocket-Key that is too long";
     }
+    if (why != NULL) return afts__refuse(conn, 400, why);
     snprintf(lines, sizeof lines,
              "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n", accept);
     afts__buffer all = {0};
