@@ -17,14 +17,14 @@ static void release(void *context, void *value) {
 }
 
 static afc_lru *make_with(uint64_t capacity, uint64_t purge_to, uint32_t shards) {
-    afc_lru_options options = AFC_LRU_INIT;
+    afc_lru_options options = AFC_LRU_OPTIONS_INIT;
     options.capacity = capacity;
     options.purge_to = purge_to;
     options.shards = shards;
     options.retain = retain;
     options.release = release;
     afc_lru *cache;
-    if (afc_lru_new(&cache, &options) != AFC_OK) abort();
+    if (afc_lru_new(&cache, &options, NULL) != AFC_OK) abort();
     return cache;
 }
 

@@ -33,15 +33,15 @@ static void make_lock(pthread_mutex_t *lock) {
     pthread_mutexattr_destroy(&kind);
 }
 
-static afc_status make_memory(afc_http_cache *cache) {
-    afc_lru_options options = AFC_LRU_INIT;
+static afc_status make_memory(afc_http_cache *cache, afc_failure *failure) {
+    afc_lru_options options = AFC_LRU_OPTIONS_INIT;
     /* The capacity may change, so the store trims. */
     options.capacity = options.purge_to = UINT64_MAX;
     options.retain = retain_set;
     options.release = release_set;
     options.on_evict = afc__cache_store_on_evict;
     options.context = cache;
-    return afc_lru_new(&cache->memory, &options);
+    return afc_lru_new(&cache->memory, &options, failure);
 }
 
 static bool make_seed(uint64_t seed[2]) {
@@ -83,11 +83,10 @@ afc_status afc_http_cache_open(afc_http_cache **out, const afc_http_cache_option
     cache->generation = afc__process_generation();
     cache->memory_bytes = options->memory_bytes;
     cache->max_entry_bytes = options->max_entry_bytes;
-    afc_status status = make_memory(cache);
+    afc_status status = make_memory(cache, failure);
     if (status != AFC_OK) {
         afc_free(cache);
-        if (status == AFC_ENOMEM) return afc__fail_memory(failure);
-        return afc__fail(failure, status, "the system has no random bytes");
+        return status;
     }
     afc__threads_watch_forks();
     make_lock(&cache->lock);

@@ -501,7 +501,7 @@ static void on_pressure(void *context) {
 
 afc_status afc_lru_watch_pressure(afc_lru *cache, const afc_pressure_options *options,
                                   afc_failure *failure) {
-    AFC__READ_SIZED(afc_pressure_options, AFC_PRESSURE_INIT, keep, options, failure);
+    AFC__READ_SIZED(afc_pressure_options, AFC_PRESSURE_OPTIONS_INIT, keep, options, failure);
     int descriptor;
     afc_status status = afc__pressure_open(&descriptor, options, afc__pressure_check_file, failure);
     return status != AFC_OK ? status : afc__lru_watch(cache, descriptor, options->keep, failure);
@@ -532,9 +532,22 @@ static uint32_t usual_shards(void) {
     return count;
 }
 
-static bool is_valid(const afc_lru_options *options) {
-    return options->purge_to <= options->capacity && options->ttl_ms >= 0 &&
-           options->shards <= AFC_LRU_SHARDS_MAX && (options->shards & (options->shards - 1)) == 0;
+static afc_status check_options(const afc_lru_options *options, afc_failure *failure) {
+    if (options->purge_to > options->capacity) {
+        return afc__fail(failure, AFC_EINVAL, "purge_to exceeds the capacity: %llu > %llu",
+                         (unsigned long long)options->purge_to,
+                         (unsigned long long)options->capacity);
+    }
+    if (options->ttl_ms < 0) {
+        return afc__fail(failure, AFC_EINVAL, "ttl_ms is negative: %lld",
+                         (long long)options->ttl_ms);
+    }
+    if (options->shards > AFC_LRU_SHARDS_MAX || (options->shards & (options->shards - 1)) != 0) {
+        return afc__fail(failure, AFC_EINVAL,
+                         "invalid number of shards %u: expected a power of two up to %d",
+                         (unsigned)options->shards, AFC_LRU_SHARDS_MAX);
+    }
+    return AFC_OK;
 }
 
 static void set_limits(afc_lru *cache) {
@@ -562,17 +575,13 @@ static bool init_shards(afc_lru *cache) {
     return true;
 }
 
-afc_status afc_lru_new(afc_lru **out, const afc_lru_options *options) {
-    static const afc_lru_options defaults = AFC_LRU_INIT;
-    afc_lru_options storage;
-    afc_failure failure;
+afc_status afc_lru_new(afc_lru **out, const afc_lru_options *options, afc_failure *failure) {
     *out = NULL;
-    options = afc__sized_read(&storage, &defaults, options, AFC__SIZED(afc_lru_options, context),
-                              "AFC_LRU_INIT", &failure);
-    if (failure.status != AFC_OK) return failure.status;
-    if (!is_valid(options)) return AFC_EINVAL;
+    AFC__READ_SIZED(afc_lru_options, AFC_LRU_OPTIONS_INIT, context, options, failure);
+    afc_status status = check_options(options, failure);
+    if (status != AFC_OK) return status;
     afc_lru *cache = afc__zalloc(sizeof *cache);
-    if (cache == NULL) return AFC_ENOMEM;
+    if (cache == NULL) return afc__fail_memory(failure);
     cache->options = *options;
     set_limits(cache);
     cache->shard_count = options->shards != 0 ? options->shards : usual_shards();
@@ -580,7 +589,8 @@ afc_status afc_lru_new(afc_lru **out, const afc_lru_options *options) {
     bool has_seed = afc__hash_seed_make(&cache->seed);
     if (!has_seed || !init_shards(cache)) {
         afc_free(cache);
-        return has_seed ? AFC_ENOMEM : AFC_EINTERNAL;
+        if (has_seed) return afc__fail_memory(failure);
+        return afc__fail(failure, AFC_EINTERNAL, "the system has no random bytes");
     }
     pthread_mutex_init(&cache->purging, NULL);
     *out = cache;

@@ -60,7 +60,7 @@ typedef struct afc__lru_table {
     afc__lru_links *links; /**< Indexed by place; in the same block. */
     uint32_t bucket_count;
     uint32_t count;
-    afc__lru_place newest, oldest; /**< Least and most recently used; 0: the table is empty. */
+    afc__lru_place newest, oldest; /**< Most and least recently used; 0: the table is empty. */
     uint32_t key_offset;           /**< Offset of the key in each entry. */
     void *block;
 } afc__lru_table;

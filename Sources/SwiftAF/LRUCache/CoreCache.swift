@@ -28,7 +28,7 @@ struct CoreCache: @unchecked Sendable {
         options.context = relay.toOpaque()
         if onEviction != nil { options.on_evict = EvictionRelay.onEvict }
         var raw: OpaquePointer?
-        guard afc_lru_new(&raw, &options) == .AFC_OK, let raw else {
+        guard afc_lru_new(&raw, &options, nil) == .AFC_OK, let raw else {
             relay.release()
             return nil
         }
@@ -123,7 +123,7 @@ extension LRUCacheEviction {
 }
 
 extension afc_lru_options {
-    /// The macro AFC_LRU_INIT, with callbacks that retain and release the objects.
+    /// The macro AFC_LRU_OPTIONS_INIT, with callbacks that retain and release the objects.
     fileprivate static var initial: afc_lru_options {
         var options = afc_lru_options()
         options.size = MemoryLayout<afc_lru_options>.size

@@ -295,19 +295,19 @@ static void counts(afc_session *session) {
 }
 
 static void caches(void) {
-    afc_lru_options options = AFC_LRU_INIT;
+    afc_lru_options options = AFC_LRU_OPTIONS_INIT;
     options.capacity = options.purge_to = 10;
     options.shards = 1;
     afc_lru *cache;
     int value;
-    CHECK(afc_lru_new(&cache, &options) == AFC_OK);
+    CHECK(afc_lru_new(&cache, &options, NULL) == AFC_OK);
     CHECK(afc_lru_put(cache, afc_slice_of("a"), &value, 6) == AFC_OK);
     CHECK(afc_lru_put(cache, afc_slice_of("b"), &value, 6) == AFC_OK);
     GUARDED(afc_lru_statistics) statistics;
     GUARD(statistics);
     afc_lru_get_statistics(cache, &statistics.value);
     CHECK(IS_GUARDED(statistics) && statistics.value.evictions == 1 && statistics.value.cost == 6);
-    afc_pressure_options pressure = AFC_PRESSURE_INIT;
+    afc_pressure_options pressure = AFC_PRESSURE_OPTIONS_INIT;
     pressure.path = "/nonexistent";
     CHECK(afc_lru_watch_pressure(cache, &pressure, NULL) == AFC_EUNSUPPORTED);
     afc_lru_free(cache);

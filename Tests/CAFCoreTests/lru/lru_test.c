@@ -10,7 +10,7 @@
 
 static afc_lru *cache_new(const afc_lru_options *options) {
     afc_lru *cache;
-    check_status(afc_lru_new(&cache, options), AFC_OK);
+    check_status(afc_lru_new(&cache, options, NULL), AFC_OK);
     return cache;
 }
 
@@ -277,7 +277,7 @@ static uint64_t heap_takes(uint64_t size) {
 static void entry_overhead_is_within_the_documented_limit(void **state) {
     (void)state;
     for (int64_t ttl_ms = 0; ttl_ms <= 1000; ttl_ms += 1000) {
-        afc_lru_options options = AFC_LRU_INIT;
+        afc_lru_options options = AFC_LRU_OPTIONS_INIT;
         options.shards = 1;
         options.ttl_ms = ttl_ms;
         afc_lru *cache = cache_new(&options);
@@ -307,7 +307,7 @@ static void any_allocation_may_fail(void **state) {
         options.capacity = 60;
         options.purge_to = 40;
         afc_lru *cache;
-        afc_status status = afc_lru_new(&cache, &options);
+        afc_status status = afc_lru_new(&cache, &options, NULL);
         if (status == AFC_OK) {
             uint64_t kept = 0;
             for (uint64_t number = 0; number < 40; number++) {
@@ -403,8 +403,12 @@ static void agrees_with_a_simple_model(void **state) {
 
 static void refuses_invalid_options(void **state) {
     (void)state;
+    static const char *const texts[] = {"AFC_LRU_OPTIONS_INIT", "purge_to exceeds the capacity",
+                                        "invalid number of shards 3",
+                                        "invalid number of shards 128", "ttl_ms is negative: -1"};
     afc_lru_options rows[5];
-    for (size_t i = 0; i < COUNT_OF(rows); i++) rows[i] = (afc_lru_options)AFC_LRU_INIT;
+    afc_failure failure;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) rows[i] = (afc_lru_options)AFC_LRU_OPTIONS_INIT;
     rows[0].size--;
     rows[1].purge_to = rows[1].capacity + 1;
     rows[2].shards = 3;
@@ -412,7 +416,8 @@ static void refuses_invalid_options(void **state) {
     rows[4].ttl_ms = -1;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         afc_lru *cache;
-        check_status(afc_lru_new(&cache, &rows[i]), AFC_EINVAL);
+        check_status(afc_lru_new(&cache, &rows[i], &failure), AFC_EINVAL);
+        check_contains(failure.text, texts[i]);
         assert_null(cache);
     }
     afc_lru_free(NULL);

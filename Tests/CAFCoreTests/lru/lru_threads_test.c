@@ -20,7 +20,7 @@
 
 static afc_lru *cache_new(const afc_lru_options *options) {
     afc_lru *cache;
-    check_status(afc_lru_new(&cache, options), AFC_OK);
+    check_status(afc_lru_new(&cache, options, NULL), AFC_OK);
     return cache;
 }
 
@@ -186,7 +186,7 @@ static void value_lives_until_its_reader_has_retained_it(void **state) {
     (void)state;
     for (int way = 0; way < 4; way++) {
         gate gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-        afc_lru_options options = AFC_LRU_INIT;
+        afc_lru_options options = AFC_LRU_OPTIONS_INIT;
         options.retain = retain_slowly;
         options.release = release_counted;
         options.context = &gate;
@@ -261,7 +261,7 @@ static void evict_eagerly(void *context, afc_slice key, void *value, afc_lru_rea
 static void callbacks_may_use_the_cache(void **state) {
     (void)state;
     eager eager = {0};
-    afc_lru_options options = AFC_LRU_INIT;
+    afc_lru_options options = AFC_LRU_OPTIONS_INIT;
     options.capacity = 100;
     options.purge_to = 50;
     options.shards = 1;
@@ -316,7 +316,7 @@ static afc_lru *cache_of(pressed *pressed) {
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     pressed->ours = pair[0];
     pressed->theirs = pair[1];
-    afc_lru_options options = AFC_LRU_INIT;
+    afc_lru_options options = AFC_LRU_OPTIONS_INIT;
     options.on_evict = on_pressed;
     options.context = pressed;
     return cache_new(&options);
@@ -409,7 +409,7 @@ static void child_that_frees_the_cache_leaves_its_parent_watching(void **state) 
 static void unavailable_pressure_file_gives_a_reason(void **state) {
     (void)state;
     afc_lru *cache = cache_new(NULL);
-    afc_pressure_options options = AFC_PRESSURE_INIT;
+    afc_pressure_options options = AFC_PRESSURE_OPTIONS_INIT;
     afc_failure failure;
     options.path = "/proc/none";
     check_status(afc_lru_watch_pressure(cache, &options, &failure), AFC_EUNSUPPORTED);
@@ -446,7 +446,7 @@ static void writes_only_to_files_of_the_kernel(void **state) {
     const char *path = path_in(&folder, "mine");
     write_file(path, S("my own file"));
     afc_lru *cache = cache_new(NULL);
-    afc_pressure_options options = AFC_PRESSURE_INIT;
+    afc_pressure_options options = AFC_PRESSURE_OPTIONS_INIT;
     afc_failure failure;
     /* The last one is the kernel's, but would change the name of this program. */
     const char *const paths[] = {path, "/dev/null", "/proc/self/comm"};
@@ -484,7 +484,7 @@ static void writes_the_trigger_to_the_kernel(void **state) {
     const char *path = path_in(&folder, "memory");
     write_file(path, S(""));
     afc_lru *cache = cache_new(NULL);
-    afc_pressure_options options = AFC_PRESSURE_INIT;
+    afc_pressure_options options = AFC_PRESSURE_OPTIONS_INIT;
     options.path = path;
     check_status(watch_any_file(cache, &options), AFC_OK);
     check_status(watch_any_file(cache, &options), AFC_EAGAIN);
@@ -499,11 +499,11 @@ static void watching_survives_failed_allocations(void **state) {
     folder_make(&folder);
     const char *path = path_in(&folder, "memory");
     write_file(path, S(""));
-    afc_pressure_options options = AFC_PRESSURE_INIT;
+    afc_pressure_options options = AFC_PRESSURE_OPTIONS_INIT;
     options.path = path;
     TORTURE(n) {
         afc_lru *cache;
-        if (afc_lru_new(&cache, NULL) == AFC_OK) {
+        if (afc_lru_new(&cache, NULL, NULL) == AFC_OK) {
             afc_status status = watch_any_file(cache, &options);
             if (status != AFC_OK) check_status(status, AFC_ENOMEM);
         }

@@ -45,7 +45,7 @@ static int64_t now_us(void *context) {
 }
 
 afc_lru_options cached_options(cached_world *world) {
-    afc_lru_options options = AFC_LRU_INIT;
+    afc_lru_options options = AFC_LRU_OPTIONS_INIT;
     options.retain = cached_value_retain;
     options.release = cached_value_release;
     options.on_evict = on_evict;

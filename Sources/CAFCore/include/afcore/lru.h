@@ -19,8 +19,8 @@ typedef struct afc_lru afc_lru;
 enum {
     AFC_LRU_KEY_MAX = 65535, /**< Maximum length of a key, in bytes. */
     AFC_LRU_SHARDS_MAX = 64, /**< Maximum number of shards. */
-    AFC_LRU_OVERHEAD_MAX =
-        96 /**< Maximum overhead of an entry in bytes, on average, without key and value. */
+    /** Maximum overhead of an entry in bytes, on average, without key and value. */
+    AFC_LRU_OVERHEAD_MAX = 96
 };
 
 /** Why an entry was evicted. */
@@ -31,7 +31,7 @@ typedef enum AFC_OPEN_ENUM afc_lru_reason {
     AFC_LRU_PRESSURE = 4 /**< The system was low on memory. */
 } afc_lru_reason;
 
-/** Options of a cache. Start from AFC_LRU_INIT. All are copied. Callbacks run without a lock held. */
+/** Options of a cache. Start from AFC_LRU_OPTIONS_INIT. All are copied. Callbacks run without a lock held. */
 typedef struct afc_lru_options {
     size_t size; /**< sizeof(afc_lru_options). */
     /**
@@ -40,8 +40,8 @@ typedef struct afc_lru_options {
      */
     uint64_t capacity, purge_to;
     uint64_t max_cost; /**< Maximum cost of an entry; higher ones are refused. 0: the capacity. */
-    uint64_t
-        max_count; /**< Maximum number of entries; the least recently used is evicted. 0: no limit. */
+    /** Maximum number of entries; the least recently used one is evicted. 0: no limit. */
+    uint64_t max_count;
     int64_t ttl_ms; /**< Time to live of an entry after its put. 0: no limit. */
     /** Number of shards, each with its own lock: a power of two. 1: exact order. 0: about four per processor. */
     uint32_t shards;
@@ -56,7 +56,7 @@ typedef struct afc_lru_options {
 } afc_lru_options;
 
 /** A capacity of 100 MiB, purged to 60 MiB; no other limits. */
-#define AFC_LRU_INIT                                                                               \
+#define AFC_LRU_OPTIONS_INIT                                                                       \
     {                                                                                              \
         sizeof(afc_lru_options), UINT64_C(100) << 20, UINT64_C(60) << 20, 0, 0, 0, 0, NULL, NULL,  \
             NULL, NULL, NULL                                                                       \
@@ -78,10 +78,11 @@ typedef struct afc_lru_statistics {
  * only if no other thread was using it when the process was forked.
  *
  * Thread: any.    Owns: `*out` is yours, afc_lru_free().
- * Fails: AFC_ENOMEM, AFC_EINVAL (purge_to exceeds capacity, or shards isn't a power of two),
- * AFC_EINTERNAL (the system has no random bytes); `*out` is then NULL.
+ * Fails: AFC_ENOMEM; AFC_EINVAL (options without their INIT, `purge_to` exceeds `capacity`, `ttl_ms` is negative, or
+ * `shards` isn't a power of two up to AFC_LRU_SHARDS_MAX); AFC_EUNSUPPORTED (an option that this version doesn't have);
+ * AFC_EINTERNAL (the system has no random bytes). `*out` is then NULL.
  */
-AFC_API afc_status afc_lru_new(afc_lru **out, const afc_lru_options *options);
+AFC_API afc_status afc_lru_new(afc_lru **out, const afc_lru_options *options, afc_failure *failure);
 
 /**
  * Frees a cache and releases every value; on_evict is not called. NULL is allowed.
@@ -152,7 +153,7 @@ AFC_API uint64_t afc_lru_get_cost(const afc_lru *cache);
  */
 AFC_API void afc_lru_get_statistics(afc_lru *cache, afc_lru_statistics *out);
 
-/** When memory counts as low, by Linux's pressure stall information (PSI). Start from AFC_PRESSURE_INIT. */
+/** When memory counts as low, by Linux's pressure stall information (PSI). Start from AFC_PRESSURE_OPTIONS_INIT. */
 typedef struct afc_pressure_options {
     size_t size; /**< sizeof(afc_pressure_options). */
     /** Processes waited for memory for `stall_us` within `window_us`. Unprivileged: a multiple of 2 s as window. */
@@ -163,7 +164,7 @@ typedef struct afc_pressure_options {
     uint64_t keep;
 } afc_pressure_options;
 
-#define AFC_PRESSURE_INIT                                                                          \
+#define AFC_PRESSURE_OPTIONS_INIT                                                                  \
     { sizeof(afc_pressure_options), 150000, 2000000, NULL, 0 }
 
 /**

@@ -30,7 +30,7 @@ typedef enum AFC_OPEN_ENUM afc_lru_reason {
     AFC_LRU_PRESSURE = 4 /**< The system was low on memory. */
 } afc_lru_reason;
 
-/** Options of a cache. Start from AFC_LRU_INIT. All are copied. Callbacks run without a lock held. */
+/** Options of a cache. Start from AFC_LRU_OPTIONS_INIT. All are copied. Callbacks run without a lock held. */
 typedef struct afc_lru_options {
     size_t size; /**< sizeof(afc_lru_options). */
     /** When the total cost exceeds `capacity`, the oldest entries are evicted until it is at most `purge_to`. */
@@ -51,7 +51,7 @@ typedef struct afc_lru_options {
 } afc_lru_options;
 
 /** A capacity of 100 MiB, purged to 60 MiB; no other limits. */
-#define AFC_LRU_INIT                                                                               \
+#define AFC_LRU_OPTIONS_INIT                                                                       \
     {                                                                                              \
         sizeof(afc_lru_options), UINT64_C(100) << 20, UINT64_C(60) << 20, 0, 0, 0, 0, NULL, NULL,  \
             NULL, NULL, NULL                                                                       \
@@ -76,7 +76,7 @@ typedef struct afc_lru_statistics {
  * Fails: AFC_ENOMEM, AFC_EINVAL (purge_to exceeds capacity, or shards isn't a power of two),
  * AFC_EINTERNAL (the system has no random bytes); `*out` is then NULL.
  */
-AFC_API afc_status afc_lru_new(afc_lru **out, const afc_lru_options *options);
+AFC_API afc_status afc_lru_new(afc_lru **out, const afc_lru_options *options, afc_failure *failure);
 
 /**
  * Frees a cache and releases every value; on_evict is not called. NULL is allowed.
@@ -147,7 +147,7 @@ AFC_API uint64_t afc_lru_get_cost(const afc_lru *cache);
  */
 AFC_API void afc_lru_get_statistics(afc_lru *cache, afc_lru_statistics *out);
 
-/** When memory counts as low, by Linux's pressure stall information (PSI). Start from AFC_PRESSURE_INIT. */
+/** When memory counts as low, by Linux's pressure stall information (PSI). Start from AFC_PRESSURE_OPTIONS_INIT. */
 typedef struct afc_pressure_options {
     size_t size; /**< sizeof(afc_pressure_options). */
     /** Processes waited for memory for `stall_us` within `window_us`. Unprivileged: a multiple of 2 s as window. */
@@ -158,7 +158,7 @@ typedef struct afc_pressure_options {
     uint64_t keep;
 } afc_pressure_options;
 
-#define AFC_PRESSURE_INIT                                                                          \
+#define AFC_PRESSURE_OPTIONS_INIT                                                                  \
     { sizeof(afc_pressure_options), 150000, 2000000, NULL, 0 }
 
 /**
