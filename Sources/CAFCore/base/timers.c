@@ -44,7 +44,7 @@ static void put(afc__timers *timers, size_t index, afc__timer *timer) {
     timer->heap_slot = index + 1;
 }
 
-/** Move `timer` up from the free slot `index` until its parent is not later. */
+/** Moves `timer` up from the free slot `index` until its parent is not later. */
 static void sift_up(afc__timers *timers, size_t index, afc__timer *timer) {
     while (index > 0) {
         size_t parent = (index - 1) / 2;
@@ -55,7 +55,7 @@ static void sift_up(afc__timers *timers, size_t index, afc__timer *timer) {
     put(timers, index, timer);
 }
 
-/** Move `timer` down from the free slot `index` until no child is earlier. */
+/** Moves `timer` down from the free slot `index` until no child is earlier. */
 static void sift_down(afc__timers *timers, size_t index, afc__timer *timer) {
     for (;;) {
         size_t child = 2 * index + 1;
@@ -71,7 +71,7 @@ static void sift_down(afc__timers *timers, size_t index, afc__timer *timer) {
     put(timers, index, timer);
 }
 
-/** Put `timer` where it belongs, starting from the free slot `index`. */
+/** Puts `timer` where it belongs, starting from the free slot `index`. */
 static void place_timer(afc__timers *timers, size_t index, afc__timer *timer) {
     bool is_early = index > 0 && timer->deadline < timers->heap[(index - 1) / 2]->deadline;
     if (is_early) {

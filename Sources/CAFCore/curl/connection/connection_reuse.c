@@ -14,7 +14,6 @@
  */
 #include "curl/connection/connection_reuse.h"
 
-#include "base/clock.h"
 #include "curl/body/body_flow.h"
 #include "curl/body/early_response.h"
 #include "curl/body/read_pause.h"
@@ -228,8 +227,8 @@ void afc__reuse_broke(const afc__exchange *exchange) {
 /* ---- Sending again ------------------------------------------------------------------------- */
 
 /**
- * Returns whether the connection ended. In cleartext it isn't known what libcurl has read, so a
- * connection with pending input, including an end, counts as ended.
+ * Returns whether the connection is open. In cleartext it isn't known what libcurl has read, so a connection with
+ * pending input, including an end, doesn't count as open.
  */
 static bool is_clear_connection_open(const afc__exchange *exchange) {
     const afc__socket *socket = exchange->driver->sockets[exchange->carrier_socket];

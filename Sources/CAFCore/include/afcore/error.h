@@ -31,7 +31,8 @@ AFC_BEGIN_DECLS
     X(EFILE, -15, "file", "a local file could not be read or written")                             \
     X(EREPLAY, -16, "bodyNotReplayable", "the request body can't be replayed")                     \
     X(ESOURCE, -17, "bodySource", "the reader of the request body failed")                         \
-    X(EUNSUPPORTED, -18, "unsupported", "not supported by this build of libcurl or OpenSSL")       \
+    X(EUNSUPPORTED, -18, "unsupported",                                                            \
+      "not supported by this version, libcurl, OpenSSL or system")                                 \
     X(ECLOSED, -19, "closed", "the session is closed or belongs to another process")               \
     X(EAGAIN, -20, "again", "try again later")                                                     \
     X(EINTERNAL, -21, "internal", "an internal operation failed unexpectedly")
@@ -72,7 +73,7 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
     AFC_TRUST_BAD_SIGNATURE = 15,
     AFC_TRUST_UNKNOWN_REVOCATION = 16, /**< The revocation status is required but unknown. */
     AFC_TRUST_MALFORMED = 17,
-    AFC_TRUST_HANDLER = 18 /**< The policy's hook refused it. */
+    AFC_TRUST_HANDLER = 18 /**< The policy's handler refused it. */
 } afc_trust_reason;
 
 /**

@@ -206,6 +206,7 @@ AFC_API afc_status afc_task_new(afc_task **out, afc_session *session, const afc_
 
 /**
  * Creates and starts a task, as afc_task_new() and afc_task_start().
+ *
  * Thread: any.    Owns: `*out` is yours, afc_task_release(); `out` may be NULL. Set before any callback.
  * Fails: as afc_task_new(); release is then the only callback.
  */

@@ -32,7 +32,7 @@ G_BEGIN_DECLS
  * @AFGIO_ERROR_FILE: a local file could not be read or written
  * @AFGIO_ERROR_BODY_NOT_REPLAYABLE: the request body can't be replayed
  * @AFGIO_ERROR_BODY_SOURCE: the reader of the request body failed
- * @AFGIO_ERROR_UNSUPPORTED: not supported by this build of libcurl or OpenSSL
+ * @AFGIO_ERROR_UNSUPPORTED: not supported by this version, libcurl, OpenSSL or system
  * @AFGIO_ERROR_CLOSED: the session belongs to another process
  * @AFGIO_ERROR_AGAIN: try again later
  * @AFGIO_ERROR_INTERNAL: an internal operation failed unexpectedly
