@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/text.h"
-#include "message/encoding.h"
 
 enum { SMALLEST_CAPACITY = 16 };
 
@@ -115,7 +114,13 @@ void afc__fields_bind(afc__fields *fields, size_t start) {
 }
 
 const afc_header *afc_head_find(const afc_head *head, const char *name) {
-    for (size_t i = 0; i < head->header_count; i++) {
+    return afc_head_find_next(head, name, NULL);
+}
+
+const afc_header *afc_head_find_next(const afc_head *head, const char *name,
+                                     const afc_header *previous) {
+    size_t first = previous != NULL ? (size_t)(previous - head->headers) + 1 : 0;
+    for (size_t i = first; i < head->header_count; i++) {
         if (afc__same_name(head->headers[i].name, name)) return &head->headers[i];
     }
     return NULL;

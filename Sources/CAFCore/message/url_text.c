@@ -234,6 +234,36 @@ size_t afc_url_encode_form(char *out, size_t capacity, const afc_url_field *fiel
     return writer.size;
 }
 
+/** Writes a percent-encoded text as its octets, and "+" as `plus`. */
+static void put_decoded(text_writer *writer, afc_slice text, char plus) {
+    while (text.size > 0) {
+        int octet = afc__percent_octet(text);
+        char c = octet >= 0 ? (char)octet : *text.bytes == '+' ? plus : *text.bytes;
+        put(writer, (afc_slice){&c, 1});
+        text = from(text, octet >= 0 ? 3 : 1);
+    }
+}
+
+size_t afc_url_decode(char *out, size_t capacity, afc_slice text) {
+    text_writer writer = {out, capacity, 0};
+    put_decoded(&writer, text, '+');
+    return writer.size;
+}
+
+bool afc_query_next(afc_slice *rest, afc_url_field *out, char *text, size_t capacity) {
+    while (rest->size > 0 && *rest->bytes == '&') *rest = from(*rest, 1);
+    if (rest->size == 0) return false;
+    afc_slice name = *rest, tail = cut_after(&name, '&'), value = cut_after(&name, '=');
+    text_writer writer = {text, capacity, 0};
+    put_decoded(&writer, name, ' ');
+    size_t name_size = writer.size;
+    put_decoded(&writer, value, ' ');
+    if (writer.size > capacity) return false;
+    *out = (afc_url_field){{text, name_size}, {text + name_size, writer.size - name_size}};
+    *rest = tail;
+    return true;
+}
+
 size_t afc_url_append_query(char *out, size_t capacity, afc_slice url, afc_slice query) {
     text_writer writer = {out, capacity, 0};
     afc_slice address = url;

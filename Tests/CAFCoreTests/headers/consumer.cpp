@@ -9,10 +9,20 @@ int main() {
         return 1;
     }
 
+    // Structs that begin as the others that hold them.
+    options.tls = AFC_TLS_OPTIONS_INIT;
+    options.network = AFC_NETWORK_OPTIONS_INIT;
+    afc_client_certificate certificate = AFC_CLIENT_CERTIFICATE_INIT;
+    afc_trust_rule rule = AFC_TRUST_RULE_INIT;
+    afc_websocket_limits limits = AFC_WEBSOCKET_LIMITS_INIT;
+    (void)certificate, (void)rule, (void)limits;
+
     // Not started: it only has to be made and to go away.
     afc_request request = AFC_REQUEST_INIT;
     afc_task_events events = AFC_TASK_EVENTS_INIT;
     request.url = "http://localhost/";
+    request.body = AFC_BODY_INIT;
+    request.sink = AFC_SINK_INIT;
     afc_task *task = nullptr;
     afc_status status = afc_task_new(&task, session, &request, &events, nullptr);
     afc_task_release(task);

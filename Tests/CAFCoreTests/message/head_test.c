@@ -69,6 +69,13 @@ static void keeps_the_head_as_received(void **state) {
     assert_ptr_equal(afc_head_find(head, "SET-COOKIE"), &head->headers[1]);
     assert_null(afc_head_find(head, "Set-Cooki"));
     assert_null(afc_head_find(head, ""));
+    size_t count = 0;
+    const afc_header *cookie = NULL;
+    while ((cookie = afc_head_find_next(head, "set-cookie", cookie)) != NULL) {
+        assert_true(afc__same_name(cookie->name, "Set-Cookie"));
+        count++;
+    }
+    assert_int_equal(count, 2);
     afc__head_reader_clear(&reader);
 }
 

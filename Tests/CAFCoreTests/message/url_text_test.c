@@ -352,6 +352,66 @@ static void encodes_forms(void **state) {
     }
 }
 
+static void decodes_percent_encoding(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *result;
+    } rows[] = {
+        {"", ""},         {"a%20b%2Fc", "a b/c"}, {"%c3%A4", "\xC3\xA4"}, {"a+b", "a+b"},
+        {"100%", "100%"}, {"%2", "%2"},           {"%zz%41", "%zzA"},     {"%%41", "%A"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char out[16];
+        size_t size = afc_url_decode(out, sizeof out, afc_slice_of(rows[i].text));
+        check_joined(out, size, rows[i].result, rows[i].text);
+        memcpy(out, rows[i].text, strlen(rows[i].text));
+        size_t in_place = afc_url_decode(out, sizeof out, (afc_slice){out, strlen(rows[i].text)});
+        check_joined(out, in_place, rows[i].result, rows[i].text);
+        assert_int_equal(afc_url_decode(NULL, 0, afc_slice_of(rows[i].text)), size);
+    }
+}
+
+static void reads_fields_of_queries(void **state) {
+    (void)state;
+    static const struct {
+        const char *query, *fields; /**< `fields`: each as <name|value>. */
+    } rows[] = {
+        {"", ""},
+        {"&&", ""},
+        {"a=1&b=2", "<a|1><b|2>"},
+        {"&a=1&&b&", "<a|1><b|>"},
+        {"=&=x&a==b=", "<|><|x><a|=b=>"},
+        {"q=a+b%26c%3Dd&%C3%A4=%2B%0D", "<q|a b&c=d><\xC3\xA4|+\r>"},
+        {"a%3Db=%zz&%", "<a=b|%zz><%|>"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char text[64], all[64] = "";
+        size_t size = 0;
+        afc_slice rest = afc_slice_of(rows[i].query);
+        afc_url_field field;
+        while (afc_query_next(&rest, &field, text, rest.size)) {
+            size += (size_t)snprintf(all + size, sizeof all - size, "<%.*s|%.*s>",
+                                     (int)field.name.size, field.name.bytes, (int)field.value.size,
+                                     field.value.bytes);
+        }
+        assert_int_equal(rest.size, 0);
+        assert_string_equal(all, rows[i].fields);
+    }
+    /* Too little room reads nothing, and can be tried again. */
+    char text[4];
+    afc_slice rest = S("&ab=cd&e"), all = rest;
+    afc_url_field field;
+    assert_false(afc_query_next(&rest, &field, text, 3));
+    assert_ptr_equal(rest.bytes, all.bytes + 1);
+    assert_true(afc_query_next(&rest, &field, text, 4));
+    check_slice(field.name, "ab");
+    check_slice(field.value, "cd");
+    check_slice(rest, "e");
+    afc_url_parts parts;
+    afc_url_split(&parts, S("http://h/"));
+    assert_false(afc_query_next(&parts.query, &field, text, sizeof text));
+}
+
 static void maps_urls_of_websockets(void **state) {
     (void)state;
     static const struct {
@@ -402,6 +462,8 @@ int main(void) {
         cmocka_unit_test(appends_queries_before_the_fragment),
         cmocka_unit_test(encodes_all_but_unreserved_octets),
         cmocka_unit_test(encodes_forms),
+        cmocka_unit_test(decodes_percent_encoding),
+        cmocka_unit_test(reads_fields_of_queries),
         cmocka_unit_test(maps_urls_of_websockets),
         cmocka_unit_test(refuses_other_schemes_of_websockets),
     };

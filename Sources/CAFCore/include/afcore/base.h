@@ -19,6 +19,9 @@
  * - Other structs (afc_slice, afc_bytes, afc_header, afc_head, afc_url_field, afc_url_parts, afc_reader, afc_executor,
  *   handlers) never change.
  *
+ * `out`, which receives a result, is the first parameter; in `get`, `next` and `export` the object that it is of comes
+ * first. `failure` is the last one.
+ *
  * Pointers must not be NULL unless their comment says so. `failure`, which receives the text of an error, may be NULL
  * in every function.
  *
@@ -69,6 +72,9 @@ typedef struct afc_bytes {
     void *bytes;
     size_t size;
 } afc_bytes;
+
+/** An unknown length in bytes. HTTP/1.1 sends a body of unknown length with chunked encoding. */
+#define AFC_LENGTH_UNKNOWN ((int64_t)-1)
 
 /**
  * Initialises a slice, also of a constant, with a string literal:

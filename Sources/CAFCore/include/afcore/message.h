@@ -53,6 +53,15 @@ typedef struct afc_head {
 AFC_API const afc_header *afc_head_find(const afc_head *head, const char *name);
 
 /**
+ * Finds the next field with a name behind `previous`, which is one of the head's own; NULL: the first one. For fields that
+ * may be repeated, such as Set-Cookie.
+ *
+ * Thread: any.    Owns: borrowed from `head`.    Fails: never; NULL if there is no other one.
+ */
+AFC_API const afc_header *afc_head_find_next(const afc_head *head, const char *name,
+                                             const afc_header *previous);
+
+/**
  * Returns the size of the token (RFC 9110, section 5.6.2) that `text` starts with; 0 if it doesn't start with one.
  * Methods and header names are tokens.
  *
@@ -109,6 +118,14 @@ AFC_API bool afc_date_parse(afc_slice text, int64_t now, int64_t *seconds);
  * Thread: any.    Owns: nothing.    Fails: returns false for years before 1900 and after 9999; `out` is then empty.
  */
 AFC_API bool afc_date_write(char out[AFC_DATE_SIZE], int64_t seconds);
+
+/**
+ * Returns the media type for a file name extension, given without its dot and in any case; NULL if it is
+ * unknown. Example: "cer" returns "application/x-x509-ca-cert".
+ *
+ * Thread: any.    Owns: borrowed, static.    Fails: never.
+ */
+AFC_API const char *afc_media_type_of_extension(afc_slice extension);
 
 /** Maximum length of a suggested file name in bytes: leaves room for a suffix within the usual 255. */
 #define AFC_FILE_NAME_MAX 223

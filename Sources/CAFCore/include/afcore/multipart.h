@@ -220,14 +220,6 @@ AFC_API bool afc_multipart_can_rewind(const afc_multipart *form);
  */
 AFC_API afc_status afc_multipart_rewind(afc_multipart *form, afc_failure *failure);
 
-/**
- * Returns the media type for a file name extension, given without its dot and in any case; NULL if it is
- * unknown. Example: "cer" returns "application/x-x509-ca-cert".
- *
- * Thread: any.    Owns: borrowed, static.    Fails: never.
- */
-AFC_API const char *afc_media_type_of_extension(afc_slice extension);
-
 AFC_END_DECLS
 
 #endif

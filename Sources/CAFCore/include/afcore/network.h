@@ -75,6 +75,13 @@ typedef struct afc_network_options {
     uint64_t reserved[6]; /**< 0. */
 } afc_network_options;
 
+#define AFC_NETWORK_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        NULL, 0, NULL, NULL, AFC_IP_ANY, 0, NULL, NULL, false, {                                   \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
 AFC_END_DECLS
 
 #endif

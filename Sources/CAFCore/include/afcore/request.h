@@ -17,9 +17,6 @@ typedef struct afc_multipart afc_multipart;
 
 /* ---- The request body ---------------------------------------------------------------------- */
 
-/** An unknown length. HTTP/1.1 then sends a body with chunked encoding. */
-#define AFC_LENGTH_UNKNOWN ((int64_t)-1)
-
 /** What a reader returns instead of a number of bytes. */
 enum {
     AFC_READ_END = 0,    /**< The body is complete. */
@@ -82,6 +79,14 @@ typedef struct afc_body {
     afc_multipart *form;
     uint64_t reserved[3]; /**< 0. */
 } afc_body;
+
+/** No body. */
+#define AFC_BODY_INIT                                                                              \
+    {                                                                                              \
+        AFC_BODY_NONE, 0, {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0, NULL, {        \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 /* ---- The sink of the response body --------------------------------------------------------- */
 
@@ -177,6 +182,14 @@ typedef struct afc_sink {
     const char *digest;
     uint64_t reserved[3]; /**< 0. */
 } afc_sink;
+
+/** Into memory. */
+#define AFC_SINK_INIT                                                                              \
+    {                                                                                              \
+        AFC_SINK_MEMORY, NULL, 0, 0, NULL, NULL, {                                                 \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 /* ---- Limits -------------------------------------------------------------------------------- */
 
@@ -357,12 +370,10 @@ typedef struct afc_request {
 
 #define AFC_REQUEST_INIT                                                                           \
     {                                                                                              \
-        sizeof(afc_request), "GET", NULL, NULL,                                                    \
-            0, {AFC_BODY_NONE, 0,  {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0,       \
-                NULL,          {0}},                                                               \
-            {AFC_SINK_MEMORY, NULL, 0, 0, NULL, NULL, {0}}, AFC_TIMEOUTS_INIT, AFC_LIMITS_INIT,    \
-            AFC_HTTP_PREFER_AUTOMATIC, false, false, 0, 0, 0, 0, AFC_EXPECT_AUTOMATIC, false,      \
-            NULL, NULL, NULL, false, NULL, NULL, AFC_HTTP_CACHE_PROTOCOL, 0, 0                     \
+        sizeof(afc_request), "GET", NULL, NULL, 0, AFC_BODY_INIT, AFC_SINK_INIT,                   \
+            AFC_TIMEOUTS_INIT, AFC_LIMITS_INIT, AFC_HTTP_PREFER_AUTOMATIC, false, false, 0, 0, 0,  \
+            0, AFC_EXPECT_AUTOMATIC, false, NULL, NULL, NULL, false, NULL, NULL,                   \
+            AFC_HTTP_CACHE_PROTOCOL, 0, 0                                                          \
     }
 
 AFC_END_DECLS

@@ -136,8 +136,7 @@ typedef struct afc_session_options {
 #define AFC_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(afc_session_options), 6, 0, 64, 60, "afcore", NULL, NULL, NULL, false,              \
-            {AFC_TLS_DEFAULT, AFC_TLS_DEFAULT, NULL, NULL, NULL, 0, false, {NULL, NULL}, {0}},     \
-            AFC_PROXIES_INIT, {NULL, 0, NULL, NULL, AFC_IP_ANY, 0, NULL, NULL, false, {0}}, NULL,  \
+            AFC_TLS_OPTIONS_INIT, AFC_PROXIES_INIT, AFC_NETWORK_OPTIONS_INIT, NULL,                \
             AFC_COOKIES_ALWAYS, NULL, NULL, AFC_LOOP_THREAD, 0, NULL, NULL, 0, 0, {NULL, NULL},    \
             NULL                                                                                   \
     }

@@ -35,6 +35,13 @@ typedef struct afc_client_certificate {
     uint64_t reserved[4]; /**< 0. */
 } afc_client_certificate;
 
+#define AFC_CLIENT_CERTIFICATE_INIT                                                                \
+    {                                                                                              \
+        NULL, false, {NULL, 0}, {NULL, 0}, NULL, NULL, NULL, {                                     \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
 /** A server's request for a client certificate. Valid until the callback returns. */
 typedef struct afc_certificate_request afc_certificate_request;
 
@@ -66,6 +73,13 @@ typedef struct afc_tls_options {
     afc_certificate_handler certificate_handler; /**< Chooses client certificates at run time. */
     uint64_t reserved[6];                        /**< 0. */
 } afc_tls_options;
+
+#define AFC_TLS_OPTIONS_INIT                                                                       \
+    {                                                                                              \
+        AFC_TLS_DEFAULT, AFC_TLS_DEFAULT, NULL, NULL, NULL, 0, false, {NULL, NULL}, {              \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 /**
  * Returns the host of the connection in lower case; an IPv6 address without brackets.

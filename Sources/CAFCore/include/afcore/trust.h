@@ -106,6 +106,15 @@ typedef struct afc_trust_rule {
     uint64_t reserved[6]; /**< 0. */
 } afc_trust_rule;
 
+/** All checks, no pins. */
+#define AFC_TRUST_RULE_INIT                                                                        \
+    {                                                                                              \
+        NULL, false, AFC_PINNING_NONE, AFC_PIN_MATCH_ANY, {NULL, 0}, NULL, 0, 0, false, false,     \
+            false, {                                                                               \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
 /**
  * How the OCSP response that a server staples to its handshake is checked (RFC 6960, RFC 6066). A resumed TLS
  * session has none; it keeps the result of its full handshake. A good response must have a nextUpdate, which RFC 6960
@@ -175,19 +184,7 @@ typedef struct afc_trust_options {
 #define AFC_TRUST_OPTIONS_INIT                                                                     \
     {                                                                                              \
         sizeof(afc_trust_options), {NULL, 0}, false, {NULL, 0}, {NULL, 0}, false, AFC_OCSP_IGNORE, \
-            0, 0, {NULL,                                                                           \
-                   false,                                                                          \
-                   AFC_PINNING_NONE,                                                               \
-                   AFC_PIN_MATCH_ANY,                                                              \
-                   {NULL, 0},                                                                      \
-                   NULL,                                                                           \
-                   0,                                                                              \
-                   0,                                                                              \
-                   false,                                                                          \
-                   false,                                                                          \
-                   false,                                                                          \
-                   {0}},                                                                           \
-            NULL, 0, {                                                                             \
+            0, 0, AFC_TRUST_RULE_INIT, NULL, 0, {                                                  \
             NULL, NULL, NULL                                                                       \
         }                                                                                          \
     }

@@ -72,6 +72,17 @@ AFC_API size_t afc_url_resolve(char *out, size_t capacity, afc_slice base, afc_s
  */
 AFC_API size_t afc_url_encode(char *out, size_t capacity, afc_slice text);
 
+/**
+ * Decodes a percent-encoded text: "%" with two hexadecimal digits is that octet, everything else stays, also "+" and
+ * invalid escapes (WHATWG URL, section 1.3). The result may be any octets, NUL included. `out` may be `text.bytes`.
+ *
+ * Returns the size of the result, which has no NUL. If the size exceeds `capacity`, the contents of `out` are
+ * undefined; text.size bytes are always enough.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AFC_API size_t afc_url_decode(char *out, size_t capacity, afc_slice text);
+
 /** A field of a form. */
 typedef struct afc_url_field {
     afc_slice name;  /**< Any octets; UTF-8 is usual. */
@@ -89,6 +100,21 @@ typedef struct afc_url_field {
  */
 AFC_API size_t afc_url_encode_form(char *out, size_t capacity, const afc_url_field *fields,
                                    size_t count);
+
+/**
+ * Reads the next field of a query or of a body that is application/x-www-form-urlencoded (WHATWG URL, section 5.1). Fields
+ * are separated by "&", and empty ones are skipped. The name ends at the first "="; without one the value is empty. "+" is
+ * a space, "%" with two hexadecimal digits that octet; an invalid escape stays.
+ *
+ * `*rest` is the text that wasn't read yet: begin with afc_url_parts.query. Writes the decoded name and value to `text`, and
+ * `out` points to them there; neither has a NUL. rest->size bytes are always enough for `text`.
+ *
+ * Returns false at the end, and `*rest` is then empty; and if `capacity` is too small, and `*rest` then begins with the
+ * field that wasn't read.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AFC_API bool afc_query_next(afc_slice *rest, afc_url_field *out, char *text, size_t capacity);
 
 /**
  * Adds a percent-encoded query (afc_url_encode_form()) to the URL, before its fragment. It is separated by "?",

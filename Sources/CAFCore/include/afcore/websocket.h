@@ -72,9 +72,8 @@ typedef struct afc_websocket_codec {
      * Converts as many bytes of `*input` as fit into `output`, sets `*input` to the rest and `*size`, which is the
      * space in `output`, to the number of bytes written. At the end of the input everything must be written
      * (Z_SYNC_FLUSH): a call that writes fewer bytes than there is space for has converted all. A decoder doesn't
-     * stop at a final block (RFC 7692
-     * 7.2.3.4; zlib's Z_STREAM_END): it keeps its window, and the next block follows. AFC_EPROTOCOL: invalid input.
-     * AFC_ENOMEM.
+     * stop at a final block (RFC 7692 7.2.3.4; zlib's Z_STREAM_END): it keeps its window, and the next block follows.
+     * AFC_EPROTOCOL: invalid input. AFC_ENOMEM.
      */
     afc_status (*convert)(void *stream, afc_slice *input, char *output, size_t *size);
     /** Forgets all earlier bytes. */
@@ -98,6 +97,13 @@ typedef struct afc_websocket_limits {
     uint64_t queue;
     uint32_t reserved[4]; /**< 0. */
 } afc_websocket_limits;
+
+#define AFC_WEBSOCKET_LIMITS_INIT                                                                  \
+    {                                                                                              \
+        0, 0, 0, 0, 0, {                                                                           \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 /** Options of a WebSocket. Start from AFC_WEBSOCKET_OPTIONS_INIT. All are copied. */
 typedef struct afc_websocket_options {
@@ -136,7 +142,7 @@ typedef struct afc_websocket_options {
 
 #define AFC_WEBSOCKET_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(afc_websocket_options), NULL, 0, {0, 0, 0, 0, 0, {0}}, 30000, 5000, 0, 20000,       \
+        sizeof(afc_websocket_options), NULL, 0, AFC_WEBSOCKET_LIMITS_INIT, 30000, 5000, 0, 20000,  \
             false, NULL, 0, 0, false, false, 64                                                    \
     }
 
