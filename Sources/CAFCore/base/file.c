@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 
-#include <afcore/task.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

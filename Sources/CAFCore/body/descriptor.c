@@ -3,7 +3,7 @@
 #include "base/failure.h"
 #include "base/file.h"
 
-#include <afcore/task.h>
+#include <afcore/request.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -16,7 +16,7 @@
 
 #include "message/resume.h"
 
-#include <afcore/task.h>
+#include <afcore/request.h>
 #include <sys/types.h>
 
 /** Initialise it with AFC__FILE_NONE. */

@@ -3,7 +3,7 @@
 #define AFC_BODY_SOURCE_H
 
 #include <afcore/multipart.h>
-#include <afcore/task.h>
+#include <afcore/request.h>
 
 /** Lends bytes of a reader that the caller may send from where they are, which saves a copy of long ones. */
 typedef struct afc__lender {

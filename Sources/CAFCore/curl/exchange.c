@@ -31,7 +31,6 @@
 #include "curl/request/request_fields.h"
 #include "curl/trace.h"
 #include "transfer/auth.h"
-#include "transfer/caching/hop_cache.h"
 
 #include <afcore/version.h>
 #include <limits.h>

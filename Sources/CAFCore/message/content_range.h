@@ -2,7 +2,7 @@
 #ifndef AFC_MESSAGE_CONTENT_RANGE_H
 #define AFC_MESSAGE_CONTENT_RANGE_H
 
-#include <afcore/task.h>
+#include <afcore/message.h>
 
 typedef struct afc__byte_range {
     int64_t first, last; /**< Offsets in the representation, both inclusive. */

@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 #include "message/encoding.h"
-#include "message/fields.h"
 
 static const struct {
     const char *name;

@@ -3,8 +3,6 @@
 #include "base/failure.h"
 #include "base/text.h"
 
-#include <afcore/task.h>
-
 void afc__head_reader_init(afc__head_reader *reader, afc__head_limits limits) {
     *reader = (afc__head_reader){.limits = limits};
     afc__fields_init(&reader->fields, limits.bytes);

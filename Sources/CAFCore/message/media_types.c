@@ -1,6 +1,5 @@
 #include "message/media_types.h"
 
-#include "message/encoding.h"
 #include "message/fields.h"
 #include "message/media_types_table.h"
 

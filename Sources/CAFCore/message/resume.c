@@ -9,7 +9,6 @@
 #include "message/url.h"
 
 #include <afcore/resume.h>
-#include <afcore/task.h>
 #include <inttypes.h>
 #include <stdio.h>
 

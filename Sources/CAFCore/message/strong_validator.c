@@ -1,6 +1,5 @@
 #include "message/strong_validator.h"
 
-#include "message/date.h"
 #include "message/fields.h"
 
 /* Last-Modified counts as strong if it is this much older than the response, because clocks differ. */

@@ -1,11 +1,9 @@
 #include "message/url.h"
 
 #include "base/alloc.h"
-#include "base/buffer.h"
 #include "base/failure.h"
 #include "base/text.h"
 #include "message/encoding.h"
-#include "message/fields.h"
 #include "message/host.h"
 
 #include <afcore/url.h>

@@ -1,7 +1,6 @@
 /* What keeps sessions and tasks alive, and how work gets to their threads. */
 #include "session/lifetime.h"
 
-#include "base/alloc.h"
 #include "base/freelist.h"
 #include "run/threads.h"
 #include "transfer/caching/hop_cache.h"

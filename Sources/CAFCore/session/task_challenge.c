@@ -1,8 +1,6 @@
 /* Answers to challenges, from any thread to the loop. */
 #include "base/alloc.h"
-#include "base/failure.h"
 #include "session/lifetime.h"
-#include "transfer/auth.h"
 
 static afc_status make_reply(afc__reply **out, uint32_t number, afc_challenge_decision answer,
                              const afc_credentials *credentials) {

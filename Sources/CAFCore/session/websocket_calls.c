@@ -1,5 +1,4 @@
 /* Functions of a WebSocket that any thread may call. */
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "run/loop.h"

@@ -1,6 +1,5 @@
 #include "store/cookie_file.h"
 
-#include "base/alloc.h"
 #include "base/failure.h"
 #include "message/fields.h"
 #include "message/ip.h"

@@ -1,6 +1,5 @@
 #include "store/file.h"
 
-#include "base/alloc.h"
 #include "base/failure.h"
 #include "base/file.h"
 #include "base/temporary_file.h"

@@ -1,6 +1,5 @@
 #include "transfer/digest_auth.h"
 
-#include "base/alloc.h"
 #include "base/failure.h"
 #include "base/text.h"
 

@@ -15,7 +15,6 @@
 #include "curl/body/direct_io.h"
 #include "curl/body/early_response.h"
 #include "curl/body/read_pause.h"
-#include "curl/connection/socket.h"
 #include "curl/exchange_state.h"
 #include "curl/outcome.h"
 #include "transfer/response_body.h"

@@ -14,7 +14,6 @@
 #include "base/failure.h"
 #include "base/text.h"
 #include "curl/exchange_state.h"
-#include "curl/request/idn.h"
 #include "curl/request/network.h"
 #include "message/ip.h"
 

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/little_endian.h"
-#include "base/text.h"
 #include "http_cache/memory/key.h"
 #include "message/head.h"
 

@@ -1,6 +1,5 @@
 #include "http_cache/rules/invalidation.h"
 
-#include "message/fields.h"
 
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "http_cache/rules/freshness.h"
 #include "http_cache/rules/stored_fields.h"
 #include "http_cache/rules/vary.h"
-#include "message/fields.h"
 
 /* ---- Statuses ------------------------------------------------------------------------------ */
 

@@ -1,5 +1,4 @@
 /* Before a hop: is there a stored response, and may it be used? */
-#include "base/alloc.h"
 #include "http_cache/memory/key.h"
 #include "http_cache/rules/identity.h"
 #include "http_cache/rules/storability.h"
