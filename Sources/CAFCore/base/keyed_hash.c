@@ -1,6 +1,6 @@
 #include "base/keyed_hash.h"
 
-#include <sys/random.h>
+#include "base/random.h"
 
 static inline uint64_t rotate(uint64_t word, unsigned bits) {
     return word << bits | word >> (64 - bits);
@@ -111,7 +111,5 @@ uint64_t afc__keyed_hash(const afc__hash_seed *seed, afc_slice key) {
 }
 
 bool afc__hash_seed_make(afc__hash_seed *out) {
-    /* getrandom() returns up to 256 bytes completely or not at all. */
-    _Static_assert(sizeof *out <= 256, "getrandom gives so much at once");
-    return getrandom(out, sizeof *out, 0) == (ssize_t)sizeof *out;
+    return afc__random(out, sizeof *out);
 }

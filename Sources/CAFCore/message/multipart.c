@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/file.h"
+#include "base/random.h"
 #include "base/sized.h"
 #include "message/fields.h"
 #include "message/media_types.h"
@@ -12,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,12 +112,7 @@ static bool is_boundary(const char *text) {
 static afc_status make_boundary(char *out) {
     static const char prefix[] = "AFBoundary-";
     unsigned char bits[16];
-    size_t filled = 0;
-    while (filled < sizeof bits) {
-        ssize_t count = getrandom(bits + filled, sizeof bits - filled, 0);
-        if (count < 0 && errno != EINTR) return AFC_EINTERNAL;
-        if (count > 0) filled += (size_t)count;
-    }
+    if (!afc__random(bits, sizeof bits)) return AFC_EINTERNAL;
     memcpy(out, prefix, sizeof prefix);
     out += sizeof prefix - 1;
     for (size_t i = 0; i < sizeof bits; i++, out += 2) snprintf(out, 3, "%02x", bits[i]);

@@ -1,6 +1,6 @@
 #include "websocket/frame.h"
 
-#include <sys/random.h>
+#include "base/random.h"
 
 enum { FIN = 0x80, RSV1 = 0x40, RESERVED = 0x30, OPCODE = 0x0f, MASKED = 0x80, LENGTH = 0x7f };
 enum { TWO_BYTES = 126, EIGHT_BYTES = 127 };
@@ -63,9 +63,7 @@ void afc__frame_mask(char *out, const char *bytes, size_t size,
 
 bool afc__frame_make_mask(afc__mask_source *source, unsigned char out[AFC__FRAME_MASK]) {
     if (source->left < AFC__FRAME_MASK) {
-        /* getrandom() returns up to 256 bytes completely or not at all. */
-        ssize_t count = getrandom(source->bytes, sizeof source->bytes, 0);
-        if (count != (ssize_t)sizeof source->bytes) return false;
+        if (!afc__random(source->bytes, sizeof source->bytes)) return false;
         source->left = sizeof source->bytes;
     }
     source->left -= AFC__FRAME_MASK;

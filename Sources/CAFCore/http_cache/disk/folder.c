@@ -5,6 +5,7 @@
 #include "base/failure.h"
 #include "base/file.h"
 #include "base/little_endian.h"
+#include "base/random.h"
 #include "base/text.h"
 
 #include <dirent.h>
@@ -12,7 +13,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -77,7 +77,7 @@ static bool is_private(int descriptor) {
 
 static bool write_key(int root, char bytes[KEY_SIZE]) {
     memcpy(bytes, MAGIC, sizeof MAGIC);
-    if (getrandom(bytes + 8, 16, 0) != 16) return false;
+    if (!afc__random(bytes + 8, 16)) return false;
     afc__save_64(bytes + 24, afc__checksum(0, bytes, 24));
     int descriptor = openat(root, "key.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
                             0600);
