@@ -1,5 +1,6 @@
 #include "message/cookie.h"
 
+#include "base/domain.h"
 #include "base/text.h"
 #include "message/date.h"
 #include "message/fields.h"
@@ -208,8 +209,6 @@ bool afc__cookie_path_matches(afc_slice url_path, afc_slice cookie_path) {
 
 bool afc__cookie_domain_matches(afc_slice host, afc_slice domain) {
     afc__ip ip;
-    if (domain.size == 0 || host.size < domain.size) return false;
-    size_t above = host.size - domain.size;
-    if (memcmp(host.bytes + above, domain.bytes, domain.size) != 0) return false;
-    return above == 0 || (host.bytes[above - 1] == '.' && !afc__ip_parse(&ip, host));
+    if (!afc__is_in_domain(host, domain)) return false;
+    return host.size == domain.size || !afc__ip_parse(&ip, host);
 }

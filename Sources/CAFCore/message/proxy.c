@@ -1,6 +1,7 @@
 #include "message/proxy.h"
 
 #include "base/alloc.h"
+#include "base/domain.h"
 #include "base/failure.h"
 #include "base/sized.h"
 #include "base/text.h"
@@ -217,7 +218,7 @@ afc_status afc__proxies_init(afc__proxies *out, const afc_proxies *given, afc__v
                                 {"the proxy for all", given->all}};
     const char *bypass = given->bypass;
     if (!is_given) {
-        /* Of the given fields only `bypass` applies. */
+        /* The only given field that applies is `bypass`. */
         read_environment(settings, variable, context);
         if (bypass == NULL) bypass = read_variable(variable, context, "no_proxy", "NO_PROXY").text;
     }
@@ -244,19 +245,6 @@ void afc__proxies_clear(afc__proxies *proxies) {
 }
 
 /* ---- Bypass list --------------------------------------------------------------------------- */
-
-static afc_slice without_dots(afc_slice name) {
-    while (name.size > 0 && name.bytes[name.size - 1] == '.') name.size--;
-    return name;
-}
-
-/** Returns whether a host is `name` or a subdomain of it. */
-static bool is_below(afc_slice host, afc_slice name) {
-    if (name.size == 0 || name.size > host.size) return false;
-    size_t above = host.size - name.size;
-    if (!afc__same_text(host.bytes + above, name.bytes, name.size)) return false;
-    return above == 0 || host.bytes[above - 1] == '.';
-}
 
 static bool read_number(afc_slice text, unsigned limit, unsigned *out) {
     uint64_t number = 0;
@@ -304,7 +292,7 @@ static bool entry_has(afc_slice entry, afc_slice host, const afc__ip *ip, uint16
     const char *slash = entry.size > 0 ? memchr(entry.bytes, '/', entry.size) : NULL;
     if (slash != NULL) return ip != NULL && network_has(entry, slash, ip);
     afc__ip own;
-    entry = without_dots(entry);
+    entry = afc__without_dot(entry);
     if (ip != NULL) {
         return afc__ip_read_host(&own, entry) == AFC__HOST_ADDRESS &&
                afc__ip_is_in(ip, &own, own.size * 8u);
@@ -315,7 +303,7 @@ static bool entry_has(afc_slice entry, afc_slice host, const afc__ip *ip, uint16
     while (entry.size > 0 && entry.bytes[0] == '.') {
         entry = (afc_slice){entry.bytes + 1, entry.size - 1};
     }
-    return is_below(host, entry);
+    return afc__is_in_domain(host, entry);
 }
 
 static bool is_separator(char c) {
@@ -335,7 +323,7 @@ static bool next_entry(afc_slice *list, afc_slice *entry) {
 bool afc__bypass_has(afc_slice list, afc_slice host, uint16_t port) {
     afc__ip ip;
     afc_slice entry;
-    host = without_dots(host);
+    host = afc__without_dot(host);
     bool is_ip = afc__ip_parse(&ip, host);
     while (next_entry(&list, &entry)) {
         if (entry_has(entry, host, is_ip ? &ip : NULL, port)) return true;
@@ -347,9 +335,9 @@ bool afc__bypass_has(afc_slice list, afc_slice host, uint16_t port) {
 
 static bool is_loopback(afc_slice host) {
     afc__ip ip;
-    host = without_dots(host);
+    host = afc__without_dot(host);
     if (afc__ip_parse(&ip, host)) return afc__ip_is_loopback(&ip);
-    return is_below(host, afc_slice_of("localhost"));
+    return afc__is_in_domain(host, afc_slice_of("localhost"));
 }
 
 static bool is_empty(const afc__proxy_choice *choice) {
@@ -395,7 +383,7 @@ static bool plain_entry_has(afc_slice entry, afc_slice host, const afc__ip *ip) 
         return afc__ip_parse(&own, entry) && afc__ip_is_in(ip, &own, own.size * 8u);
     }
     if (entry.bytes[0] == '.') entry = (afc_slice){entry.bytes + 1, entry.size - 1};
-    return is_below(host, entry);
+    return afc__is_in_domain(host, entry);
 }
 
 bool afc__libcurl_has_proxy(const afc__url *url, afc__variable *variable, void *context) {
@@ -408,7 +396,7 @@ bool afc__libcurl_has_proxy(const afc__url *url, afc__variable *variable, void *
     if (list == NULL) return true;
     if (strcmp(list, "*") == 0) return false;
     afc__ip ip;
-    afc_slice host = without_dots(url->host), rest = afc_slice_of(list), entry;
+    afc_slice host = afc__without_dot(url->host), rest = afc_slice_of(list), entry;
     bool is_ip = afc__ip_parse(&ip, host);
     while (next_entry(&rest, &entry)) {
         if (plain_entry_has(entry, host, is_ip ? &ip : NULL)) return false;

@@ -1,6 +1,7 @@
 #include "message/url.h"
 
 #include "base/alloc.h"
+#include "base/domain.h"
 #include "base/failure.h"
 #include "base/text.h"
 #include "message/encoding.h"
@@ -270,21 +271,14 @@ afc_status afc_url_check(afc_slice text, afc_failure *failure) {
     return status;
 }
 
-/** Of several dots none is cut off: of ".6.." that would leave what ends in a number, and is no host. */
-static afc_slice without_dot(afc_slice host) {
-    size_t size = host.size;
-    if (size > 1 && host.bytes[size - 1] == '.' && host.bytes[size - 2] != '.') host.size--;
-    return host;
-}
-
 bool afc__url_same_origin(const afc__url *a, const afc__url *b) {
-    afc_slice host = without_dot(a->host), other = without_dot(b->host);
+    afc_slice host = afc__without_dot(a->host), other = afc__without_dot(b->host);
     return a->is_https == b->is_https && a->port == b->port && host.size == other.size &&
            memcmp(host.bytes, other.bytes, host.size) == 0;
 }
 
 size_t afc__url_write_origin(const afc__url *url, char out[AFC_URL_ORIGIN_SIZE]) {
-    afc_slice host = without_dot(url->host);
+    afc_slice host = afc__without_dot(url->host);
     bool is_ipv6 = memchr(host.bytes, ':', host.size) != NULL;
     char *at = write_scheme(out, url->is_https);
     if (is_ipv6) *at++ = '[';
@@ -328,7 +322,7 @@ afc_status afc__url_upgrade(afc__url *url, afc_failure *failure) {
 
 afc_status afc__url_set_host(afc__url *url, afc_slice host, afc_failure *failure) {
     const char *start = url->host.bytes;
-    /* Of an "@" or a slash in it the URL would get another part. */
+    /* An "@" or a slash in it would begin another part of the URL. */
     if (!afc__is_dns_name(host)) {
         return afc__fail(failure, AFC_EINVAL, "\"%.*s\" is not a valid host name", (int)host.size,
                          host.bytes);

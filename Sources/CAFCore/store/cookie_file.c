@@ -1,6 +1,7 @@
 #include "store/cookie_file.h"
 
 #include "base/failure.h"
+#include "base/text.h"
 #include "message/fields.h"
 #include "message/ip.h"
 #include "store/file.h"
@@ -45,9 +46,7 @@ static afc_same_site read_same_site(const char *line) {
  */
 static void adapt(afc_cookie *cookie, char *domain) {
     afc__ip ip;
-    for (char *at = domain; *at != '\0'; at++) {
-        if (*at >= 'A' && *at <= 'Z') *at = (char)(*at + 32);
-    }
+    for (char *at = domain; *at != '\0'; at++) *at = afc__lower(*at);
     cookie->domain = domain;
     bool is_address = afc__ip_read_host(&ip, afc_slice_of(domain)) == AFC__HOST_ADDRESS;
     if (is_address || afc__is_public_suffix(domain)) cookie->is_host_only = true;

@@ -1,6 +1,7 @@
 #include "store/hsts.h"
 
 #include "base/alloc.h"
+#include "base/domain.h"
 #include "base/failure.h"
 #include "base/file.h"
 #include "base/keyed_hash.h"
@@ -235,13 +236,10 @@ bool afc__hsts_wants(afc_hsts *hsts, const char *host, int64_t now) {
 /** Reads a host in lower case without a trailing dot. false: not a name. */
 static bool read_host(const char *text, char out[MAX_HOST + 1]) {
     afc__ip ip;
-    size_t size = strlen(text);
-    if (size > 1 && text[size - 1] == '.') size--;
-    if (size > MAX_HOST || !afc__is_dns_name((afc_slice){text, size})) return false;
-    for (size_t i = 0; i < size; i++) {
-        out[i] = text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] + 32) : text[i];
-    }
-    out[size] = '\0';
+    afc_slice host = afc__without_dot(afc_slice_of(text));
+    if (host.size > MAX_HOST || !afc__is_dns_name(host)) return false;
+    for (size_t i = 0; i < host.size; i++) out[i] = afc__lower(host.bytes[i]);
+    out[host.size] = '\0';
     return afc__ip_read_host(&ip, afc_slice_of(out)) == AFC__HOST_NAME;
 }
 

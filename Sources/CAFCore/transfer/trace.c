@@ -1,5 +1,6 @@
 #include "transfer/trace.h"
 
+#include "base/text.h"
 #include "message/fields.h"
 #include "transfer/transfer.h"
 
@@ -65,9 +66,7 @@ static bool is_sent_over_http_2(afc_slice line) {
 }
 
 static void lower_name(char *line, size_t size) {
-    for (size_t i = 0; i < size && line[i] != ':'; i++) {
-        if (line[i] >= 'A' && line[i] <= 'Z') line[i] = (char)(line[i] | 0x20);
-    }
+    for (size_t i = 0; i < size && line[i] != ':'; i++) line[i] = afc__lower(line[i]);
 }
 
 void afc__transfer_trace_request(afc__transfer *transfer, afc_slice head, bool is_tunnel) {

@@ -1,6 +1,6 @@
 #include "trust/hostname.h"
 
-#include "base/text.h"
+#include "base/domain.h"
 #include "message/ip.h"
 
 #include <string.h>
@@ -17,18 +17,17 @@ static bool has_good_labels(const char *text) {
 }
 
 bool afc__trust_host_read(afc__trust_host *out, const char *text) {
-    size_t size = strlen(text);
+    afc_slice host = afc_slice_of(text);
     memset(out, 0, sizeof *out);
-    if (size > 2 && text[0] == '[' && text[size - 1] == ']') {
-        text++;
-        size -= 2;
+    if (host.size > 2 && text[0] == '[' && text[host.size - 1] == ']') {
+        host = (afc_slice){text + 1, host.size - 2};
     }
-    if (size > 1 && text[size - 1] == '.') size--;
-    if (size == 0 || size >= sizeof out->text) return false;
-    for (size_t i = 0; i < size; i++) out->text[i] = afc__lower(text[i]);
+    host = afc__without_dot(host);
+    if (host.size == 0 || host.size >= sizeof out->text) return false;
+    for (size_t i = 0; i < host.size; i++) out->text[i] = afc__lower(host.bytes[i]);
     /* As URLs are read, or a rule would be for another host than the one that is connected to. */
     afc__ip address;
-    afc__host_kind kind = afc__ip_read_host(&address, (afc_slice){out->text, size});
+    afc__host_kind kind = afc__ip_read_host(&address, afc_slice_of(out->text));
     out->is_address = kind == AFC__HOST_ADDRESS;
     if (out->is_address) afc__ip_write(&address, out->text);
     return out->is_address || (kind == AFC__HOST_NAME && has_good_labels(out->text));
@@ -47,17 +46,16 @@ bool afc__host_pattern_read(afc__host_pattern *out, const char *text, bool inclu
 
 unsigned afc__host_pattern_specificity(const afc__host_pattern *pattern,
                                        const afc__trust_host *host) {
-    size_t size = strlen(host->text), wanted = strlen(pattern->host.text);
-    if (host->is_address != pattern->host.is_address || size < wanted) return 0;
-    size_t before = size - wanted;
-    if (strcmp(host->text + before, pattern->host.text) != 0) return 0;
-    unsigned specificity = 4 * (unsigned)wanted;
+    afc_slice name = afc_slice_of(host->text), wanted = afc_slice_of(pattern->host.text);
+    if (host->is_address != pattern->host.is_address) return 0;
+    if (!afc__is_in_domain(name, wanted)) return 0;
+    size_t before = name.size - wanted.size;
+    unsigned specificity = 4 * (unsigned)wanted.size;
     if (before == 0) {
         if (pattern->kind == AFC__PATTERN_WILDCARD) return 0;
         return pattern->kind == AFC__PATTERN_EXACT ? specificity + 3 : specificity + 2;
     }
-    bool is_below = host->text[before - 1] == '.';
-    if (!is_below || pattern->kind == AFC__PATTERN_EXACT) return 0;
+    if (pattern->kind == AFC__PATTERN_EXACT) return 0;
     if (pattern->kind == AFC__PATTERN_SUBDOMAINS) return specificity + 1;
     return memchr(host->text, '.', before - 1) == NULL ? specificity + 2 : 0;
 }

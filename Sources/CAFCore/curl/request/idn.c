@@ -6,8 +6,8 @@
 #include "curl/request/idn.h"
 
 #include "base/alloc.h"
+#include "base/domain.h"
 #include "base/failure.h"
-#include "base/text.h"
 #include "curl/library.h"
 #include "message/host.h"
 
@@ -53,13 +53,9 @@ static char *convert(const char *name) {
 bool afc__driver_host_to_ascii(char *out, size_t size, afc_slice host) {
     char *name = can_convert() ? afc__copy_text(host) : NULL;
     char *found = name != NULL ? convert(name) : NULL;
-    size_t length = found != NULL ? strlen(found) : 0;
-    if (length > 1 && found[length - 1] == '.') length--;
+    size_t length = afc__without_dot(afc_slice_of(found)).size;
     bool is_converted = length > 0 && length < size;
-    for (size_t i = 0; is_converted && i < length; i++) {
-        char c = found[i];
-        out[i] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-    }
+    for (size_t i = 0; is_converted && i < length; i++) out[i] = afc__lower(found[i]);
     if (is_converted) out[length] = '\0';
     curl_free(found);
     afc_free(name);
