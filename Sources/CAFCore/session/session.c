@@ -212,17 +212,14 @@ static bool is_partition(const char *text) {
     return strlen(text) <= MAX_PARTITION && strchr(text, '\n') == NULL;
 }
 
-static afc_status make_session(afc_session **out, const afc_session_options *options,
-                               afc_failure *failure) {
-    *out = NULL;
-    AFC__READ_SIZED(afc_session_options, AFC_SESSION_OPTIONS_INIT, proxy_trust, options, failure);
+static afc_status check_options(const afc_session_options *options, afc_failure *failure) {
     if ((unsigned)options->cookie_policy > AFC_COOKIES_MAIN_DOCUMENT) {
         return afc__fail(failure, AFC_EINVAL, "invalid cookie policy: %d",
                          (int)options->cookie_policy);
     }
-    afc_status checked = afc__check_reserved(&options->reserved, sizeof options->reserved,
-                                             "afc_session_options", failure);
-    if (checked != AFC_OK) return checked;
+    afc_status status = afc__check_reserved(&options->reserved, sizeof options->reserved,
+                                            "afc_session_options", failure);
+    if (status != AFC_OK) return status;
     if ((unsigned)options->loop > AFC_LOOP_EXTERNAL) {
         return afc__fail(failure, AFC_EINVAL,
                          "invalid loop: expected AFC_LOOP_THREAD or AFC_LOOP_EXTERNAL");
@@ -235,51 +232,64 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
     if (options->user_agent != NULL && !afc__may_be_sent(afc_slice_of(options->user_agent))) {
         return afc__fail(failure, AFC_EINVAL, "the user agent contains a control character");
     }
+    return AFC_OK;
+}
+
+/** Makes the loop, the driver and the queue. */
+static afc_status make_parts(afc_session *session, const afc_session_options *options,
+                             afc_failure *failure) {
+    /* discard() clears the loop in every case. */
+    afc__loop_owner owner = {session, take_posts, finish_exchanges, finish_turn, ended, "af-loop"};
+    afc_status status = afc__loop_init(&session->loop, owner, failure);
+    if (status != AFC_OK) return status;
+    /* The others are reserved as tasks start. */
+    if (afc__loop_reserve_alarms(&session->loop, AFC__DRIVER_ALARMS) != AFC_OK) {
+        return afc__fail_memory(failure);
+    }
+    status = afc__driver_new(&session->driver, &session->loop, options, failure);
+    if (status != AFC_OK) return status;
+    afc__queue_limits limits = {options->max_connections_per_host, options->max_connections,
+                                AFC__STREAMS_MAX};
+    status = afc__queue_init(&session->queue, limits);
+    if (status != AFC_OK) {
+        return afc__fail(failure, status, "out of memory or no random bytes for the queue");
+    }
+    afc__driver_get_fields(session->driver, &session->stores);
+    return AFC_OK;
+}
+
+static afc_status start_loop(afc_session *session, afc_failure *failure) {
+    if (!session->is_driven) return afc__loop_start(&session->loop, failure);
+    afc__loop_drive(&session->loop);
+    return AFC_OK;
+}
+
+static afc_status make_session(afc_session **out, const afc_session_options *options,
+                               afc_failure *failure) {
+    *out = NULL;
+    AFC__READ_SIZED(afc_session_options, AFC_SESSION_OPTIONS_INIT, proxy_trust, options, failure);
+    afc_status status = check_options(options, failure);
+    if (status == AFC_OK) status = afc__fork_gate_check(failure);
+    if (status != AFC_OK) return status;
     afc_session *session = afc__zalloc(sizeof *session);
     if (session == NULL) return afc__fail_memory(failure);
-    afc_status status = afc__fork_gate_check(failure);
-    if (status != AFC_OK) {
-        afc_free(session);
-        return status;
-    }
     afc__list_init(&session->active);
     afc__list_init(&session->completed);
     afc__list_init(&session->batches);
+    atomic_init(&session->handles, 1);
+    atomic_init(&session->holders, 1);    /* All handles together. */
+    atomic_init(&session->references, 2); /* The loop thread, and all holders together. */
     session->generation = afc__process_generation();
     session->gathers_results = options->gather_results;
     session->is_driven = options->loop == AFC_LOOP_EXTERNAL;
     session->executor = options->executor;
     session->on_closed = options->on_closed;
     session->on_wake = options->on_wake;
-    if (!set_stores(session, options)) status = afc__fail_memory(failure);
     session->context = options->context;
-    afc__loop_owner owner = {session, take_posts, finish_exchanges, finish_turn, ended, "af-loop"};
-    afc_status loop_status = afc__loop_init(&session->loop, owner, failure);
-    if (status == AFC_OK) status = loop_status;
-    /* The others are reserved as tasks start. */
-    if (status == AFC_OK &&
-        afc__loop_reserve_alarms(&session->loop, AFC__DRIVER_ALARMS) != AFC_OK) {
-        status = afc__fail_memory(failure);
-    }
-    if (status == AFC_OK) {
-        status = afc__driver_new(&session->driver, &session->loop, options, failure);
-    }
-    if (status == AFC_OK) {
-        afc__queue_limits limits = {options->max_connections_per_host, options->max_connections,
-                                    AFC__STREAMS_MAX};
-        status = afc__queue_init(&session->queue, limits);
-        if (status != AFC_OK)
-            afc__fail(failure, status, "out of memory or no random bytes for the queue");
-    }
-    if (status == AFC_OK) afc__driver_get_fields(session->driver, &session->stores);
-    atomic_init(&session->handles, 1);
-    atomic_init(&session->holders, 1);    /* All handles together. */
-    atomic_init(&session->references, 2); /* The loop thread, and all holders together. */
-    if (status == AFC_OK && session->is_driven) {
-        afc__loop_drive(&session->loop);
-    } else if (status == AFC_OK) {
-        status = afc__loop_start(&session->loop, failure);
-    }
+    bool has_stores = set_stores(session, options);
+    status = make_parts(session, options, failure);
+    if (!has_stores) status = afc__fail_memory(failure);
+    if (status == AFC_OK) status = start_loop(session, failure);
     if (status != AFC_OK) {
         discard(session);
         return status;

@@ -314,7 +314,7 @@ static void drop_own_field(afc__request_head *request, const char *name) {
     for (size_t i = 0; i < request->header_count; i++) {
         const afc_header header = request->headers[i];
         if (afc__same_name(header.name, name)) {
-            memset((char *)(uintptr_t)header.value.bytes, 0, header.value.size);
+            explicit_bzero((char *)(uintptr_t)header.value.bytes, header.value.size);
         } else {
             request->headers[count++] = header;
         }
