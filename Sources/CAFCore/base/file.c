@@ -217,3 +217,12 @@ uint64_t afc__free_space(int descriptor) {
     /* Blocks are counted in f_frsize; f_bsize is only what is best to write at once. */
     return (uint64_t)facts.f_bavail * facts.f_frsize;
 }
+
+int afc__folder_of(const char *path, char *folder, unsigned long size) {
+    const char *slash = strrchr(path, '/');
+    size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 2;
+    if (length >= size) return ENAMETOOLONG;
+    memcpy(folder, slash != NULL ? path : "./", length);
+    folder[length] = '\0';
+    return 0;
+}

@@ -61,4 +61,7 @@ char *afc__follow_links(const char *path, int *error);
  */
 uint64_t afc__free_space(int descriptor);
 
+/** Copies the folder of `path`, with a trailing slash, to `folder` of `size` bytes. Returns 0 or ENAMETOOLONG. */
+int afc__folder_of(const char *path, char *folder, unsigned long size);
+
 #endif

@@ -1,6 +1,8 @@
 #include "base/temporary_file.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
+#include "base/random.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +11,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,19 +18,10 @@ enum {
     /* Names have 64 random bits: a collision means that they are being guessed. */
     MAX_ATTEMPTS = 16,
     SUFFIX_SIZE = 32,
-    /* Of the destination's name, of which file systems allow 255 bytes. */
+    /* Bytes of the destination's name, of which file systems allow 255. */
     MAX_BEGINNING = 200,
     DESCRIPTOR_PATH_SIZE = 48
 };
-
-int afc__folder_of(const char *path, char *folder, unsigned long size) {
-    const char *slash = strrchr(path, '/');
-    size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 2;
-    if (length >= size) return ENAMETOOLONG;
-    memcpy(folder, slash != NULL ? path : "./", length);
-    folder[length] = '\0';
-    return 0;
-}
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
@@ -37,7 +29,7 @@ int afc__folder_of(const char *path, char *folder, unsigned long size) {
 static char *random_name(const char *path) {
     uint64_t bits;
     /* Process ids aren't unique across containers. */
-    if (getrandom(&bits, sizeof bits, 0) != (ssize_t)sizeof bits) return NULL;
+    if (!afc__random(&bits, sizeof bits)) return NULL;
     const char *slash = strrchr(path, '/');
     const char *base = slash != NULL ? slash + 1 : path;
     size_t size = (size_t)(base - path) + strnlen(base, MAX_BEGINNING);

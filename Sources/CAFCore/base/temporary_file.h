@@ -34,9 +34,4 @@ int afc__new_file_mode(const char *path, mode_t *mode);
  */
 int afc__temporary_rename(int descriptor, const char *name, const char *path, bool replaces);
 
-/**
- * Copies the folder of `path`, with a trailing slash, to `folder` of `size` bytes. ENAMETOOLONG.
- */
-int afc__folder_of(const char *path, char *folder, unsigned long size);
-
 #endif

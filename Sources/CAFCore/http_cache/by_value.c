@@ -10,8 +10,8 @@
 #include "http_cache/rules/stored_fields.h"
 #include "http_cache/rules/vary.h"
 #include "http_cache/store_body.h"
-#include "http_cache/waiter.h"
 #include "message/head.h"
+#include "run/waiter.h"
 
 #include <string.h>
 #include <time.h>

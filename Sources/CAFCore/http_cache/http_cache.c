@@ -1,17 +1,17 @@
 /* The cache as a program sees it. */
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/random.h"
 #include "base/sized.h"
 #include "http_cache/disk/disk.h"
 #include "http_cache/disk/disk_capacity.h"
 #include "http_cache/disk/disk_removal.h"
 #include "http_cache/disk/disk_scan.h"
 #include "http_cache/memory/key.h"
-#include "http_cache/waiter.h"
 #include "run/threads.h"
+#include "run/waiter.h"
 
 #include <sched.h>
-#include <sys/random.h>
 
 /* ---- Opening and closing ------------------------------------------------------------------- */
 
@@ -45,7 +45,7 @@ static afc_status make_memory(afc_http_cache *cache, afc_failure *failure) {
 }
 
 static bool make_seed(uint64_t seed[2]) {
-    return getrandom(seed, 2 * sizeof *seed, 0) == (ssize_t)(2 * sizeof *seed);
+    return afc__random(seed, 2 * sizeof *seed);
 }
 
 /** Frees a cache whose disk is closed. */

@@ -123,7 +123,7 @@ static void promote(afc_http_cache *cache, const afc__http_cache_find *op) {
         if (op->found.stored[i]->body != NULL) in_memory++;
     }
     if (in_memory == 0 || in_memory != op->found.count || op->found.lacks_memory) return;
-    if (cache->disk->changes[op->primary % AFC__DISK_BUCKETS] != op->changes) return;
+    if (cache->disk->changes[afc__disk_bucket(op->primary)] != op->changes) return;
     afc__cache_store_set_variants(cache, op->primary, &op->found);
     afc__cache_store_trim(cache);
 }
@@ -133,7 +133,7 @@ static bool work_find(afc__disk_job *work) {
     afc_http_cache *cache = work->disk->cache;
     afc_slice key = {op->key, op->key_size};
     pthread_mutex_lock(&cache->lock);
-    op->changes = cache->disk->changes[op->primary % AFC__DISK_BUCKETS];
+    op->changes = cache->disk->changes[afc__disk_bucket(op->primary)];
     pthread_mutex_unlock(&cache->lock);
     afc__disk_find(work->disk, op->primary, key, &op->found);
     pthread_mutex_lock(&cache->lock);

@@ -8,7 +8,7 @@
 enum {
     /* Maximum length of an extension, with its dot; a longer one is part of the name. */
     MAX_EXTENSION = 16,
-    /* Of the mark that keeps shortened names apart: "~" and 16 hexadecimal digits. */
+    /* Size of the mark that keeps shortened names apart: "~" and 16 hexadecimal digits. */
     MARK_SIZE = 17
 };
 

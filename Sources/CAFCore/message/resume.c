@@ -74,7 +74,7 @@ afc_status afc__resume_make(afc__resume_token *out, afc_slice url, const afc_hea
 
 /* ---- The text ------------------------------------------------------------------------------ */
 
-/* Of every version. The command line program looks for it, too. */
+/* How every version begins. The command line program looks for it, too. */
 static const char mark[] = "afcore-resume ";
 static const char first_line[] = "afcore-resume 1";
 

@@ -14,7 +14,7 @@
 #include <assert.h>
 #include <stdint.h>
 
-/* Of requests that name none; HTTP/2's default weight, RFC 7540 5.3.5. */
+/* The priority of requests that name none; HTTP/2's default weight, RFC 7540 5.3.5. */
 enum { DEFAULT_PRIORITY = 16 };
 
 /* ---- States -------------------------------------------------------------------------------- */

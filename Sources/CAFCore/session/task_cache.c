@@ -3,7 +3,7 @@
 #include "session/lifetime.h"
 #include "transfer/cookies_hsts.h"
 
-/* Of a validation in the background whose request has no total limit: nothing else would end it. */
+/* The limit of a validation in the background whose request has no total limit: nothing else would end it. */
 enum { VALIDATION_MS = 60 * 1000 };
 
 /** On any thread: the store has what was asked for, and gives the reference to the task back. */

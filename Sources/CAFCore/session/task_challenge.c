@@ -33,7 +33,7 @@ afc_status afc_task_answer_challenge(afc_task *task, uint32_t number, afc_challe
         afc__reply_free(reply);
         return AFC_EINVAL;
     }
-    /* Of an earlier challenge, which the callback then answered itself. */
+    /* The answer to an earlier challenge, which the callback then gave itself. */
     afc__reply_free(atomic_exchange(&task->reply, reply));
     afc__task_post(task, AFC__TASK_ANSWERED);
     return AFC_OK;

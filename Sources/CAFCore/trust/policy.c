@@ -172,7 +172,7 @@ static afc_status read_rules(afc_trust_policy *policy, const afc_trust_options *
     return status;
 }
 
-/** Of a file that was read, for example: what NULL stands for isn't meant. */
+/** Bytes that were read from an empty file, for example: what NULL stands for isn't meant. */
 static bool is_empty(afc_slice text) {
     return text.bytes != NULL && text.size == 0;
 }

@@ -24,7 +24,7 @@ static const void *find(afc_slice text, const char *part) {
 }
 
 bool afc__is_der(afc_slice bytes) {
-    /* Of one byte to four, or of what BER leaves open. */
+    /* A length of one byte to four, or one that BER leaves open. */
     enum { SEQUENCE = 0x30, LONG_LENGTH = 0x80, MAX_LENGTH = 0x84 };
     if (bytes.size < 2 || bytes.bytes[0] != SEQUENCE) return false;
     unsigned char length = (unsigned char)bytes.bytes[1];

@@ -2,7 +2,7 @@
 
 enum {
     US_PER_MS = 1000,
-    /* Of messages that have the timeout once. */
+    /* Bytes of messages that have the timeout once. */
     SHARE = 64 * 1024
 };
 

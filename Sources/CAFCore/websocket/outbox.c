@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 enum {
-    KEPT_FRAME = 64 * 1024 + AFC__FRAME_HEAD_MAX, /* Of memory, for the next frame. */
+    KEPT_FRAME = 64 * 1024 + AFC__FRAME_HEAD_MAX, /* Memory that is kept for the next frame. */
     LENT_FROM = 4 * 1024 /* Shorter ones are copied, to send several at once. */
 };
 

@@ -7,7 +7,7 @@ enum {
     DEFAULT_RATIO = 250,
     RATIO_STARTS_AT = 1024 * 1024,
     PIECE = 16 * 1024,
-    KEPT_MEMORY = 64 * 1024 /* Of a message, for the next one. */
+    KEPT_MEMORY = 64 * 1024 /* Memory of a message that is kept for the next one. */
 };
 
 static const uint64_t default_message = 16 * 1024 * 1024;

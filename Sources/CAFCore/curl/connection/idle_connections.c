@@ -41,6 +41,11 @@ static void become_due(afc__socket *socket) {
 
 /* ---- The alarm ----------------------------------------------------------------------------- */
 
+void afc__idle_init(afc__idle_connections *idle) {
+    afc__list_init(&idle->resting);
+    afc__list_init(&idle->due);
+}
+
 void afc__idle_expire(afc__driver *driver, int64_t now) {
     afc__socket *socket;
     while ((socket = first_of(&driver->idle.resting)) != NULL) {

@@ -15,7 +15,7 @@ typedef enum afc__idle_state {
     AFC__IDLE_DUE      /**< To be closed: it is too old, or the peer has ended it. */
 } afc__idle_state;
 
-/** Of a driver. */
+/** The idle connections of a driver. */
 typedef struct afc__idle_connections {
     afc__list resting; /**< The one that has rested longest first. */
     afc__list due;
@@ -24,13 +24,16 @@ typedef struct afc__idle_connections {
     int64_t prune_due_us; /**< When libcurl would look at its connections again. */
 } afc__idle_connections;
 
-/** Of a socket. */
+/** What a socket has of it. */
 typedef struct afc__idle_socket {
     afc__idle_state state;
     afc__node node; /**< In one of the lists. */
     int64_t since_us;
     unsigned prunes; /**< DUE: how often libcurl was made to look at it. */
 } afc__idle_socket;
+
+/** Makes both lists empty. The owner sets the alarm's callback. */
+void afc__idle_init(afc__idle_connections *idle);
 
 /** Makes those due that have rested for too long. Those that are paused begin anew. */
 void afc__idle_expire(afc__driver *driver, int64_t now);

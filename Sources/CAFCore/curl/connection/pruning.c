@@ -19,7 +19,7 @@
 /* libcurl's second, and a bit. */
 static const int64_t interval_us = 1100000;
 
-/* Of a connection. What libcurl keeps then, for whatever reason, it will look at with the next request. */
+/* How often one connection is pruned. What libcurl keeps then, for whatever reason, it will look at with the next request. */
 enum { MAX_PRUNES = 4 };
 
 /* No server can listen there. So no connection in the pool fits, and no name is looked up. */
@@ -91,8 +91,7 @@ static void on_alarm(afc__alarm *alarm) {
 }
 
 void afc__pruning_init(afc__driver *driver) {
-    afc__list_init(&driver->idle.resting);
-    afc__list_init(&driver->idle.due);
+    afc__idle_init(&driver->idle);
     driver->idle.alarm.callback = on_alarm;
 }
 

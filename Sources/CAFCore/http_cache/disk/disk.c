@@ -20,11 +20,11 @@ static void take_record(void *context, const afc__journal_record *record) {
     afc__disk_lock(disk);
     if (record->kind != AFC__JOURNAL_USE) {
         /* What this process has in memory for that key is no longer current. */
-        disk->changes[record->primary % AFC__DISK_BUCKETS]++;
+        disk->changes[afc__disk_bucket(record->primary)]++;
         afc__cache_store_leave_memory(disk->cache, record->primary);
     }
     if (record->kind == AFC__JOURNAL_CHANGE) {
-        disk->others[record->primary % AFC__DISK_BUCKETS]++;
+        disk->others[afc__disk_bucket(record->primary)]++;
         afc__cache_store_count_removal(disk->cache, record->primary);
     }
     afc__disk_apply(disk, record);
@@ -94,7 +94,7 @@ typedef struct entry_change {
     const afc__http_cache_stored *stored;
     uint64_t file_number; /* put(), publish(): of the file in new/ that becomes the entry's. */
     uint64_t old_variant; /* change_meta(): whose file becomes the entry's. */
-    /* Of `others`, when it was ordered. What has been changed since then is read when the journal is locked. */
+    /* The count `others` of its key when it was ordered. What has been changed since then is read when the journal is locked. */
     uint32_t others;
     afc__disk_records records;
 } entry_change;
@@ -160,7 +160,7 @@ static bool put(afc__disk *disk, entry_change *change) {
 /** Only by other processes: removals of this one are ordered, too. */
 static bool is_outdated(afc__disk *disk, const entry_change *change) {
     afc__disk_lock(disk);
-    uint32_t others = disk->others[change->stored->id.primary % AFC__DISK_BUCKETS];
+    uint32_t others = disk->others[afc__disk_bucket(change->stored->id.primary)];
     afc__disk_unlock(disk);
     return others != change->others;
 }
@@ -236,7 +236,7 @@ static bool order_change(afc__disk *disk, afc__http_cache_stored *stored, uint64
     if (job == NULL) return false;
     *job = (change_job){.stored = afc__http_cache_stored_retain(stored),
                         .old_variant = old_variant,
-                        .others = disk->others[stored->id.primary % AFC__DISK_BUCKETS]};
+                        .others = disk->others[afc__disk_bucket(stored->id.primary)]};
     disk->queued_bytes += stored->body_size;
     afc__disk_begin_change(disk, stored->id.primary);
     if (afc__disk_order(disk, &job->job, work)) return true;

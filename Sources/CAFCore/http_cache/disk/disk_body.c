@@ -168,7 +168,7 @@ static bool work_last(afc__disk_job *work) {
 
 void afc__disk_stream_commit(afc__disk_stream *stream, afc__http_cache_stored *stored) {
     stream->stored = afc__http_cache_stored_retain(stored);
-    stream->others = stream->disk->others[stored->id.primary % AFC__DISK_BUCKETS];
+    stream->others = stream->disk->others[afc__disk_bucket(stored->id.primary)];
     afc__disk_begin_change(stream->disk, stored->id.primary);
     /* There is a thread, as there were pieces. */
     afc__disk_order(stream->disk, &stream->last, work_last);

@@ -29,13 +29,13 @@ typedef struct folder_scan {
 
 void afc__disk_scan_without(afc__disk *disk, const uint64_t *primary) {
     for (size_t i = 0; i < AFC__DISK_BUCKETS; i++) {
-        if (primary == NULL || *primary % AFC__DISK_BUCKETS == i) disk->scans_without[i] = true;
+        if (primary == NULL || afc__disk_bucket(*primary) == i) disk->scans_without[i] = true;
     }
 }
 
 static bool is_removed(afc__disk *disk, uint64_t primary) {
     afc__disk_lock(disk);
-    bool is_without = disk->scans_without[primary % AFC__DISK_BUCKETS];
+    bool is_without = disk->scans_without[afc__disk_bucket(primary)];
     afc__disk_unlock(disk);
     return is_without;
 }

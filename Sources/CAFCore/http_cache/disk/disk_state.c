@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "http_cache/disk/entry_file.h"
 #include "http_cache/memory/key.h"
-#include "http_cache/waiter.h"
+#include "run/waiter.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -58,36 +58,36 @@ bool afc__disk_has_long_work(afc__disk *disk) {
 }
 
 void afc__disk_begin_change(afc__disk *disk, uint64_t primary) {
-    disk->pending[primary % AFC__DISK_BUCKETS]++;
-    disk->changes[primary % AFC__DISK_BUCKETS]++;
+    disk->pending[afc__disk_bucket(primary)]++;
+    disk->changes[afc__disk_bucket(primary)]++;
 }
 
 void afc__disk_end_change(afc__disk *disk, uint64_t primary) {
-    disk->pending[primary % AFC__DISK_BUCKETS]--;
+    disk->pending[afc__disk_bucket(primary)]--;
 }
 
 void afc__disk_begin_removal(afc__disk *disk, uint64_t primary) {
-    disk->removals_pending[primary % AFC__DISK_BUCKETS]++;
+    disk->removals_pending[afc__disk_bucket(primary)]++;
     afc__disk_begin_change(disk, primary);
 }
 
 void afc__disk_end_removal(afc__disk *disk, uint64_t primary) {
-    disk->removals_pending[primary % AFC__DISK_BUCKETS]--;
+    disk->removals_pending[afc__disk_bucket(primary)]--;
     afc__disk_end_change(disk, primary);
 }
 
 bool afc__disk_awaits_put(const afc__disk *disk, uint64_t primary) {
-    size_t bucket = primary % AFC__DISK_BUCKETS;
+    size_t bucket = afc__disk_bucket(primary);
     return disk->pending[bucket] != disk->removals_pending[bucket];
 }
 
 bool afc__disk_awaits_other_put(const afc__disk *disk, uint64_t primary) {
-    size_t bucket = primary % AFC__DISK_BUCKETS;
+    size_t bucket = afc__disk_bucket(primary);
     return disk->pending[bucket] - disk->removals_pending[bucket] > 1;
 }
 
 bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary) {
-    return disk->pending[primary % AFC__DISK_BUCKETS] != 0 ||
+    return disk->pending[afc__disk_bucket(primary)] != 0 ||
            afc__journal_has_changed(&disk->journal);
 }
 

@@ -38,9 +38,9 @@ struct afc__disk {
     uint64_t capacity;   /**< In AFC__ENTRY_UNIT. */
     bool is_trimming;    /**< A job evicts what exceeds the capacity. */
     uint64_t queued_bytes;
-    uint64_t unfinished_bytes;           /**< Of bodies whose responses aren't complete yet. */
+    uint64_t unfinished_bytes; /**< Bytes of bodies whose responses aren't complete yet. */
     uint32_t pending[AFC__DISK_BUCKETS]; /**< Changes that wait, by the hash of their keys. */
-    uint32_t removals_pending[AFC__DISK_BUCKETS]; /**< Of those, removals. */
+    uint32_t removals_pending[AFC__DISK_BUCKETS]; /**< Those of them that are removals. */
     uint32_t changes[AFC__DISK_BUCKETS];          /**< Changes ever made. */
     uint32_t others
         [AFC__DISK_BUCKETS]; /**< How often other processes have recorded AFC__JOURNAL_CHANGE. */
@@ -53,10 +53,15 @@ struct afc__disk {
     afc__list removals;        /**< Those that are done in part: disk_removal.c. */
     afc__disk_victim *victims; /**< The least recently used entries, oldest first. */
     size_t victim_count, next_victim;
-    uint64_t selections; /**< Of victims, ever made; for tests. */
+    uint64_t selections; /**< How often victims were selected; for tests. */
 };
 
 /** Takes and releases the cache's lock. */
+/** Returns the place in the arrays above of a key's hash. Keys share them: what is true of one may be said of another. */
+static inline size_t afc__disk_bucket(uint64_t primary) {
+    return primary % AFC__DISK_BUCKETS;
+}
+
 static inline void afc__disk_lock(afc__disk *disk) {
     pthread_mutex_lock(&disk->cache->lock);
 }

@@ -83,7 +83,7 @@ static void make_head(char out[HEAD_SIZE], const afc__journal *journal) {
 /** What a journal is good for. */
 typedef enum journal_state {
     VALID,
-    INCOMPLETE, /* Of another boot, or of none: entries may be missing. */
+    INCOMPLETE, /* From another boot, or from none: entries may be missing. */
     DAMAGED
 } journal_state;
 

@@ -21,7 +21,7 @@ typedef struct afc__entry_record {
     uint32_t stored_s; /**< When it was stored, in Unix seconds. */
     uint32_t host;     /**< Hash of the host. */
     uint32_t places;   /**< AFC__ENTRY_… bits. 0: the slot is free. */
-    /* Of the last response that this process stored here; `order` is 0 if there was none. */
+    /* About the last response that this process stored here; `order` is 0 if there was none. */
     uint32_t
         order; /**< The number of its head: greater is later, unless they have wrapped around. */
     uint32_t date_s; /**< When the server made it, in Unix seconds. */

@@ -1,6 +1,5 @@
 #include "http_cache/rules/invalidation.h"
 
-
 #include <string.h>
 
 bool afc__method_is_safe(const char *method) {

@@ -1,6 +1,6 @@
 /** Lets a thread wait for another one, once. */
-#ifndef AFC_HTTP_CACHE_WAITER_H
-#define AFC_HTTP_CACHE_WAITER_H
+#ifndef AFC_RUN_WAITER_H
+#define AFC_RUN_WAITER_H
 
 #include <pthread.h>
 #include <stdbool.h>
