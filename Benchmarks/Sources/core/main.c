@@ -121,7 +121,7 @@ static void describe_request(void) {
     request.headers = fields;
     request.header_count = sizeof fields / sizeof *fields;
     request.sink.kind = sinks[options.kind];
-    request.limits.body = (uint64_t)options.bytes;
+    request.limits.body_bytes = (uint64_t)options.bytes;
     if (options.kind == BENCH_STORED) request.cache_policy = AFC_HTTP_CACHE_RELOAD;
     if (options.kind == BENCH_FILE) request.sink.path = options.path;
     if (options.kind == BENCH_UPLOAD) {

@@ -129,8 +129,8 @@ static void get(afc_session *session, const char *kind, size_t number, size_t si
     afc_request request = AFC_REQUEST_INIT;
     url_of(url, kind, number);
     request.url = url;
-    request.max_receive_rate = rate;
-    request.limits.body = LARGE;
+    request.max_receive_bytes_per_s = rate;
+    request.limits.body_bytes = LARGE;
     check(afc_perform(&result, session, &request, &failure), url, &failure);
     const afc_hop *hops = afc_result_get_hops(result, &count);
     bool is_hit = count == 1 && hops[0].cache == AFC_CACHE_USE_HIT;

@@ -156,7 +156,7 @@ static void describe(response_copy *copy) {
         .head = meta->head,
         .body = {copy->body.bytes, copy->body.size},
         .is_decoded = (meta->flags & AFC__META_DECODED) != 0,
-        .response_time = meta->response_time,
+        .response_time_s = meta->response_time,
         .age_s = afc__current_age(&terms->freshness, meta->response_time, (int64_t)time(NULL)),
         .lifetime_s = terms->freshness.lifetime,
     };
@@ -235,9 +235,9 @@ static afc_status check_head(const afc_http_cache_response *response, const cach
     if (afc__lacks_bytes(response->body) || afc__lacks_bytes(head->reason)) {
         return afc__fail(failure, AFC_EINVAL, "the body or the reason has a size but no bytes");
     }
-    if (response->response_time < 0) {
-        return afc__fail(failure, AFC_EINVAL, "response_time is before 1970: %lld",
-                         (long long)response->response_time);
+    if (response->response_time_s < 0) {
+        return afc__fail(failure, AFC_EINVAL, "response_time_s is before 1970: %lld",
+                         (long long)response->response_time_s);
     }
     if (!afc__may_be_sent(head->reason)) {
         return afc__fail(failure, AFC_EINVAL, "the reason phrase contains control characters");
@@ -291,8 +291,8 @@ static afc_status write_response(afc_http_cache *cache, const cache_query *query
  */
 static int64_t time_received(const afc_http_cache_response *response) {
     int64_t now = (int64_t)time(NULL);
-    bool is_now = response->response_time == 0 || response->response_time == now + 1;
-    return is_now ? now : response->response_time;
+    bool is_now = response->response_time_s == 0 || response->response_time_s == now + 1;
+    return is_now ? now : response->response_time_s;
 }
 
 static afc_status store(afc_http_cache *cache, const cache_query *query,

@@ -40,7 +40,7 @@ static void validate_in_background(afc_task *task) {
     if (transfer->merges_cookies) request.flags |= AFC_REQUEST_MERGE_COOKIES;
     request.version = transfer->version;
     request.priority = transfer->priority;
-    request.max_receive_rate = transfer->receive_rate.per_second;
+    request.max_receive_bytes_per_s = transfer->receive_rate.per_second;
     request.timeouts = transfer->timeouts;
     request.limits = transfer->limits;
     request.limits.redirects = -1;

@@ -569,8 +569,8 @@ static const char *foreign_setting(const afc_request *request) {
     if (request->keep_encoding) return "keep_encoding";
     if (request->expect != AFC_EXPECT_AUTOMATIC) return "expect";
     if (request->flags != 0) return "flags";
-    if (request->max_send_rate != 0) return "max_send_rate";
-    return request->max_receive_rate != 0 ? "max_receive_rate" : NULL;
+    if (request->max_send_bytes_per_s != 0) return "max_send_bytes_per_s";
+    return request->max_receive_bytes_per_s != 0 ? "max_receive_bytes_per_s" : NULL;
 }
 
 static afc_status check_request(const afc_request *request, afc_failure *failure) {
@@ -643,8 +643,8 @@ static afc_status init(afc_websocket *socket, const afc_websocket_options *optio
     socket->alarm.callback = on_alarm;
     socket->batch.end = on_batch_end;
     afc__websocket_reader_init(&socket->reader, &options->limits, options->deliver_in_pieces);
-    afc__outbox_init(&socket->outbox,
-                     options->limits.queue != 0 ? options->limits.queue : default_queue);
+    afc__outbox_init(&socket->outbox, options->limits.queue_bytes != 0 ? options->limits.queue_bytes
+                                                                       : default_queue);
     return afc__handshake_init(&socket->handshake, options->protocols, options->protocol_count,
                                &offer, failure);
 }
@@ -687,7 +687,7 @@ static afc_status make_task(afc_websocket *socket, afc_session *session, const c
     own.body.reader = (afc_reader){socket, read_outgoing, rewind_outgoing, NULL};
     own.body.length = AFC_LENGTH_UNKNOWN;
     own.sink.kind = AFC_SINK_CALLBACK;
-    own.limits.body = 0;
+    own.limits.body_bytes = 0;
     own.timeouts.idle_ms = 0;
     own.timeouts.total_ms = socket->options.open_timeout_ms;
     afc_status status = afc__task_make(&socket->task, session, &own, &events, failure);

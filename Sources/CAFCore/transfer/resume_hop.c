@@ -24,7 +24,7 @@ afc_status afc__transfer_init_sink(afc__transfer *transfer, const afc_request *r
     bool is_get = request->method == NULL || strcmp(request->method, "GET") == 0;
     afc__sink_config config = {
         .options = &request->sink,
-        .limit = request->limits.body,
+        .limit = request->limits.body_bytes,
         .memory_limit = request->memory_limit,
         .may_resume = is_get && !afc__source_exists(&transfer->source),
         .is_named_late = events != NULL && events->on_head != NULL,

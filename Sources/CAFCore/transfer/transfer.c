@@ -126,8 +126,8 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
     if (transfer->purpose == AFC__PURPOSE_CONNECTION)
         transfer->cache_policy = AFC_HTTP_CACHE_BYPASS;
     transfer->priority = request->priority;
-    transfer->send_rate.per_second = request->max_send_rate;
-    transfer->receive_rate.per_second = request->max_receive_rate;
+    transfer->send_rate.per_second = request->max_send_bytes_per_s;
+    transfer->receive_rate.per_second = request->max_receive_bytes_per_s;
     uint32_t interval = request->progress_ms != 0 ? request->progress_ms : DEFAULT_PROGRESS_MS;
     transfer->progress_interval_us = (int64_t)interval * 1000;
     transfer->progress = (afc_progress){0, AFC_LENGTH_UNKNOWN, 0, AFC_LENGTH_UNKNOWN, 0};

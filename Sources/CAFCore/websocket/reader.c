@@ -19,11 +19,11 @@ void afc__websocket_reader_init(afc__websocket_reader *reader, const afc_websock
                                 bool deliver_in_pieces) {
     *reader = (afc__websocket_reader){.limits = *limits, .deliver_in_pieces = deliver_in_pieces};
     afc_websocket_limits *own = &reader->limits;
-    if (own->message == 0) own->message = default_message;
-    if (own->frame == 0) own->frame = own->message;
+    if (own->message_bytes == 0) own->message_bytes = default_message;
+    if (own->frame_bytes == 0) own->frame_bytes = own->message_bytes;
     if (own->fragments == 0) own->fragments = DEFAULT_FRAGMENTS;
     if (own->decoding_ratio == 0) own->decoding_ratio = DEFAULT_RATIO;
-    afc__buffer_init(&reader->body, deliver_in_pieces ? PIECE : own->message);
+    afc__buffer_init(&reader->body, deliver_in_pieces ? PIECE : own->message_bytes);
 }
 
 void afc__websocket_reader_clear(afc__websocket_reader *reader) {
@@ -93,8 +93,8 @@ static afc_status check_data(const afc__websocket_reader *reader, uint16_t *code
     if (frame->is_compressed && (continues || reader->decoder.codec == NULL)) {
         return refuse(code, failure, "a WebSocket frame has the reserved bit RSV1");
     }
-    if (frame->length > reader->limits.frame) {
-        return refuse_size(code, failure, "frame", reader->limits.frame);
+    if (frame->length > reader->limits.frame_bytes) {
+        return refuse_size(code, failure, "frame", reader->limits.frame_bytes);
     }
     if (reader->fragments >= reader->limits.fragments) {
         return refuse_size(code, failure, "message's number of frames", reader->limits.fragments);
@@ -102,8 +102,8 @@ static afc_status check_data(const afc__websocket_reader *reader, uint16_t *code
     /* Before any of it is stored; what is compressed is counted when it is decoded. */
     bool is_compressed = continues ? reader->is_compressed : frame->is_compressed;
     uint64_t before = continues ? reader->received : 0;
-    if (!is_compressed && frame->length > reader->limits.message - before) {
-        return refuse_size(code, failure, "message", reader->limits.message);
+    if (!is_compressed && frame->length > reader->limits.message_bytes - before) {
+        return refuse_size(code, failure, "message", reader->limits.message_bytes);
     }
     return AFC_OK;
 }
@@ -211,7 +211,7 @@ static afc_status read_control(afc__websocket_reader *reader, afc_slice *input,
  */
 static afc_status accept(afc__websocket_reader *reader, afc_slice bytes, uint16_t *code,
                          afc_failure *failure) {
-    uint64_t available = reader->limits.message - reader->decoded;
+    uint64_t available = reader->limits.message_bytes - reader->decoded;
     bool is_too_big = bytes.size > available;
     if (is_too_big) bytes.size = (size_t)available;
     reader->decoded += bytes.size;
@@ -225,7 +225,7 @@ static afc_status accept(afc__websocket_reader *reader, afc_slice bytes, uint16_
         *code = AFC_WEBSOCKET_INVALID_PAYLOAD;
         return afc__fail(failure, AFC_EPROTOCOL, "a WebSocket text isn't UTF-8");
     }
-    if (is_too_big) return refuse_size(code, failure, "message", reader->limits.message);
+    if (is_too_big) return refuse_size(code, failure, "message", reader->limits.message_bytes);
     return AFC_OK;
 }
 

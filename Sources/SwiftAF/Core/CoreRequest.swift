@@ -128,9 +128,9 @@ final class CoreRequest: Sendable {
         core.keep_encoding = !(http.decompressesBody ?? session.configuration.decompressesBodies)
         core.allow_downgrade = redirectPolicy.allowsInsecureDowngrade
         core.priority = http.priority.map(corePriority) ?? 0
-        core.max_send_rate = UInt64(
+        core.max_send_bytes_per_s = UInt64(
             clamping: http.rateLimit.sendBytesPerSecond ?? session.configuration.rateLimit.sendBytesPerSecond ?? 0)
-        core.max_receive_rate = UInt64(
+        core.max_receive_bytes_per_s = UInt64(
             clamping: http.rateLimit.receiveBytesPerSecond ?? session.configuration.rateLimit.receiveBytesPerSecond ?? 0
         )
         core.expect = afc_expect(http.continueExpectation ?? session.configuration.continueExpectation)
@@ -163,7 +163,7 @@ final class CoreRequest: Sendable {
         let (own, defaults) = (http.limits, session.configuration.limits)
         var limits = afc_limits()
         // For the core, 0 means its default, which is unlimited for files and callbacks.
-        if let body = own.maximumBodySize { limits.body = max(1, UInt64(clamping: body)) }
+        if let body = own.maximumBodySize { limits.body_bytes = max(1, UInt64(clamping: body)) }
         limits.head_bytes = UInt32(coreLimit: own.maximumHeaderBytes ?? defaults.maximumHeaderBytes)
         limits.head_count = UInt32(coreLimit: own.maximumHeaderCount ?? defaults.maximumHeaderCount)
         limits.informational = UInt32(coreLimit: defaults.maximumInformationalResponses)

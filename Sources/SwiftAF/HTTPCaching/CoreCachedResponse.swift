@@ -14,7 +14,7 @@ extension CoreHTTPCache {
         return CachedResponse(
             head: HTTPResponse(response.head, url: request.url), body: Data(response.body.buffer),
             isDecoded: response.is_decoded,
-            date: Date(timeIntervalSince1970: TimeInterval(response.response_time)),
+            date: Date(timeIntervalSince1970: TimeInterval(response.response_time_s)),
             age: .seconds(response.age_s), lifetime: .seconds(response.lifetime_s))
     }
 
@@ -30,7 +30,7 @@ extension CoreHTTPCache {
             core.head.headers = UnsafePointer(fields.baseAddress)
             core.head.header_count = fields.count
             core.is_decoded = response.isDecoded
-            core.response_time = Int64(unixTime: response.date)
+            core.response_time_s = Int64(unixTime: response.date)
             return response.body.withUnsafeBytes { bytes in
                 core.body = afc_slice(bytes)
                 return afc_http_cache_store(raw, &coreRequest, &core, &failure)
@@ -68,7 +68,7 @@ extension HTTPCache.Entry {
             url: core.url.map { String(cString: $0) } ?? "", partition: partition.isEmpty ? nil : partition,
             status: Int(core.head.status), headers: HTTPHeaders(core.head.headers, core.head.header_count),
             bodySize: Int(clamping: core.body_bytes),
-            date: Date(timeIntervalSince1970: TimeInterval(core.response_time)), age: .seconds(core.age_s),
+            date: Date(timeIntervalSince1970: TimeInterval(core.response_time_s)), age: .seconds(core.age_s),
             lifetime: .seconds(core.lifetime_s), isInMemory: core.is_in_memory, isOnDisk: core.is_on_disk)
     }
 }

@@ -127,11 +127,11 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
     private func adapt(_ handshake: inout afc_request) {
         handshake.sink = afc_sink()
         handshake.timeouts.total_ms = 0
-        handshake.limits.body = 0
+        handshake.limits.body_bytes = 0
         handshake.keep_encoding = false
         handshake.version = AFC_HTTP_PREFER_AUTOMATIC
         handshake.expect = AFC_EXPECT_AUTOMATIC
-        (handshake.max_send_rate, handshake.max_receive_rate) = (0, 0)
+        (handshake.max_send_bytes_per_s, handshake.max_receive_bytes_per_s) = (0, 0)
     }
 
     /// The core's options but for the codec; valid as long as the arena.
@@ -142,9 +142,9 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         for name in protocols { names.append(try arena.copy(name, "a WebSocket subprotocol")) }
         core.protocols = arena.copy(names)
         core.protocol_count = names.count
-        core.limits.message = UInt64(clamping: max(1, options.maximumMessageSize))
+        core.limits.message_bytes = UInt64(clamping: max(1, options.maximumMessageSize))
         core.limits.fragments = UInt32(coreLimit: options.maximumFragments)
-        core.limits.queue = UInt64(clamping: max(1, options.sendQueueSize))
+        core.limits.queue_bytes = UInt64(clamping: max(1, options.sendQueueSize))
         let opening = [options.openTimeout, request.totalTimeout].compactMap { $0 }.filter { $0 > .zero }.min()
         core.open_timeout_ms = opening?.coreMilliseconds ?? 0
         core.close_timeout_ms = max(1, options.closeTimeout.coreMilliseconds)

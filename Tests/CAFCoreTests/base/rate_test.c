@@ -107,7 +107,7 @@ static void limits_receiving_into_every_kind_of_sink(void **state) {
     for (size_t i = 0; i < COUNT_OF(sinks); i++) {
         call *call = call_new(world, "/");
         call->request.sink = sinks[i];
-        call->request.max_receive_rate = RATE;
+        call->request.max_receive_bytes_per_s = RATE;
         check_slow(call, SIZE, RATE / 8);
         assert_int_equal(afc_result_get_body_size(call->result), SIZE);
         call_free(call);
@@ -128,7 +128,7 @@ static void limits_sending_from_every_kind_of_source(void **state) {
         script_reader script = {.bytes = {bytes, SIZE}};
         call *call = call_new(world, "/");
         call->request.method = "POST";
-        call->request.max_send_rate = RATE;
+        call->request.max_send_bytes_per_s = RATE;
         call->request.body.kind = (afc_body_kind)kind;
         call->request.body.bytes = (afc_slice){bytes, SIZE};
         if (kind == AFC_BODY_FILE) call->request.body.path = path;
@@ -161,8 +161,8 @@ static void sending_and_receiving_have_separate_limits(void **state) {
     serve(world, "/", script);
     call *call = call_new(world, "/");
     call_send(call, "PUT", (afc_slice){bytes, SIZE});
-    call->request.max_send_rate = RATE;
-    call->request.max_receive_rate = RATE;
+    call->request.max_send_bytes_per_s = RATE;
+    call->request.max_receive_bytes_per_s = RATE;
     check_slow(call, SIZE + SIZE / 4, RATE / 4);
     call_free(call);
     free(bytes);
@@ -176,7 +176,9 @@ static void limit_ends_with_its_request(void **state) {
     for (int limited = 1; limited >= 0; limited--) {
         call *call = call_new(world, "/");
         call_send(call, "PUT", (afc_slice){bytes, SIZE});
-        call->request.max_receive_rate = call->request.max_send_rate = limited ? RATE * 10 : 0;
+        call->request.max_receive_bytes_per_s = call->request.max_send_bytes_per_s = limited
+                                                                                         ? RATE * 10
+                                                                                         : 0;
         call->request.timeouts.total_ms = PATIENCE_MS;
         call_perform(call);
         check_ended(call, AFC_OK);
@@ -191,7 +193,7 @@ static void throttled_task_can_be_cancelled_and_suspended(void **state) {
     serve_zeros(world, "/", SIZE);
     call *call = call_new(world, "/");
     call->request.sink.kind = AFC_SINK_CALLBACK;
-    call->request.max_receive_rate = 1;
+    call->request.max_receive_bytes_per_s = 1;
     call_start(call);
     call_wait_for(call, &call->body_count, 1);
     afc_task_suspend(call->task);
@@ -210,8 +212,8 @@ static void total_time_limit_runs_while_throttled(void **state) {
     for (int way = 0; way < 2; way++) {
         call *call = call_new(world, "/");
         serve_zeros(world, "/", SIZE);
-        if (way == 0) call->request.max_receive_rate = 1;
-        if (way == 1) call->request.max_send_rate = 1;
+        if (way == 0) call->request.max_receive_bytes_per_s = 1;
+        if (way == 1) call->request.max_send_bytes_per_s = 1;
         if (way == 1) call_send(call, "PUT", (afc_slice){body, sizeof body});
         call->request.timeouts = (afc_timeouts){0, 0, 200, {0}};
         call_perform(call);
@@ -226,8 +228,8 @@ static void throttled_task_is_not_idle(void **state) {
     serve_zeros(world, "/", 3000);
     call *call = call_new(world, "/");
     call_send(call, "PUT", S("abc"));
-    call->request.max_send_rate = 1;
-    call->request.max_receive_rate = 1000;
+    call->request.max_send_bytes_per_s = 1;
+    call->request.max_receive_bytes_per_s = 1000;
     call->request.timeouts = (afc_timeouts){0, 900, 0, {0}};
     call_perform(call);
     check_ended(call, AFC_OK);
@@ -243,7 +245,7 @@ static void redirect_sends_the_body_at_the_same_rate(void **state) {
     serve(world, "/there", answer(200, NULL, "ok"));
     call *call = call_new(world, "/");
     call_send(call, "PUT", (afc_slice){bytes, SIZE});
-    call->request.max_send_rate = RATE;
+    call->request.max_send_bytes_per_s = RATE;
     check_slow(call, 2 * SIZE, RATE / 8);
     call_free(call);
     free(bytes);

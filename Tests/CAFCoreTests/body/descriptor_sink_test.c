@@ -297,7 +297,7 @@ static void limit_of_the_body_counts(void **state) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     call *call = write_to(world, "/", ends[1]);
-    call->request.limits.body = 4;
+    call->request.limits.body_bytes = 4;
     call_perform(call);
     check_ended(call, AFC_ETOOBIG);
     call_free(call);

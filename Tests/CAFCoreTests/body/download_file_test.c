@@ -463,12 +463,12 @@ static void body_limit_includes_resumed_bytes(void **state) {
     scene *scene = *state;
     break_off(scene);
     call *call = prepare(scene, "/file", BOTH);
-    call->request.limits.body = LARGE - 1;
+    call->request.limits.body_bytes = LARGE - 1;
     call_perform(call);
     check_ended(call, AFC_ETOOBIG);
     call_free(call);
     call = prepare(scene, "/file", BOTH);
-    call->request.limits.body = LARGE;
+    call->request.limits.body_bytes = LARGE;
     call_perform(call);
     check_done(scene, call, AFC_RESUMPTION_RESUMED);
 }

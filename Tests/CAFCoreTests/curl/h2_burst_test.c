@@ -272,7 +272,7 @@ static void rate_limited_bodies_in_one_burst_arrive(void **state) {
     for (size_t i = 0; i < COUNT_OF(heads); i++) {
         setup.shape = (shape){.head = heads[i], .field = 1000, .body = 20000};
         call *call = make_call(&setup, IN_MEMORY);
-        call->request.max_receive_rate = 100000;
+        call->request.max_receive_bytes_per_s = 100000;
         call_perform(call);
         check_complete(&setup, call, IN_MEMORY);
         call_free(call);

@@ -162,7 +162,7 @@ static void paused_bomb_ends_at_body_limit_at_once(void **state) {
     call *calls[TASKS];
     for (int i = 0; i < TASKS; i++) {
         calls[i] = start_events(world, "/bomb", call_hold);
-        calls[i]->request.limits.body = 1 * MIB;
+        calls[i]->request.limits.body_bytes = 1 * MIB;
         call_start(calls[i]);
     }
     for (int i = 0; i < TASKS; i++) {
@@ -204,7 +204,7 @@ static void suspended_bomb_ends_at_body_limit_at_once(void **state) {
     for (size_t i = 0; i < COUNT_OF(sinks); i++) {
         call *call = call_new(world, "/bomb");
         call->request.sink = sinks[i];
-        call->request.limits.body = 1 * MIB;
+        call->request.limits.body_bytes = 1 * MIB;
         call->at_head = suspend_at_head;
         check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
                      AFC_OK);
@@ -336,7 +336,7 @@ static void throttled_body_is_delivered_whole(void **state) {
     char *bytes = content(SIZE);
     serve(world, "/", encoded_answer(LENGTH, 200, "", (afc_slice){bytes, SIZE}));
     call *call = start_events(world, "/", NULL);
-    call->request.max_receive_rate = 400000;
+    call->request.max_receive_bytes_per_s = 400000;
     call_perform(call);
     check_ended(call, AFC_OK);
     assert_int_equal(call->body.size, SIZE);
@@ -602,7 +602,7 @@ static void paused_bomb_ends_at_body_limit_over_http2(void **state) {
     world *world = h2_world(NULL);
     h2_serve(world, send_body, &body, H2_CLOSE);
     call *call = start_events(world, "/", call_hold);
-    call->request.limits.body = 1 * MIB;
+    call->request.limits.body_bytes = 1 * MIB;
     call_perform(call);
     check_ended(call, AFC_ETOOBIG);
     assert_int_equal(atomic_load(&call->taken), 0);

@@ -106,7 +106,7 @@ static void reads_small_pieces_under_a_rate_limit(void **state) {
     serve_plain(world, "/plain");
     call *call = call_new(world, "/plain");
     call->request.sink.kind = AFC_SINK_CALLBACK;
-    call->request.max_receive_rate = 64 * SIZE;
+    call->request.max_receive_bytes_per_s = 64 * SIZE;
     atomic_store(&largest, 0);
     call_perform(call);
     check_ended(call, AFC_OK);

@@ -149,7 +149,7 @@ static afc_status set_up(call *call, enum kind kind, const char *file, reader *r
         call->at_head = stop_at_head;
         return AFC_EUNSUPPORTED;
     case TOO_LARGE:
-        call->request.limits.body = 1;
+        call->request.limits.body_bytes = 1;
         return AFC_ETOOBIG;
     case WRITTEN_AS_EVENTS:
         call->request.sink.kind = AFC_SINK_CALLBACK;

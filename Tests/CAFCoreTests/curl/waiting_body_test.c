@@ -61,7 +61,7 @@ static call *send_waiting(world *world, body_kind kind) {
         call->request.body.descriptor = ends[0];
     } else if (kind == SLOW) {
         call_send(call, "PUT", S("a body that is sent in ten minutes"));
-        call->request.max_send_rate = 1;
+        call->request.max_send_bytes_per_s = 1;
     }
     call_perform(call);
     close(ends[0]);

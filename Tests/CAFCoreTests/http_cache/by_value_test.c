@@ -131,7 +131,7 @@ static void stored_response_is_looked_up_with_head_body_and_dates(void **state) 
             check_slice(response->head.headers[0].value, "max-age=100");
             check_slice(response->body, "hello");
             assert_int_equal(response->lifetime_s, 100);
-            assert_true(response->age_s >= 0 && response->response_time > 1000);
+            assert_true(response->age_s >= 0 && response->response_time_s > 1000);
             afc_http_cache_response_free(response);
             if (!has_folder) break;
             reopen(&box);
@@ -151,7 +151,7 @@ static void response_of_a_clock_that_is_a_tick_ahead_is_fresh(void **state) {
     afc_http_cache_response given = AFC_HTTP_CACHE_RESPONSE_INIT;
     given.head = (afc_head){.status = 200, .version = AFC_HTTP_1_1, .headers = room};
     given.head.header_count = read_fields(room, FRESH);
-    given.response_time = (int64_t)time(NULL) + 1;
+    given.response_time_s = (int64_t)time(NULL) + 1;
     check_status(afc_http_cache_store(box.cache, &request, &given, NULL), AFC_OK);
     const afc_http_cache_response *found;
     check_status(afc_http_cache_lookup(&found, box.cache, &request, NULL), AFC_OK);
@@ -398,9 +398,9 @@ static void refuses_times_before_1970(void **state) {
         request.url = URL;
         response.head.headers = &field;
         response.head.header_count = 1;
-        response.response_time = times[i];
+        response.response_time_s = times[i];
         check_status(afc_http_cache_store(cache, &request, &response, &failure), AFC_EINVAL);
-        check_contains(failure.text, "response_time");
+        check_contains(failure.text, "response_time_s");
     }
     afc_http_cache_release(cache);
 }

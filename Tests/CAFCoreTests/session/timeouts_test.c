@@ -342,7 +342,7 @@ static call *call_sending_slowly(world *world, afts_script *script) {
     call *call = call_with_limits(world, "/", LONG_MS, LONG_MS, SHORT_MS);
     call_send(call, "PUT", S("a body of many bytes"));
     call->request.expect = AFC_EXPECT_NEVER;
-    call->request.max_send_rate = 10;
+    call->request.max_send_bytes_per_s = 10;
     return call;
 }
 

@@ -216,7 +216,7 @@ static void sends_every_byte_once_if_the_connection_takes_parts(void **state) {
     assert_non_null(bytes);
     serve_echo(world, "/", NULL);
     wire *wire = wire_new(world, "/");
-    wire->options.limits.queue = 2 * PATTERNS * PATTERN_SIZE;
+    wire->options.limits.queue_bytes = 2 * PATTERNS * PATTERN_SIZE;
     wire->payload = patterns;
     wire->at_message = take_pattern;
     wire_open(wire, world);
@@ -251,7 +251,7 @@ static void full_queue_refuses_messages_until_they_are_sent(void **state) {
     afts_stall(script, "reading");
     serve(world, "/", script);
     wire *wire = wire_new(world, "/");
-    wire->options.limits.queue = 4 << 20;
+    wire->options.limits.queue_bytes = 4 << 20;
     wire_open(wire, world);
     afc_status status;
     unsigned accepted = 0;

@@ -369,7 +369,7 @@ static void socket_ends_at_any_moment_of_sending(void **state) {
         codec_init(&codec, false);
         wire *wire = make_with(world, &codec);
         /* All that is queued is sent before the close frame: with the usual limit, more than a million messages. */
-        wire->options.limits.queue = 4096;
+        wire->options.limits.queue_bytes = 4096;
         open_compressed(wire, world);
         for (size_t i = 0; i < 2; i++) {
             pthread_create(&threads[i], NULL, send_until_closed,

@@ -230,7 +230,7 @@ static void body_that_exceeds_a_limit_is_not_kept(void **state) {
     afts_send_text(script, "5\r\nworld\r\n0\r\n\r\n");
     serve(world, "/", script);
     call *call = call_new(world, "/");
-    call->request.limits.body = 7;
+    call->request.limits.body_bytes = 7;
     call->events.on_progress = note_progress;
     call_start(call);
     call_wait_for(call, &call->refused_count, 1);

@@ -236,7 +236,7 @@ static void cached_body_obeys_the_receive_rate(void **state) {
     disk_site *site = *state;
     store_large(site);
     call *call = call_new(site->world, "/");
-    call->request.max_receive_rate = UINT64_C(20) << 20;
+    call->request.max_receive_bytes_per_s = UINT64_C(20) << 20;
     call_perform(call);
     check_hit(call);
     check_large(call->body);
@@ -325,7 +325,7 @@ static void body_limit_holds_for_cached_bodies(void **state) {
     disk_site *site = *state;
     store_large(site);
     call *call = call_new(site->world, "/");
-    call->request.limits.body = LARGE - 1;
+    call->request.limits.body_bytes = LARGE - 1;
     call_perform(call);
     check_ended(call, AFC_ETOOBIG);
     call_free(call);

@@ -52,7 +52,7 @@ static void response_from_before_a_jump_of_the_clock_is_validated(void **state) 
         response.head.headers = fields;
         response.head.header_count = COUNT_OF(fields);
         response.body = afc_slice_of("stored");
-        response.response_time = (int64_t)time(NULL) - rows[i].since;
+        response.response_time_s = (int64_t)time(NULL) - rows[i].since;
         check_status(afc_http_cache_store(site->cache, &request, &response, NULL), AFC_OK);
         serve(site->world, rows[i].path, answer(304, FRESH TAG, ""));
         assert_int_equal(fetch(site, rows[i].path, "stored"), rows[i].use);

@@ -118,7 +118,7 @@ static void validation_in_background_has_the_limits_of_the_request(void **state)
     store_usable(site);
     serve(site->world, "/", answer(200, FRESH, "a longer body"));
     call *call = call_new(site->world, "/");
-    call->request.limits.body = 5;
+    call->request.limits.body_bytes = 5;
     check_end(call, AFC_OK);
     assert_true(afts_wait_closed(site->world->server, 1, PATIENCE_MS));
     world_close_session(site->world);

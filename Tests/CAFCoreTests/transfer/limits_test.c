@@ -19,7 +19,7 @@ static void check_limit(world *world, const char *path, afc_sink sink, uint64_t 
                         afc_status expected) {
     call *call = call_new(world, path);
     call->request.sink = sink;
-    call->request.limits.body = limit;
+    call->request.limits.body_bytes = limit;
     call_perform(call);
     check_ended(call, expected);
     assert_int_equal(status_of(call), 200);
@@ -64,7 +64,7 @@ static void limit_of_bodies_in_memory_is_not_one_of_others(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         call *call = call_new(world, "/chunks");
         call->request.sink.kind = rows[i].kind;
-        call->request.limits.body = rows[i].limit;
+        call->request.limits.body_bytes = rows[i].limit;
         call->request.memory_limit = rows[i].memory_limit;
         call_perform(call);
         check_ended(call, rows[i].expected);
@@ -81,8 +81,11 @@ static void names_the_limit_and_what_exceeded_it(void **state) {
         const char *text;
         afc_reason reason;
     } rows[] = {
-        {"/length", {.body = 9}, "the limit of 9 bytes: it has 10", AFC_REASON_BODY_LIMIT},
-        {"/chunks", {.body = 3}, "the limit of 3 bytes: it has at least ", AFC_REASON_BODY_LIMIT},
+        {"/length", {.body_bytes = 9}, "the limit of 9 bytes: it has 10", AFC_REASON_BODY_LIMIT},
+        {"/chunks",
+         {.body_bytes = 3},
+         "the limit of 3 bytes: it has at least ",
+         AFC_REASON_BODY_LIMIT},
         {"/length", {.head_bytes = 30}, "the limit of 30 bytes", AFC_REASON_HEAD_LIMIT},
         {"/two", {.head_count = 1}, "the limit of 1 fields", AFC_REASON_HEAD_LIMIT},
         {"/early", {.informational = 1}, "more than 1 informational responses", AFC_REASON_NONE},
@@ -109,7 +112,7 @@ static void endless_body_ends_at_the_limit(void **state) {
     afts_respond_repeated(script, 200, NULL, block, sizeof block, AFTS_FOREVER);
     serve(world, "/", script);
     call *call = call_new(world, "/");
-    call->request.limits.body = 1 << 20;
+    call->request.limits.body_bytes = 1 << 20;
     call_perform(call);
     check_ended(call, AFC_ETOOBIG);
     call_free(call);
@@ -127,7 +130,7 @@ static void endless_body_of_an_error_ends_at_the_limit(void **state) {
     serve(world, "/", script);
     call *call = call_new(world, "/");
     call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path_in(&folder, "got")};
-    call->request.limits.body = 3 << 20;
+    call->request.limits.body_bytes = 3 << 20;
     call_perform(call);
     check_ended(call, AFC_ETOOBIG);
     assert_int_equal(call->failure.reason, AFC_REASON_BODY_LIMIT);
@@ -149,7 +152,7 @@ static void declared_length_reserves_no_memory(void **state) {
     world *world = *state;
     serve_text(world, "/", "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nshort");
     call *call = call_new(world, "/");
-    call->request.limits.body = UINT64_MAX;
+    call->request.limits.body_bytes = UINT64_MAX;
     call_perform(call);
     check_ended(call, AFC_ETRUNCATED);
     call_free(call);
@@ -291,7 +294,7 @@ static void check_decoding(world *world, uint32_t ratio, uint64_t limit, afc_sin
                            const char *text, afc_reason reason) {
     call *call = call_new(world, "/bomb");
     call->request.limits.decoding_ratio = ratio;
-    call->request.limits.body = limit;
+    call->request.limits.body_bytes = limit;
     call->request.sink.kind = kind;
     call_perform(call);
     check_ended(call, AFC_ETOOBIG);

@@ -314,7 +314,7 @@ static void never_stores_more_than_the_limit(void **state) {
     (void)state;
     char frame[64];
     afc__websocket_reader reader;
-    afc_websocket_limits limits = {.message = 1000, .frame = 1 << 20};
+    afc_websocket_limits limits = {.message_bytes = 1000, .frame_bytes = 1 << 20};
     afc_failure failure;
     afc__websocket_item item;
     uint16_t code = 0;
@@ -370,7 +370,7 @@ static void ends_decoding_above_the_ratio(void **state) {
     size_t left = 0;
     afc_websocket_codec codec = {NULL, NULL, explode, ignore_stream, ignore_stream};
     afc__websocket_reader reader;
-    afc_websocket_limits limits = {.message = 1 << 30};
+    afc_websocket_limits limits = {.message_bytes = 1 << 30};
     afc__websocket_item item;
     uint16_t code = 0;
     afc__websocket_reader_init(&reader, &limits, true);

@@ -277,8 +277,8 @@ import Testing
                 $0.limits.maximumInformationalResponses = 7
             },
             Row("limits.maximumDecodingRatio", ["limits.decoding_ratio": "8"]) { $0.limits.maximumDecodingRatio = 8 },
-            Row("rateLimit.sendBytesPerSecond", ["max_send_rate": "9"]) { $0.rateLimit.sendBytesPerSecond = 9 },
-            Row("rateLimit.receiveBytesPerSecond", ["max_receive_rate": "10"]) {
+            Row("rateLimit.sendBytesPerSecond", ["max_send_bytes_per_s": "9"]) { $0.rateLimit.sendBytesPerSecond = 9 },
+            Row("rateLimit.receiveBytesPerSecond", ["max_receive_bytes_per_s": "10"]) {
                 $0.rateLimit.receiveBytesPerSecond = 10
             },
             Row("continueExpectation", ["expect": "1"]) { $0.continueExpectation = .always },
@@ -348,7 +348,7 @@ import Testing
             Row("timeouts.connect", ["timeouts.connect_ms": "1"]) { $0.timeouts.connect = .milliseconds(1) },
             Row("timeouts.idle", ["timeouts.idle_ms": "2"]) { $0.timeouts.idle = .milliseconds(2) },
             Row("timeouts.total", ["timeouts.total_ms": "3"]) { $0.timeouts.total = .milliseconds(3) },
-            Row("limits.maximumBodySize", ["limits.body": "4"]) { $0.limits.maximumBodySize = 4 },
+            Row("limits.maximumBodySize", ["limits.body_bytes": "4"]) { $0.limits.maximumBodySize = 4 },
             Row("limits.maximumHeaderBytes", ["limits.head_bytes": "5"]) { $0.limits.maximumHeaderBytes = 5 },
             Row("limits.maximumHeaderCount", ["limits.head_count": "6"]) { $0.limits.maximumHeaderCount = 6 },
             Row("redirectPolicy", ["limits.redirects": "-1"]) { $0.redirectPolicy = .doNotFollow },
@@ -356,8 +356,8 @@ import Testing
             Row("decompressesBody", ["keep_encoding": "true"]) { $0.decompressesBody = false },
             Row("collapsesRequests", ["flags": "\(AFC_REQUEST_COLLAPSE)"]) { $0.collapsesRequests = true },
             Row("priority", ["priority": "255"]) { $0.priority = 1 },
-            Row("rateLimit.sendBytesPerSecond", ["max_send_rate": "9"]) { $0.rateLimit.sendBytesPerSecond = 9 },
-            Row("rateLimit.receiveBytesPerSecond", ["max_receive_rate": "10"]) {
+            Row("rateLimit.sendBytesPerSecond", ["max_send_bytes_per_s": "9"]) { $0.rateLimit.sendBytesPerSecond = 9 },
+            Row("rateLimit.receiveBytesPerSecond", ["max_receive_bytes_per_s": "10"]) {
                 $0.rateLimit.receiveBytesPerSecond = 10
             },
             Row("continueExpectation", ["expect": "2"]) { $0.continueExpectation = .never },
@@ -395,9 +395,9 @@ import Testing
 
     @Test func eachOptionOfAWebSocketReachesTheCore() throws {
         let rows: [Row<WebSocket.Options>] = [
-            Row("maximumMessageSize", ["limits.message": "1"]) { $0.maximumMessageSize = 1 },
+            Row("maximumMessageSize", ["limits.message_bytes": "1"]) { $0.maximumMessageSize = 1 },
             Row("maximumFragments", ["limits.fragments": "2"]) { $0.maximumFragments = 2 },
-            Row("sendQueueSize", ["limits.queue": "3"]) { $0.sendQueueSize = 3 },
+            Row("sendQueueSize", ["limits.queue_bytes": "3"]) { $0.sendQueueSize = 3 },
             Row("openTimeout", ["open_timeout_ms": "4"]) { $0.openTimeout = .milliseconds(4) },
             Row("openTimeout", ["open_timeout_ms": "0"]) { $0.openTimeout = nil },
             Row("closeTimeout", ["close_timeout_ms": "5"]) { $0.closeTimeout = .milliseconds(5) },

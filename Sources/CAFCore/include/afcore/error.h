@@ -119,7 +119,7 @@ typedef enum AFC_OPEN_ENUM afc_party {
  * - REDIRECT_REFUSED: on_redirect refused it.
  *
  * AFC_ETOOBIG
- * - BODY_LIMIT: afc_limits.body was exceeded.
+ * - BODY_LIMIT: afc_limits.body_bytes was exceeded.
  * - HEAD_LIMIT: afc_limits.head_bytes or afc_limits.head_count was exceeded.
  * - LINE_LIMIT: a line exceeds libcurl's own limit: 100 KiB in the head, 4 KiB in trailers.
  * - DECODED_LIMIT: afc_limits.decoding_ratio was exceeded, or the decoded bytes of a paused body exceed 34 MiB.

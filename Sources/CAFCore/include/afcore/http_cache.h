@@ -190,7 +190,7 @@ typedef struct afc_http_cache_response {
      * When it was received, in Unix seconds. To store one, 0 is now, and so is a second ahead of time();
      * negative is AFC_EINVAL.
      */
-    int64_t response_time;
+    int64_t response_time_s;
     int64_t age_s;      /**< Its age now, in seconds. Ignored when one is stored. */
     int64_t lifetime_s; /**< It is fresh while it is younger than this. Ignored as `age_s`. */
 } afc_http_cache_response;
@@ -246,10 +246,10 @@ typedef struct afc_http_cache_entry {
     const char *url;
     const char *partition; /**< Empty: none. */
     afc_head head;
-    uint64_t body_bytes;   /**< Size of the body, as stored. */
-    int64_t response_time; /**< When it was received or last confirmed, in Unix seconds. */
-    int64_t age_s;         /**< Its age now, in seconds. */
-    int64_t lifetime_s;    /**< It is fresh while it is younger than this. */
+    uint64_t body_bytes;     /**< Size of the body, as stored. */
+    int64_t response_time_s; /**< When it was received or last confirmed, in Unix seconds. */
+    int64_t age_s;           /**< Its age now, in seconds. */
+    int64_t lifetime_s;      /**< It is fresh while it is younger than this. */
     bool is_in_memory, is_on_disk;
     uint64_t reserved[2]; /**< 0. */
 } afc_http_cache_entry;

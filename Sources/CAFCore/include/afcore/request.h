@@ -217,8 +217,8 @@ typedef struct afc_timeouts {
  * AFC_EREDIRECT. 0: the default given here.
  */
 typedef struct afc_limits {
-    uint64_t
-        body; /**< Decoded bytes. Default: afc_request.memory_limit for MEMORY, none for other sinks. */
+    /** Decoded bytes. Default: afc_request.memory_limit for MEMORY, none for other sinks. */
+    uint64_t body_bytes;
     /** Bytes of a hop's heads and trailers, 1xx included. Default: 256 KiB. */
     uint32_t head_bytes;
     /** Fields of a hop's heads and trailers; before libcurl 8.18 also lines that continue one. Default: 512. */
@@ -327,7 +327,7 @@ typedef struct afc_request {
      * Maximum body bytes per second, averaged over the transfer; 0: no limit. Received bytes are counted
      * before decoding. Waiting for the rate doesn't count as idle.
      */
-    uint64_t max_send_rate, max_receive_rate;
+    uint64_t max_send_bytes_per_s, max_receive_bytes_per_s;
     afc_expect expect; /**< Default: AFC_EXPECT_AUTOMATIC. */
     /**
      * Waits instead of failing when there is no route to the host, or when its name can't be resolved and
@@ -364,7 +364,7 @@ typedef struct afc_request {
     const afc_credentials *proxy_credentials;
     afc_http_cache_policy cache_policy; /**< Default: AFC_HTTP_CACHE_PROTOCOL. */
     uint32_t flags;                     /**< AFC_REQUEST_… bits; others are AFC_EUNSUPPORTED. */
-    /** Decoded bytes in memory if limits.body is 0: not of a body that on_head saves. 0: the default, 64 MiB. */
+    /** Decoded bytes in memory if limits.body_bytes is 0: not of a body that on_head saves. 0: the default, 64 MiB. */
     uint64_t memory_limit;
 } afc_request;
 

@@ -52,7 +52,7 @@ typedef struct afc_session_options {
     /**
      * Maximum simultaneous connections, per host (default 6) and in total (default 0). 0: no limit. Tasks
      * beyond it wait, ordered by priority, then by start. With libcurl 8.1 or later, an HTTP/2 connection is
-     * shared by all tasks of a host, except those with a sink other than MEMORY or a `max_receive_rate`, which
+     * shared by all tasks of a host, except those with a sink other than MEMORY or a `max_receive_bytes_per_s`, which
      * use one each; with an older libcurl, every task in flight uses one.
      */
     uint32_t max_connections_per_host, max_connections;

@@ -85,8 +85,9 @@ typedef struct afc_websocket_codec {
 /** Size limits. 0: the default given here. */
 typedef struct afc_websocket_limits {
     /** Bytes of a received message, after decoding. More ends the socket with 1009. Default: 16 MiB. */
-    uint64_t message;
-    uint64_t frame;     /**< Bytes of a received frame, before decoding. Default: as `message`. */
+    uint64_t message_bytes;
+    /** Bytes of a received frame, before decoding. Default: as `message_bytes`. */
+    uint64_t frame_bytes;
     uint32_t fragments; /**< Frames of a received message. Default: 16384. */
     /** Decoded to received bytes of a message, after its first decoded MiB. Default: 250. */
     uint32_t decoding_ratio;
@@ -94,7 +95,7 @@ typedef struct afc_websocket_limits {
      * Bytes that wait to be sent, with frame heads. A call that would exceed it is AFC_EAGAIN; a message that
      * compression makes longer is accepted, and so is one that others overtake. Default: 16 MiB.
      */
-    uint64_t queue;
+    uint64_t queue_bytes;
     uint32_t reserved[4]; /**< 0. */
 } afc_websocket_limits;
 
@@ -250,7 +251,7 @@ typedef struct afc_websocket_events {
 
 /**
  * Opens a socket. `request` describes the handshake: its URL is ws, wss, http or https; method, body, sink, version,
- * expect, encoding, rates, flags and timeouts.total_ms must have their defaults; timeouts.idle_ms and limits.body are
+ * expect, encoding, rates, flags and timeouts.total_ms must have their defaults; timeouts.idle_ms and limits.body_bytes are
  * ignored. Its headers must not include Connection, Upgrade or a field that begins with Sec-WebSocket-. An http URL
  * of a host with HSTS becomes https. NTLM and Negotiate aren't supported. `options`, `events` and `failure` may be
  * NULL. `*out` is set before the first callback.
