@@ -335,7 +335,7 @@ static void limit_is_for_each_message(void **state) {
     (void)state;
     char frame[64];
     afc__websocket_reader reader;
-    afc_websocket_limits limits = {.message = 50};
+    afc_websocket_limits limits = {.message_bytes = 50};
     afc__websocket_item item;
     uint16_t code = 0;
     afc__websocket_reader_init(&reader, &limits, false);
