@@ -265,6 +265,34 @@ static void system_error_belongs_to_its_task(void **state) {
     }
 }
 
+/** A request on a pooled connection that ends without a response: libcurl repeats it by itself, or would. */
+static void check_lost(world *world, size_t round, const char *method, afc_status expected) {
+    afts_script *script = afts_script_new();
+    afts_read_request(script);
+    afts_respond(script, 200, NULL, "first", 5);
+    afts_read_request(script);
+    afts_close(script);
+    afts_on_connection(world->server, 2 * round, script);
+    check_fetch(world, "/a", AFC_OK);
+    call *call = call_new(world, "/b");
+    call_send(call, method, S("content"));
+    call_perform(call);
+    check_ended(call, expected);
+    if (expected != AFC_OK) {
+        assert_string_equal(call->failure.text,
+                            "the connection was lost; the server may have processed the request");
+    }
+    call_free(call);
+}
+
+/** libcurl fails the sixth one of a handle, and says that it has tried five times. */
+static void lost_requests_of_others_dont_count(void **state) {
+    world *world = *state;
+    serve(world, "/b", answer(200, "Connection: close", "repeated"));
+    for (size_t i = 0; i < ROUNDS; i++) check_lost(world, i, "POST", AFC_ELOST);
+    for (size_t i = 0; i < ROUNDS; i++) check_lost(world, ROUNDS + i, "PUT", AFC_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(refuses_folded_first_line_after_redirect),
@@ -281,6 +309,7 @@ int main(void) {
         WORLD_TEST(accepts_folded_line_behind_first_field),
         cmocka_unit_test(cancelled_wait_for_connection_leaves_nothing_behind),
         WORLD_TEST(system_error_belongs_to_its_task),
+        WORLD_TEST(lost_requests_of_others_dont_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
