@@ -34,9 +34,9 @@ public final class HTTPSessionManager: Sendable {
         var isInvalidated = false
 
         /// Keeps a session that gets no more requests, so that those in flight can be cancelled.
-        mutating func retire(_ session: Result<CoreSession, SessionError>) {
+        mutating func retire(_ source: CoreSessionSource) {
             retired.removeAll { $0.session == nil }
-            if case .success(let session) = session { retired.append(Retired(session: session)) }
+            if let session = source.retire() { retired.append(Retired(session: session)) }
         }
     }
 
@@ -46,12 +46,12 @@ public final class HTTPSessionManager: Sendable {
 
     /// The session and the settings of a request: read once for each request, immutable.
     final class Snapshot: Sendable {
-        /// An error if the session couldn't be made, or the manager was invalidated.
-        let session: Result<CoreSession, SessionError>
+        /// Throws an error if the session can't be made, or the manager was invalidated.
+        let session: CoreSessionSource
         let securityPolicy: SecurityPolicy
         let settings: Settings
 
-        init(_ session: Result<CoreSession, SessionError>, _ securityPolicy: SecurityPolicy, _ settings: Settings) {
+        init(_ session: CoreSessionSource, _ securityPolicy: SecurityPolicy, _ settings: Settings) {
             self.session = session
             self.securityPolicy = securityPolicy
             self.settings = settings
@@ -101,7 +101,8 @@ public final class HTTPSessionManager: Sendable {
     }
 
     /// Makes a manager with a new session. If the base URL or the configuration is invalid, every request fails with
-    /// that error; ``checkConfiguration()`` throws it.
+    /// that error; ``checkConfiguration()`` throws it. Without file descriptors or memory for a session, too, but then
+    /// each request tries again to make it.
     ///
     /// - Parameters:
     ///   - baseURL: The base of relative URLs (RFC 3986 5.2). A missing slash at the end of its path is added: `users`
@@ -119,7 +120,7 @@ public final class HTTPSessionManager: Sendable {
         base = baseURL.map(BaseURL.init)
         // Before the session, which waits for OpenSSL if another thread is initialising it.
         let settings = Settings(configuration, requestSerializer, responseSerializer)
-        let session = Result { () throws(SessionError) in try CoreSession(configuration) }
+        let session = CoreSessionSource(configuration)
         state = Locked(State(snapshot: Snapshot(session, configuration.securityPolicy, settings)))
     }
 
@@ -152,8 +153,9 @@ public final class HTTPSessionManager: Sendable {
     /// Throws the error that every request would fail with, so that a program can stop at its start.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` for an invalid base URL or an invalid setting of the configuration;
-    ///   ``SessionError/Code/file`` for a certificate file that can't be read; ``SessionError/Code/closed`` after
-    ///   ``invalidate(cancellingTasks:)``.
+    ///   ``SessionError/Code/file`` for a certificate file that can't be read; ``SessionError/Code/outOfMemory`` without
+    ///   memory or file descriptors for a session, which a later call or request tries to make again;
+    ///   ``SessionError/Code/closed`` after ``invalidate(cancellingTasks:)``.
     public func checkConfiguration() throws(SessionError) {
         _ = try snapshot.session.get()
         guard let base else { return }
@@ -379,7 +381,7 @@ public final class HTTPSessionManager: Sendable {
         set {
             var configuration = configuration
             configuration.securityPolicy = newValue
-            let session = Result { [configuration] () throws(SessionError) in try CoreSession(configuration) }
+            let session = CoreSessionSource(configuration)
             replaceSnapshot { state in
                 guard !state.isInvalidated else { return state.snapshot }
                 state.retire(state.snapshot.session)
@@ -439,7 +441,7 @@ public final class HTTPSessionManager: Sendable {
 
     private func cancel(_ snapshot: Snapshot, _ retired: [CoreSession], isFinal: Bool) {
         for task in registry.tasks { task.cancel() }
-        (try? snapshot.session.get())?.cancelAll(isFinal: isFinal)
+        snapshot.session.made?.cancelAll(isFinal: isFinal)
         for session in retired { session.cancelAll(isFinal: isFinal) }
     }
 
@@ -448,16 +450,16 @@ public final class HTTPSessionManager: Sendable {
     /// - Parameter cancellingTasks: True to cancel everything under way, and tasks that were not started; false to
     ///   let it complete.
     public func invalidate(cancellingTasks: Bool) {
-        let closed = SessionError(.closed)
+        let closed = CoreSessionSource(failure: SessionError(.closed))
         var retired: [CoreSession] = []
         let former = replaceSnapshot { state in
             retired = state.retired.compactMap(\.session)
             state.retire(state.snapshot.session)
             state.isInvalidated = true
-            return Snapshot(.failure(closed), state.snapshot.securityPolicy, state.snapshot.settings)
+            return Snapshot(closed, state.snapshot.securityPolicy, state.snapshot.settings)
         }
         if cancellingTasks { cancel(former, retired, isFinal: true) }
-        guard case .success = former.session else { return }
+        guard former.session.made != nil else { return }
         RequestEvents.reportInvalidated(self, to: former.settings.handlers.monitors)
     }
 
@@ -483,11 +485,11 @@ public final class HTTPSessionManager: Sendable {
     }
 
     /// How many transfers are under way, counted as ``shutdown()`` does; 0 after an invalidation.
-    var activityCount: Int { (try? snapshot.session.get())?.activity.current ?? 0 }
+    var activityCount: Int { snapshot.session.made?.activity.current ?? 0 }
 
     /// The core's counters since the session was made; nil after ``invalidate(cancellingTasks:)``.
     package var statistics: SessionStatistics? {
-        (try? snapshot.session.get())?.statistics
+        snapshot.session.made?.statistics
     }
 
     // MARK: Preparing requests
@@ -545,10 +547,10 @@ public final class HTTPSessionManager: Sendable {
         {
             handlers.credentialStorage = credentials
         }
-        switch snapshot.session {
-        case .success(let session):
-            return CoreRequest(request, session: session, sink: sink, handlers: handlers)
-        case .failure(var error):
+        do throws(SessionError) {
+            return CoreRequest(request, session: try snapshot.session.get(), sink: sink, handlers: handlers)
+        } catch {
+            var error = error
             error.url = request.url
             throw error
         }
