@@ -144,8 +144,9 @@ final class CoreRequest: Sendable {
     }
 
     /// From 0...1 to the core's 1...255, of which 16 is the default: the same as 0.5.
-    private func corePriority(_ priority: Float) -> UInt8 {
-        UInt8(priority < 0.5 ? 1 + priority * 30 : 16 + (priority - 0.5) * 478)
+    private func corePriority(_ priority: HTTPRequest.Priority) -> UInt8 {
+        let priority = priority.rawValue
+        return UInt8(priority < 0.5 ? 1 + priority * 30 : 16 + (priority - 0.5) * 478)
     }
 
     private var timeouts: afc_timeouts {

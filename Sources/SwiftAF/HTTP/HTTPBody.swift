@@ -27,6 +27,8 @@ public struct HTTPBody: Sendable {
     }
 
     /// No body and no Content-Length. `HTTPBody.data(Data())` is an empty body, which sends `Content-Length: 0`.
+    ///
+    /// The `body:` of calls such as `post` is optional. There nil is no body: `body: isFull ? .data(bytes) : nil`.
     public static let none = HTTPBody(.none)
 
     /// Bytes in memory. An empty body sends `Content-Length: 0`.

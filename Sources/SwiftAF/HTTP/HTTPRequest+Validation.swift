@@ -32,7 +32,7 @@ extension HTTPRequest {
         if let fault = timeouts.fault ?? limits.fault ?? rateLimit.fault ?? redirectPolicy?.fault {
             throw invalid(fault)
         }
-        if let priority, !(0...1).contains(priority) { throw invalid("the priority is not between 0 and 1") }
+        if let priority, !(0...1).contains(priority.rawValue) { throw invalid("the priority is not between 0 and 1") }
         if mainDocumentURL?.containsNUL == true { throw invalid("the main document's URL contains NUL") }
         if unixSocket?.containsNUL == true { throw invalid("the path of the socket contains NUL") }
         // Here as well as in the core, so that this function finds all that its documentation names.

@@ -85,9 +85,9 @@ extension HTTPRequest {
         set { ownSettings().values.decompressesBody = newValue }
     }
 
-    /// The priority among waiting requests of the session, from 0 (last) to 1 (first); nil is 0.5. Also the HTTP/2 weight:
-    /// 1 for 0, the default 16 for 0.5, and 255 for 1 (RFC 7540, section 5.3).
-    public var priority: Float? {
+    /// The priority among waiting requests of the session, such as `.high` or `0.8`; nil is ``Priority/normal``. Also the
+    /// HTTP/2 weight: 1 for 0, the default 16 for 0.5, and 255 for 1 (RFC 7540, section 5.3).
+    public var priority: Priority? {
         get { settings?.values.priority }
         set { ownSettings().values.priority = newValue }
     }
@@ -221,7 +221,7 @@ extension HTTPRequest {
             var redirectPolicy: RedirectPolicy?
             var httpVersion: HTTPVersionPreference?
             var decompressesBody: Bool?
-            var priority: Float?
+            var priority: Priority?
             var rateLimit = RateLimit()
             var continueExpectation: ContinueExpectation?
             var responseHandler: ResponseHandler?

@@ -126,6 +126,19 @@ public struct StreamedResponse: Sendable {
         return body
     }
 
+    /// Cancels the transfer, which frees its connection. What has been received can still be read; then readers throw
+    /// ``SessionError/Code/cancelled``, also those that wait. Has no effect after the end of the body. Call it on any thread.
+    ///
+    /// ```swift
+    /// let response = try await manager.stream("film")
+    /// guard response.headers[.contentType] == "video/mp4" else { return response.cancel() }
+    /// ```
+    ///
+    /// Releasing the response and its iterators does the same.
+    public func cancel() {
+        bytes.owner.stream.cancel()
+    }
+
     /// The body as a sequence of non-empty chunks of any size.
     ///
     /// The body can be read once only: iterators share it, and each chunk goes to one of them. Only one task may wait

@@ -57,7 +57,7 @@ public final class SessionTask: Sendable {
         var progress = TransferProgress()
         var watchers: [Watcher] = []
         var lastWatcherID: UInt64 = 0
-        var priority: Float?
+        var priority: HTTPRequest.Priority?
         var response: HTTPResponse?
         var error: SessionError?
         var trust: SharedTrustReport?
@@ -165,9 +165,10 @@ public final class SessionTask: Sendable {
     /// over TLS.
     public var trust: TrustReport? { storage.withLock { $0.trust }?.report }
 
-    /// The priority from 0 (last) to 1 (first). Default: the request's, or 0.5. Read when the task starts.
-    public var priority: Float {
-        get { storage.withLock { $0.priority } ?? 0.5 }
+    /// The priority, from 0 (last) to 1 (first). Default: the request's, or ``HTTPRequest/Priority/normal``. Read when the
+    /// task starts.
+    public var priority: HTTPRequest.Priority {
+        get { storage.withLock { $0.priority } ?? .normal }
         set { storage.withLock { $0.priority = min(1, max(0, newValue)) } }
     }
 
@@ -287,7 +288,7 @@ public final class SessionTask: Sendable {
         }
     }
 
-    private func start(_ spec: TaskSpec, priority: Float?) -> TaskWork {
+    private func start(_ spec: TaskSpec, priority: HTTPRequest.Priority?) -> TaskWork {
         do throws(SessionError) {
             let request = reporting(try spec.request.get(), priority: priority)
             // Until the closures are on their way.
@@ -316,7 +317,7 @@ public final class SessionTask: Sendable {
 
     /// The request with the task's priority, and with handlers that report its transfer. Copied only for a difference,
     /// because a request is large.
-    private func reporting(_ request: CoreRequest, priority: Float?) -> CoreRequest {
+    private func reporting(_ request: CoreRequest, priority: HTTPRequest.Priority?) -> CoreRequest {
         guard events != nil || request.handlers.response != nil || request.http.priority != priority else {
             return request
         }

@@ -88,6 +88,15 @@ import Testing
             HTTPRequest(.post, "http://h/", body: .stream(length: -1) { AsyncStream<Data> { $0.finish() } }), "length")
     }
 
+    @Test func priorityIsANameOrANumber() {
+        var request = HTTPRequest("http://h/")
+        request.priority = .high
+        #expect(request.priority == 0.75 && request.priority?.rawValue == 0.75)
+        request.priority = 1
+        #expect(request.priority.map { $0 > .high } == true)
+        #expect(HTTPRequest.Priority.low < .normal && HTTPRequest.Priority.normal < .high)
+    }
+
     @Test func refusesInvalidTimeoutsLimitsAndPriority() {
         let changes: [(String, @Sendable (inout HTTPRequest) -> Void)] = [
             ("connect timeout", { $0.timeouts.connect = .milliseconds(-1) }),
@@ -99,7 +108,7 @@ import Testing
             ("header size limit", { $0.limits.maximumHeaderBytes = -1 }),
             ("header count limit", { $0.limits.maximumHeaderCount = -1 }),
             ("redirect limit", { $0.redirectPolicy = .follow(atMost: -1) }),
-            ("priority", { $0.priority = 1.5 }), ("priority", { $0.priority = .nan }),
+            ("priority", { $0.priority = 1.5 }), ("priority", { $0.priority = .init(rawValue: .nan) }),
         ]
         for (part, change) in changes {
             var request = HTTPRequest("http://h/")

@@ -98,6 +98,29 @@ struct StreamedResponseTests {
         #expect(response.completedHead == nil)
     }
 
+    @Test func cancelEndsTheTransferAfterWhatWasReceived() async throws {
+        server.route("/log", [.chunkedHead(), .chunk(Data("one".utf8)), .waitForPeerClose])
+        let response = try await manager.stream(HTTPRequest(server.url("/log")))
+        var iterator = response.makeAsyncIterator()
+        #expect(try await iterator.next() == Data("one".utf8))
+        let reader = Task { try await response.collect(upTo: 100) }
+        response.cancel()
+        await #expect { try await reader.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        // The server has noticed.
+        #expect(await server.wait(for: .closes(1)))
+        response.cancel()
+        #expect(response.completedHead == nil)
+    }
+
+    @Test func cancelAfterTheEndHasNoEffect() async throws {
+        server.route("/log", .text("one"))
+        let response = try await manager.stream(HTTPRequest(server.url("/log")))
+        #expect(try await response.collect(upTo: 100) == Data("one".utf8))
+        response.cancel()
+        #expect(try await response.collect(upTo: 100).isEmpty)
+        #expect(response.completedHead?.status == 200)
+    }
+
     @Test func returnsHeadBeforeBodyArrives() async throws {
         server.route("/late", [.chunkedHead(), .stall(at: "body"), .chunk(Data("late".utf8)), .lastChunk()])
         let response = try await manager.stream(HTTPRequest(server.url("/late")))

@@ -147,8 +147,8 @@ struct CancellationTests {
         #expect(manager.tasks.isEmpty)
     }
 
-    private static let priorities: [(path: String, priority: Float?)] = [
-        ("low", 0.4), ("none", nil), ("middle", 0.5), ("high", 0.6), ("lowest", 0),
+    private static let priorities: [(path: String, priority: HTTPRequest.Priority?)] = [
+        ("low", 0.4), ("none", nil), ("middle", .normal), ("high", .high), ("lowest", 0),
     ]
 
     @Test func missingPriorityRanksInTheMiddle() async throws {
@@ -157,7 +157,7 @@ struct CancellationTests {
         let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
         server.route("/first", [.stall(at: "first"), .text("")])
         let ends = Recorder<Bool>()
-        func start(_ path: String, priority: Float?) {
+        func start(_ path: String, priority: HTTPRequest.Priority?) {
             var request = HTTPRequest(path)
             request.priority = priority
             manager.dataTask(for: request, with: DataResponseSerializer()) { _, _, error in
