@@ -46,7 +46,7 @@ extension HTTPSessionManager {
         try await prepared(
             .post, url.urlText, parameters: parameters, body: json.body, headers: headers,
             configure: configure, progress: progress
-        ).value()
+        ).awaitedValue()
     }
 
     /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
@@ -87,7 +87,7 @@ extension HTTPSessionManager {
         try await prepared(
             .put, url.urlText, parameters: parameters, body: json.body, headers: headers,
             configure: configure, progress: progress
-        ).value()
+        ).awaitedValue()
     }
 
     /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
@@ -128,7 +128,7 @@ extension HTTPSessionManager {
         try await prepared(
             .patch, url.urlText, parameters: parameters, body: json.body, headers: headers,
             configure: configure, progress: progress
-        ).value()
+        ).awaitedValue()
     }
 
     /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
@@ -169,7 +169,7 @@ extension HTTPSessionManager {
         try await prepared(
             .delete, url.urlText, parameters: parameters, body: json.body, headers: headers,
             configure: configure, progress: progress
-        ).value()
+        ).awaitedValue()
     }
 
     /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
@@ -210,7 +210,7 @@ extension HTTPSessionManager {
         try await prepared(
             method, url.urlText, parameters: parameters, body: json.body, headers: headers,
             configure: configure, progress: progress
-        ).value()
+        ).awaitedValue()
     }
 
     /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
@@ -249,10 +249,10 @@ extension HTTPSessionManager {
         headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await response(
-            method, url, parameters: parameters, body: json.body, headers: headers,
-            configure: configure,
-            progress: progress)
+        try await prepared(
+            method, url.urlText, parameters: parameters, body: json.body, headers: headers, configure: configure,
+            progress: progress
+        ).awaitedResponse()
     }
 
     /// The call with a JSON literal of mixed values.

@@ -31,7 +31,7 @@ extension HTTPSessionManager {
     ) async throws(SessionError) -> Value {
         try await prepared(
             .get, url.urlText, parameters: parameters, headers: headers, configure: configure, progress: progress
-        ).value()
+        ).awaitedValue()
     }
 
     /// Sends a POST request and decodes the response.
@@ -66,7 +66,7 @@ extension HTTPSessionManager {
         try await prepared(
             .post, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
             progress: progress
-        ).value()
+        ).awaitedValue()
     }
 
     /// Sends a PUT request and decodes the response; see
@@ -81,7 +81,7 @@ extension HTTPSessionManager {
         try await prepared(
             .put, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
             progress: progress
-        ).value()
+        ).awaitedValue()
     }
 
     /// Sends a PATCH request and decodes the response; see
@@ -96,7 +96,7 @@ extension HTTPSessionManager {
         try await prepared(
             .patch, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
             progress: progress
-        ).value()
+        ).awaitedValue()
     }
 
     /// Sends a DELETE request and decodes the response. Parameters are added to the query. See
@@ -111,7 +111,7 @@ extension HTTPSessionManager {
         try await prepared(
             .delete, url.urlText, parameters: parameters, json: json, body: body, headers: headers,
             configure: configure, progress: progress
-        ).value()
+        ).awaitedValue()
     }
 
     /// Sends a request with any method and decodes the response; see
@@ -126,7 +126,7 @@ extension HTTPSessionManager {
         try await prepared(
             method, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
             progress: progress
-        ).value()
+        ).awaitedValue()
     }
 }
 
@@ -143,7 +143,7 @@ extension HTTPSessionManager {
     ) async throws(SessionError) -> Value {
         try await prepared(
             .get, url.urlText, parameters: parameters, headers: headers, configure: configure, progress: progress
-        ).response().value()
+        ).awaitedResponse().value()
     }
 
     /// The call for a value that isn't `Sendable`.
@@ -158,7 +158,7 @@ extension HTTPSessionManager {
         try await prepared(
             .post, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
             progress: progress
-        ).response().value()
+        ).awaitedResponse().value()
     }
 
     /// The call for a value that isn't `Sendable`.
@@ -173,7 +173,7 @@ extension HTTPSessionManager {
         try await prepared(
             .put, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
             progress: progress
-        ).response().value()
+        ).awaitedResponse().value()
     }
 
     /// The call for a value that isn't `Sendable`.
@@ -188,7 +188,7 @@ extension HTTPSessionManager {
         try await prepared(
             .patch, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
             progress: progress
-        ).response().value()
+        ).awaitedResponse().value()
     }
 
     /// The call for a value that isn't `Sendable`.
@@ -203,8 +203,7 @@ extension HTTPSessionManager {
         try await prepared(
             .delete, url.urlText, parameters: parameters, json: json, body: body, headers: headers,
             configure: configure, progress: progress
-        ).response()
-            .value()
+        ).awaitedResponse().value()
     }
 
     /// The call for a value that isn't `Sendable`.
@@ -219,7 +218,7 @@ extension HTTPSessionManager {
         try await prepared(
             method, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
             progress: progress
-        ).response().value()
+        ).awaitedResponse().value()
     }
 }
 
@@ -246,8 +245,7 @@ extension HTTPSessionManager {
     ) async throws(SessionError) -> Response<Data> {
         try await prepared(
             .get, url.urlText, parameters: parameters, headers: headers, configure: configure, progress: progress
-        ).response(
-            isChecked: true)
+        ).awaitedResponse(isChecked: true)
     }
 
     /// Sends a HEAD request and returns the response, if it is acceptable. Parameters are added to the query.
@@ -256,8 +254,8 @@ extension HTTPSessionManager {
         _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(.head, url.urlText, parameters: parameters, headers: headers, configure: configure).response(
-            isChecked: true)
+        try await prepared(.head, url.urlText, parameters: parameters, headers: headers, configure: configure)
+            .awaitedResponse(isChecked: true)
     }
 
     /// Sends a POST request and returns the response, if it is acceptable.
@@ -279,8 +277,7 @@ extension HTTPSessionManager {
         try await prepared(
             .post, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
             progress: progress
-        ).response(
-            isChecked: true)
+        ).awaitedResponse(isChecked: true)
     }
 
     /// Sends a PUT request and returns the response, if it is acceptable; see
@@ -296,8 +293,7 @@ extension HTTPSessionManager {
         try await prepared(
             .put, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
             progress: progress
-        ).response(
-            isChecked: true)
+        ).awaitedResponse(isChecked: true)
     }
 
     /// Sends a PATCH request and returns the response, if it is acceptable; see
@@ -313,8 +309,7 @@ extension HTTPSessionManager {
         try await prepared(
             .patch, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
             progress: progress
-        ).response(
-            isChecked: true)
+        ).awaitedResponse(isChecked: true)
     }
 
     /// Sends a DELETE request and returns the response, if it is acceptable. Parameters are added to the query. See
@@ -330,8 +325,7 @@ extension HTTPSessionManager {
         try await prepared(
             .delete, url.urlText, parameters: parameters, json: json, body: body, headers: headers,
             configure: configure, progress: progress
-        ).response(
-            isChecked: true)
+        ).awaitedResponse(isChecked: true)
     }
 
     /// Sends a request with any method and returns the response, if it is acceptable; see
@@ -347,8 +341,7 @@ extension HTTPSessionManager {
         try await prepared(
             method, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
             progress: progress
-        ).response(
-            isChecked: true)
+        ).awaitedResponse(isChecked: true)
     }
 
     /// Sends a request with any method and returns the response, whatever its status.
@@ -370,7 +363,7 @@ extension HTTPSessionManager {
         try await prepared(
             method, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
             progress: progress
-        ).response()
+        ).awaitedResponse()
     }
 }
 
@@ -434,9 +427,14 @@ extension HTTPSessionManager {
     ) async throws(SessionError) -> StreamedResponse {
         let (request, settings) = try preparedStream(
             Source.request(of: request), parameters, headers, configure, progress)
-        var response = try await StreamTransfer.open(request)
-        response.settings = settings
-        return response
+        // Caught to be thrown on the caller's actor: see AwaitedTransfer.
+        do throws(SessionError) {
+            var response = try await StreamTransfer.open(request)
+            response.settings = settings
+            return response
+        } catch {
+            throw error
+        }
     }
 }
 

@@ -20,7 +20,24 @@ struct AwaitedTransfer {
             && !request.http.reportsTrust
     }
 
+    // Swift 6.2 and 6.3 leave the caller's actor if a nonsending function passes on an error that an ordinary async
+    // function has thrown; one that catches the error returns to the actor. So each nonsending function awaits another
+    // one, or catches (Scripts/checks/nonsending).
+
+    /// Returns the response, or throws, on the caller's actor.
+    ///
     /// - Parameter isChecked: Whether to throw if the response isn't acceptable.
+    @inline(__always)
+    nonisolated(nonsending) func awaitedResponse(isChecked: Bool = false) async throws(SessionError) -> Response<Data> {
+        do throws(SessionError) { return try await response(isChecked: isChecked) } catch { throw error }
+    }
+
+    /// Returns the value, which is decoded elsewhere, or throws, on the caller's actor.
+    @inline(__always)
+    nonisolated(nonsending) func awaitedValue<Value: Decodable & Sendable>() async throws(SessionError) -> Value {
+        do throws(SessionError) { return try await value() } catch { throw error }
+    }
+
     @inline(__always)
     func response(isChecked: Bool = false) async throws(SessionError) -> Response<Data> {
         guard isPlain else { return try await observedResponse(isChecked: isChecked) }
@@ -29,7 +46,7 @@ struct AwaitedTransfer {
     }
 
     @inline(__always)
-    func value<Value: Decodable & Sendable>() async throws(SessionError) -> Value {
+    private func value<Value: Decodable & Sendable>() async throws(SessionError) -> Value {
         guard isPlain else { return try await observedValue() }
         let transfer = CoreTask(request)
         return try transfer.value(from: try await transfer.run(), settings)

@@ -32,7 +32,8 @@ extension HTTPSessionManager {
         let draft = draft(
             .get, try CoreURL.fromWebSocket(url.urlText), headers: headers, snapshot, configure: configure)
         let request = try serialize(draft, parameters, snapshot)
-        return try await open(request, protocols, options, snapshot)
+        // Caught to be thrown on the caller's actor: see AwaitedTransfer.
+        do throws(SessionError) { return try await open(request, protocols, options, snapshot) } catch { throw error }
     }
 
     /// Opens a WebSocket with a request, which describes the handshake: URL, headers, credentials, proxy, cookies. Its

@@ -84,7 +84,9 @@ public final class WebSocket: Sendable {
         json value: Value, encoder: (any DataEncoder)? = nil
     ) async throws(SessionError) {
         let encoder = encoder ?? core.request.handlers.encoder
-        try await core.send(try .json { try encoder.encode(value) })
+        let message = try Message.json { try encoder.encode(value) }
+        // Caught to be thrown on the caller's actor: see AwaitedTransfer.
+        do throws(SessionError) { try await core.send(message) } catch { throw error }
     }
 
     /// The call with a JSON literal of mixed values.
@@ -94,7 +96,8 @@ public final class WebSocket: Sendable {
         json: MixedJSON, encoder: (any DataEncoder)? = nil
     ) async throws(SessionError) {
         let encoder = encoder ?? core.request.handlers.encoder
-        try await core.send(try .json { try json.parameters(encoder: encoder).jsonData(encoder: encoder) })
+        let message = try Message.json { try json.parameters(encoder: encoder).jsonData(encoder: encoder) }
+        do throws(SessionError) { try await core.send(message) } catch { throw error }
     }
 
     /// Waits for the next message, for a protocol of questions and answers. Many messages are read in a loop: the
