@@ -144,6 +144,20 @@ import Testing
         #expect(folder.content(of: "f") == "own")
     }
 
+    @Test(arguments: [
+        ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777 as Int?), ("Fri, 31 Dec 9999 23:59:59 GMT", nil), (nil, nil),
+    ])
+    func aTimeInTheFutureBecomesThatOfTheResponse(sent: String?, expected: Int?) async {
+        var headers = ["Last-Modified": "Fri, 31 Dec 9999 23:59:59 GMT"]
+        headers["Date"] = sent
+        server.route("/f", .respond(200, headers: headers, body: Data("abc".utf8)))
+        let start = time(nil)
+        #expect(await swiftaf("download", server.urlString("/f"), "-P", folder.path, "--timestamps").exit == 0)
+        var status = stat()
+        #expect(stat(folder.path + "/f", &status) == 0)
+        #expect((expected.map { $0...$0 } ?? start...time(nil)).contains(status.st_mtim.tv_sec))
+    }
+
     @Test(arguments: [0, -3600, 3600])
     func aServerThatIgnoresTheConditionIsComparedByItsTime(difference: Int) async {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"

@@ -27,10 +27,16 @@ enum Timestamps {
     }
 
     /// The seconds since 1970 of the Last-Modified field; nil without a valid one.
+    ///
+    /// A server must not send a time later than that of the response (RFC 9110, section 8.8.2.1). Such a time becomes that
+    /// of the response, or the current one: a file from the future would count as up to date for ever.
     private static func time(of response: HTTPResponse) -> Int? {
-        guard let text = response.headers.first(named: "Last-Modified"), let date = HTTPDate.parse(text) else {
-            return nil
-        }
-        return Int(date.timeIntervalSince1970)
+        guard let modified = date("Last-Modified", of: response) else { return nil }
+        let sent = date("Date", of: response) ?? .now
+        return Int(min(modified, sent, .now).timeIntervalSince1970)
+    }
+
+    private static func date(_ field: HTTPHeaders.Name, of response: HTTPResponse) -> Date? {
+        response.headers.first(named: field).flatMap { HTTPDate.parse($0) }
     }
 }
