@@ -109,7 +109,7 @@ struct Runner: Sendable {
         }
         let paths = try writtenPaths(command, options, session)
         noteMissingJar(given.options)
-        var configuration = try options.configuration(environment)
+        var configuration = try options.configuration(for: command.each.map(\.url), environment)
         let stores = try RunStores(options, &configuration)
         try options.refusePins(for: command.each.map(\.url), hsts: configuration.hsts)
         let archive = options.archivePath == nil ? nil : HARRecorder(maximumBodySize: 1 << 20)
@@ -151,7 +151,7 @@ struct Runner: Sendable {
     private func converse(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
         _ = try writtenPaths(command, options, nil)
         noteMissingJar(options)
-        var configuration = try options.configuration(environment)
+        var configuration = try options.configuration(for: [command.url], environment)
         let stores = try RunStores(options, &configuration)
         try options.refusePins(for: [command.url], hsts: configuration.hsts)
         do throws(SessionError) {

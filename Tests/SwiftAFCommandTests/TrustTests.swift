@@ -137,6 +137,24 @@ import Testing
         #expect(second.requests.isEmpty)
     }
 
+    @Test func sendsClientCertificateToHostsOfTheCommandOnly() async throws {
+        let (server, other) = (try mutualServer(), try mutualServer())
+        let client = try authority.issueClient(commonName: "Client")
+        let certificate = try TemporaryFile(client.pem + client.keyPEM)
+        let words = ["--json", "--cacert", anchors.path, "--cert", certificate.path]
+        server.route("/", .redirect(to: server.urlString("/f")))
+        server.route("/f", .text("ok"))
+        #expect(await swiftaf(["get", server.urlString()] + words).exit == 0)
+        other.route("/g", .text("ok"))
+        let elsewhere = other.urlString("/g").replacing("127.0.0.1", with: "localhost")
+        server.route("/", .redirect(to: elsewhere))
+        let refused = await swiftaf(["get", server.urlString()] + words)
+        #expect(refused.exit == 5 && refused.code == "tls" && other.requests.isEmpty)
+        let folder = try TemporaryFolder()
+        let both = ["download", server.urlString("/f"), elsewhere, "-P", folder.path]
+        #expect(await swiftaf(both + words).exit == 0)
+    }
+
     @Test func authenticatesWithClientCertificate() async throws {
         let server = try mutualServer()
         let client = try authority.issueClient(commonName: "Client")
@@ -198,7 +216,7 @@ import Testing
     @Test func passwordOfTheKeyMustBeText() async throws {
         var options = Options()
         options.certificatePath = RawText(Array(anchors.path.utf8) + [UInt8(ascii: ":"), 0xFF])
-        #expect { try options.configuration([:]) } throws: {
+        #expect { try options.configuration(for: [], [:]) } throws: {
             ($0 as? Failure)?.message == "the password of -E is not UTF-8"
         }
     }

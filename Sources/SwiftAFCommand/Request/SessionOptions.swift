@@ -5,8 +5,12 @@ import SwiftAF
 extension Options {
     /// Returns the configuration of the session.
     ///
+    /// - Parameter urls: Those of the command. The client certificate is sent to their hosts only, and not to another one
+    ///   that a redirect names.
     /// - Throws: If a file can't be read. The session itself would report that only after its creation.
-    func configuration(_ environment: @autoclosure () -> [String: String]) throws(Failure) -> SessionConfiguration {
+    func configuration(
+        for urls: [String], _ environment: @autoclosure () -> [String: String]
+    ) throws(Failure) -> SessionConfiguration {
         var configuration = SessionConfiguration()
         // Also for CONNECT. The library's own would be made from the system's version, which costs a file.
         configuration.userAgent = Versions.userAgent
@@ -41,9 +45,10 @@ extension Options {
             let content = try InputFile.bytes(certificate.path, as: .certificates)
             let key = try keyPath.map { path throws(Failure) in try InputFile.bytes(path, as: .certificates) }
             certificates = [content, key].compactMap { $0 }
-            configuration.tls.clientCertificates = [
-                ClientCertificate(content, key: key, password: try password(of: certificate.password, environment()))
-            ]
+            let password = try self.password(of: certificate.password, environment())
+            configuration.tls.clientCertificates = Set(urls.compactMap { CoreURL.host(of: $0) }).sorted().map {
+                ClientCertificate(content, key: key, password: password, host: $0)
+            }
         }
         if let minimumTLS { configuration.tls.minimumVersion = minimumTLS }
         if let ciphers { configuration.tls.ciphers = ciphers }

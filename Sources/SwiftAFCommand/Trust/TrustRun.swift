@@ -9,7 +9,8 @@ struct TrustRun {
     let environment: [String: String]
 
     func run() async throws(Failure) -> Outcome {
-        var configuration = try options.configuration(environment)
+        let url = "https://\(authority)/"
+        var configuration = try options.configuration(for: [url], environment)
         let seen = Seen()
         configuration.securityPolicy.handler = TrustHandler { report in
             seen.note(report)
@@ -19,7 +20,7 @@ struct TrustRun {
         var context = options.adviceContext
         context.showsCertificates = true
         let manager = HTTPSessionManager(configuration: configuration)
-        var request = HTTPRequest(.head, "https://\(authority)/")
+        var request = HTTPRequest(.head, url)
         request.timeouts = options.timeouts
         if let deadline = Deadline.current { request.timeouts.total = max(deadline - .now, .milliseconds(1)) }
         let failure: Failure
