@@ -4,6 +4,8 @@
 #include "base/file.h"
 #include "base/temporary_file.h"
 
+#include <afcore/resume.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,7 +30,7 @@ static afc_status read_token(int descriptor, afc__resume_token *out, afc__token_
     int error = errno;
     afc_slice read = afc__buffer_slice(&text);
     /* A system that crashed may leave an empty one. */
-    bool is_token = status == AFC_OK && (read.size == 0 || afc__resume_has_mark(read));
+    bool is_token = status == AFC_OK && (read.size == 0 || afc_resume_is_token(read));
     if (is_token && is_private(&facts)) {
         status = afc__resume_read(out, read, NULL);
         *kind = status == AFC_OK ? AFC__TOKEN_READ : AFC__TOKEN_DAMAGED;

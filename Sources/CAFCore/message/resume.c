@@ -74,13 +74,14 @@ afc_status afc__resume_make(afc__resume_token *out, afc_slice url, const afc_hea
 
 /* ---- The text ------------------------------------------------------------------------------ */
 
-/* How every version begins. The command line program looks for it, too. */
+/* How every version begins. */
 static const char mark[] = "afcore-resume ";
 static const char first_line[] = "afcore-resume 1";
 
-bool afc__resume_has_mark(afc_slice text) {
-    size_t size = strlen(mark);
-    return text.size >= size && memcmp(text.bytes, mark, size) == 0;
+_Static_assert(sizeof mark == AFC_RESUME_MARK_SIZE + 1, "the public size is that of the mark");
+
+bool afc_resume_is_token(afc_slice text) {
+    return afc__begins_with(text, mark);
 }
 
 static bool next_line(afc_slice *text, afc_slice *line) {

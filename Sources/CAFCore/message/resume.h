@@ -63,9 +63,6 @@ afc_status afc__resume_make(afc__resume_token *out, afc_slice url, const afc_hea
  */
 afc_status afc__resume_read(afc__resume_token *out, afc_slice text, afc_failure *failure);
 
-/** Returns whether a text begins as a token does, of any version. */
-bool afc__resume_has_mark(afc_slice text);
-
 /** Appends the token's text to `out`. AFC_ENOMEM, AFC_ETOOBIG. */
 afc_status afc__resume_write(const afc__resume_token *token, afc__buffer *out);
 

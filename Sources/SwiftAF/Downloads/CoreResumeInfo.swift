@@ -26,3 +26,13 @@ struct CoreResumeInfo {
         total = info.total < 0 ? nil : info.total
     }
 }
+
+extension ResumeToken {
+    /// The number of bytes at the beginning of a file that ``isToken(_:)`` needs.
+    package static let markSize = Int(AFC_RESUME_MARK_SIZE)
+
+    /// Whether a text begins as a token does, of any version. It may be damaged.
+    package static func isToken(_ beginning: [UInt8]) -> Bool {
+        beginning.withUnsafeBytes { afc_resume_is_token(afc_slice($0)) }
+    }
+}

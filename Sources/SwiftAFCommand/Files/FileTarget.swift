@@ -182,15 +182,13 @@ struct FileTarget: Sendable {
         return path.withCString { lstat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size > 0
     }
 
-    /// Whether a file begins as resume tokens do, of any version (`message/resume.c` of the core). One that can't be read
-    /// isn't ours.
+    /// Whether a file begins as resume tokens do. One that can't be read isn't ours.
     private static func isToken(_ path: RawText) -> Bool {
-        let mark = Array("afcore-resume ".utf8)
-        var bytes = [UInt8](repeating: 0, count: mark.count)
+        var bytes = [UInt8](repeating: 0, count: ResumeToken.markSize)
         let descriptor = path.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        return read(descriptor, &bytes, bytes.count) == mark.count && bytes == mark
+        return read(descriptor, &bytes, bytes.count) == bytes.count && ResumeToken.isToken(bytes)
     }
 
     /// Returns how to resume an interrupted download.

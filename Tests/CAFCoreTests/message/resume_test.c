@@ -127,6 +127,20 @@ static void tokens_round_trip_as_text(void **state) {
     for (size_t i = 0; i < COUNT_OF(texts); i++) check_round(afc_slice_of(texts[i]));
 }
 
+static void mark_tells_tokens_of_any_version(void **state) {
+    (void)state;
+    static const char mark[] = "afcore-resume ";
+    assert_int_equal(strlen(mark), AFC_RESUME_MARK_SIZE);
+    assert_true(afc_resume_is_token(S(HEAD_LINES)));
+    assert_true(afc_resume_is_token(S("afcore-resume 9 damaged")));
+    for (size_t size = 0; size <= AFC_RESUME_MARK_SIZE; size++) {
+        assert_int_equal(afc_resume_is_token((afc_slice){mark, size}),
+                         size == AFC_RESUME_MARK_SIZE);
+    }
+    assert_false(afc_resume_is_token(S("afcore-resumes 1")));
+    assert_false(afc_resume_is_token((afc_slice){NULL, 0}));
+}
+
 static void token_tells_url_size_and_validator(void **state) {
     (void)state;
     afc_resume_info info;
@@ -441,6 +455,7 @@ int main(void) {
         cmocka_unit_test(finds_whether_a_response_can_be_resumed),
         cmocka_unit_test(limits_the_length_of_validators),
         cmocka_unit_test(tokens_round_trip_as_text),
+        cmocka_unit_test(mark_tells_tokens_of_any_version),
         cmocka_unit_test(token_tells_url_size_and_validator),
         cmocka_unit_test(refuses_damaged_tokens),
         cmocka_unit_test(limits_the_length_of_tokens),

@@ -28,6 +28,17 @@ typedef struct afc_resume_info {
  */
 AFC_API afc_status afc_resume_info_read(afc_resume_info *out, afc_slice text, afc_failure *failure);
 
+/** As many bytes of a file tell whether it holds a resume token. */
+#define AFC_RESUME_MARK_SIZE 14
+
+/**
+ * Returns whether a text begins as a resume token does, of any version of this library; it may be damaged. Its first
+ * AFC_RESUME_MARK_SIZE bytes are enough.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AFC_API bool afc_resume_is_token(afc_slice text);
+
 AFC_END_DECLS
 
 #endif
