@@ -42,5 +42,12 @@ struct CachePartition {
 
     /// The partition: a fingerprint, as the folder is for anyone who may read it, and cookies are secrets. Nil for the one
     /// that runs share in which none of these options is given.
-    var name: String? { text.isEmpty ? nil : SHA256.hexadecimal(of: text) }
+    func name() throws(Failure) -> String? {
+        guard !text.isEmpty else { return nil }
+        do throws(SessionError) {
+            return try HTTPCache.fingerprint(of: text)
+        } catch {
+            throw Failure(error)
+        }
+    }
 }

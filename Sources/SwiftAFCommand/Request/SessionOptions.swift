@@ -54,7 +54,7 @@ extension Options {
         if let ciphers { configuration.tls.ciphers = ciphers }
         if cache.isUsed {
             configuration.cache = try cache.open(environment())
-            configuration.cachePartition = CachePartition(self, certificates: certificates).name
+            configuration.cachePartition = try CachePartition(self, certificates: certificates).name()
         }
         return configuration
     }

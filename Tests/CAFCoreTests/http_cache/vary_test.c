@@ -4,6 +4,7 @@
 #include "support/head.h"
 #include "support/torture.h"
 
+#include <afcore/http_cache.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -348,6 +349,16 @@ static void secrets_are_stored_as_fingerprints(void **state) {
     afc__fields_clear(&stored.fields);
 }
 
+/* The stored partitions of programs must not change. */
+static void fingerprint_is_sha_256_in_hexadecimal(void **state) {
+    (void)state;
+    char text[AFC_HTTP_CACHE_FINGERPRINT_SIZE];
+    check_status(afc_http_cache_fingerprint(text, S("abc")), AFC_OK);
+    assert_string_equal(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    check_status(afc_http_cache_fingerprint(text, (afc_slice){NULL, 0}), AFC_OK);
+    assert_string_equal(text, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
 static void runs_out_of_memory_without_a_match(void **state) {
     (void)state;
     written asking;
@@ -376,6 +387,7 @@ int main(void) {
         cmocka_unit_test(identity_separates_users_unless_public),
         cmocka_unit_test(requests_have_one_identity_if_their_secrets_are_the_same),
         cmocka_unit_test(secrets_are_stored_as_fingerprints),
+        cmocka_unit_test(fingerprint_is_sha_256_in_hexadecimal),
         cmocka_unit_test(runs_out_of_memory_without_a_match),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

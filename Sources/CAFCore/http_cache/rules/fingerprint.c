@@ -3,6 +3,7 @@
 #include "base/fork_gate.h"
 #include "base/text.h"
 
+#include <afcore/http_cache.h>
 #include <openssl/evp.h>
 
 bool afc__fingerprint(char out[AFC__FINGERPRINT_SIZE], afc_slice secret) {
@@ -15,4 +16,11 @@ bool afc__fingerprint(char out[AFC__FINGERPRINT_SIZE], afc_slice secret) {
     if (!is_made || size * 2 + 1 != AFC__FINGERPRINT_SIZE) return false;
     afc__hex_write(out, digest, size);
     return true;
+}
+
+_Static_assert(AFC_HTTP_CACHE_FINGERPRINT_SIZE == AFC__FINGERPRINT_SIZE,
+               "the public size is the same");
+
+afc_status afc_http_cache_fingerprint(char out[AFC_HTTP_CACHE_FINGERPRINT_SIZE], afc_slice text) {
+    return afc__fingerprint(out, text) ? AFC_OK : AFC_ENOMEM;
 }

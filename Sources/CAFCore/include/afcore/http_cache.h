@@ -302,6 +302,21 @@ typedef struct afc_http_cache_verification {
 AFC_API afc_status afc_http_cache_verify(afc_http_cache_verification *out, afc_http_cache *cache,
                                          afc_failure *failure);
 
+/* ---- Partitions ---------------------------------------------------------------------------- */
+
+/** Size of a fingerprint as text, with its NUL. */
+#define AFC_HTTP_CACHE_FINGERPRINT_SIZE 65
+
+/**
+ * Writes the fingerprint of a text: SHA-256 (FIPS 180-4) as 64 hexadecimal digits in lower case. As
+ * afc_session_options.cache_partition it stands for what nobody may read in the folder, such as cookies.
+ *
+ * Thread: any.    Owns: nothing.
+ * Fails: AFC_ENOMEM, also if OpenSSL doesn't allow SHA-256; `out` is then empty.
+ */
+AFC_API afc_status afc_http_cache_fingerprint(char out[AFC_HTTP_CACHE_FINGERPRINT_SIZE],
+                                              afc_slice text);
+
 /* ---- Statistics ---------------------------------------------------------------------------- */
 
 /**
