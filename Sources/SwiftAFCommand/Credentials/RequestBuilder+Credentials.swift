@@ -1,0 +1,105 @@
+import FoundationEssentials
+import SwiftAF
+
+extension RequestBuilder {
+    /// Returns the credential of `--user`, or that of the URL; nil if neither is given.
+    func credential(for request: HTTPRequest) throws(Failure) -> Credential? {
+        let isOfURL = URLText(request.url).withoutUserInfo != request.url
+        let isAsked = options.user != nil || options.authentication != nil
+        guard isOfURL || isAsked || options.netrc != nil else { return nil }
+        if request.headers.contains(named: .authorization) {
+            // An explicit option takes precedence over the URL.
+            guard isAsked else { return nil }
+            throw Failure(
+                UsageError("--user and --auth can't be combined with --bearer or an Authorization header"))
+        }
+        let schemes = options.authentication?.schemes ?? .any
+        let isPreemptive = options.authentication == .basic
+        if let secret = options.user {
+            let user = try user(secret)
+            let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            let password =
+                parts.count > 1 ? String(parts[1]) : try unknownPassword(of: String(parts[0]), request)
+            return Credential(
+                user: String(parts[0]), password: password, schemes: schemes, isPreemptive: isPreemptive)
+        }
+        let login = loginOfURL(request)
+        if isOfURL, login == nil { return .fromURL(schemes: schemes, isPreemptive: isPreemptive) }
+        if let entry = try netrcEntry(for: request, login: login) {
+            return Credential(
+                user: entry.user, password: entry.password, schemes: schemes, isPreemptive: isPreemptive)
+        }
+        if isOfURL { return .fromURL(schemes: schemes, isPreemptive: isPreemptive) }
+        guard isAsked else { return nil }
+        guard options.authentication == .negotiate else {
+            throw Failure(UsageError("--auth needs --user NAME:PASSWORD"))
+        }
+        return .currentProcess
+    }
+}
+
+extension RequestBuilder {
+    /// Returns NAME:PASSWORD, or NAME. A curl command needs the name only, and no password is asked for: curl does
+    /// that.
+    private func user(_ secret: Secret) throws(Failure) -> String {
+        guard options.printsCurlCommand else {
+            return try secret.value(of: "--user", environment: environment(), files: inputTexts)
+        }
+        let user = try? secret.value(of: "--user", environment: environment(), files: inputTexts)
+        return "\((user ?? "NAME").prefix { $0 != ":" }):"
+    }
+
+    /// The user of a URL that has no password; nil if it has one, or no user.
+    private func loginOfURL(_ request: HTTPRequest) -> String? {
+        guard let url = request.parsedURL, url.password(percentEncoded: false) == nil,
+            let user = url.user(percentEncoded: false), !user.isEmpty
+        else { return nil }
+        return user
+    }
+
+    /// Returns the password of a user that was given without one: as in curl that of netrc, or it is asked for.
+    private func unknownPassword(of user: String, _ request: HTTPRequest) throws(Failure) -> String {
+        if let entry = try netrcEntry(for: request, login: user) { return entry.password }
+        return try askPassword(of: user, request)
+    }
+
+    private func askPassword(of user: String, _ request: HTTPRequest) throws(Failure) -> String {
+        let question = "password of \(user.printable) for \(URLText(request.url).withoutUserInfo.printable): "
+        return try askedPasswords.password(of: user, for: request.url) { () throws(Failure) in
+            guard let password = try askSecret(question) else {
+                throw Failure(UsageError("--user needs NAME:PASSWORD: there is no terminal to ask for the password"))
+            }
+            return password
+        }
+    }
+
+    /// - Parameter login: The user whose entry is looked for; nil for any.
+    private func netrcEntry(for request: HTTPRequest, login: String?) throws(Failure) -> Netrc.Entry? {
+        guard let file = options.netrc, let host = CoreURL.host(of: request.url) else { return nil }
+        switch file {
+        case .path(let path):
+            return try netrcEntry(of: host, login, in: path.expandingHome(environment()))
+        case .ofHome:
+            guard let home = UserFolders.home(environment()) else {
+                throw Failure(UsageError("--netrc needs a file: HOME isn't set to an absolute path"))
+            }
+            return try netrcEntry(of: host, login, in: RawText("\(home)/.netrc"))
+        }
+    }
+
+    private func netrcEntry(of host: String, _ login: String?, in path: RawText) throws(Failure) -> Netrc.Entry? {
+        Netrc.entry(for: host, login: login, in: try inputTexts.text(path, as: .netrc))
+    }
+}
+
+extension Options.Authentication {
+    var schemes: AuthenticationSchemes {
+        switch self {
+        case .basic: .basic
+        case .digest: .digest
+        case .any: .any
+        case .ntlm: .ntlm
+        case .negotiate: .negotiate
+        }
+    }
+}
