@@ -179,7 +179,7 @@ enum Usage {
     }
 
     /// The width of the column of spellings. What is longer has a line of its own.
-    fileprivate static let column = 28
+    static let column = 28
 
     private static func line(_ entry: OptionEntry) -> String {
         let spelling = entry.spelling
@@ -195,40 +195,5 @@ extension String {
             let isStart = index == startIndex || !self[self.index(before: index)].isLetter
             return isStart && self[index...].hasPrefix(prefix)
         }
-    }
-
-    /// The text for a terminal: lines that are too long go on below where their last column begins.
-    func wrapped(columns: Int) -> String {
-        split(separator: "\n", omittingEmptySubsequences: false).map { line in
-            line.count <= columns ? String(line) : String(line).wrappedLine(columns)
-        }.joined(separator: "\n")
-    }
-
-    private func wrappedLine(_ columns: Int) -> String {
-        // What follows the last gap is the help. Without one, the line is a list.
-        let margin = prefix { $0 == " " }.count
-        let gap = dropFirst(margin).ranges(of: "  ").last?.upperBound
-        let start = hasPrefix("  -") ? Usage.column + 3 : gap.map { distance(from: startIndex, to: $0) } ?? margin
-        let indentation = start < Usage.column ? start + 2 : start
-        guard indentation + 20 <= columns else { return self }
-        var lines = [String(prefix(start))]
-        for word in dropFirst(start).split(separator: " ") {
-            let line = lines[lines.count - 1]
-            let isFirst = line.count <= (lines.count == 1 ? start : indentation)
-            if !isFirst, line.count + 1 + word.count > columns {
-                lines.append(String(repeating: " ", count: indentation) + word)
-            } else {
-                lines[lines.count - 1] += (isFirst ? "" : " ") + word
-            }
-        }
-        return lines.joined(separator: "\n")
-    }
-}
-
-extension OptionEntry {
-    /// The spellings with the placeholder of the value.
-    var spelling: String {
-        let value = placeholder.map { hasOptionalValue ? $0 : " \($0)" } ?? ""
-        return names.joined(separator: ", ") + value
     }
 }

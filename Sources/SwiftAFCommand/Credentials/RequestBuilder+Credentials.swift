@@ -7,12 +7,8 @@ extension RequestBuilder {
         let isOfURL = URLText(request.url).withoutUserInfo != request.url
         let isAsked = options.user != nil || options.authentication != nil
         guard isOfURL || isAsked || options.netrc != nil else { return nil }
-        if request.headers.contains(named: .authorization) {
-            // An explicit option takes precedence over the URL.
-            guard isAsked else { return nil }
-            throw Failure(
-                UsageError("--user and --auth can't be combined with --bearer or an Authorization header"))
-        }
+        // It takes precedence over the URL. Beside it, --user and --auth have been refused.
+        guard !request.headers.contains(named: .authorization) else { return nil }
         let schemes = options.authentication?.schemes ?? .any
         let isPreemptive = options.authentication == .basic
         if let secret = options.user {

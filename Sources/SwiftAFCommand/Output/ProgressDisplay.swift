@@ -1,6 +1,5 @@
 import Dispatch
 import FoundationEssentials
-import Glibc
 import SwiftAF
 
 /// Draws progress bars on standard error for transfers that take long: one line per active transfer.
@@ -118,49 +117,6 @@ final class ProgressDisplay: Sendable {
     }
 }
 
-/// Restores the screen when the process ends at once.
-enum Screen {
-    /// The number of lines with bars on standard error.
-    static let drawnLines = Locked(0)
-    /// Whether the process was continued after Ctrl-Z since bars were drawn: the shell has written since, too.
-    private static let wasContinued = Locked(false)
-
-    /// Called when the process continues after a stop.
-    static func continued() {
-        wasContinued.withLock { $0 = true }
-    }
-
-    /// Returns whether the process was continued since the last call.
-    static func takeContinuation() -> Bool {
-        // The thread that waits for signals may not have run yet; the signal then stays pending.
-        var pending = sigset_t()
-        let isPending = sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1
-        return wasContinued.withLock { flag in
-            defer { flag = false }
-            return flag || isPending
-        }
-    }
-
-    /// The settings of the terminal while a secret is typed; nil if they weren't changed.
-    static let settings = Locked<termios?>(nil)
-
-    /// Turns the terminal's echo on again, if it is off.
-    static func restoreEcho() {
-        guard var former = settings.withLock({ $0 }) else { return }
-        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
-        guard terminal >= 0 else { return }
-        tcsetattr(terminal, TCSANOW, &former)
-        close(terminal)
-    }
-
-    /// The text that erases the bars; nil if there are none.
-    static var eraser: String? {
-        let count = drawnLines.withLock { $0 }
-        guard count > 0 else { return nil }
-        return (count > 1 ? "\r\u{1B}[\(count - 1)A" : "\r") + "\u{1B}[J"
-    }
-}
-
 /// Calls a closure repeatedly, as long as the object exists.
 private final class DrawingTimer: Sendable {
     /// Can be used on any thread; Dispatch only doesn't declare the protocol `Sendable`.
@@ -175,86 +131,5 @@ private final class DrawingTimer: Sendable {
 
     deinit {
         source.cancel()
-    }
-}
-
-/// What a progress bar shows of a transfer.
-enum ProgressEvent: Sendable {
-    /// Bytes were sent or received.
-    case moved(TransferProgress)
-    /// An attempt failed, or another one begins: what was moved before no longer counts.
-    case restarted
-}
-
-/// The lines of several transfers, as a value type: events go in, text for a terminal comes out.
-struct ProgressLines {
-    private struct Row {
-        var name: String
-        var progress = TransferProgress()
-        var start: Instant
-    }
-
-    private var rows: [Int: Row] = [:]
-    /// The columns of the longest name so far, so that the bars stay aligned.
-    private var longestName = 0
-    /// The lines of ended transfers, to be written once above the bars.
-    private var ended: [String] = []
-    /// The number of lines on the screen that will be overwritten.
-    private(set) var drawn = 0
-
-    mutating func begin(_ index: Int, _ name: String, at start: Instant) {
-        rows[index] = Row(name: name, start: start)
-        longestName = max(longestName, name.columns)
-    }
-
-    mutating func note(_ event: ProgressEvent, of index: Int, at now: Instant) {
-        guard let name = rows[index]?.name else { return }
-        switch event {
-        case .moved(let progress): rows[index]?.progress = progress
-        case .restarted: rows[index] = Row(name: name, start: now)
-        }
-    }
-
-    mutating func end(_ index: Int, _ verdict: String) {
-        guard let row = rows.removeValue(forKey: index) else { return }
-        ended.append("\(row.name.padded(to: longestName))  \(verdict)")
-    }
-
-    /// Returns the text that overwrites the previous lines.
-    mutating func draw(width: Int, now: Instant) -> String {
-        let bars = rows.sorted { $0.key < $1.key }.map { _, row in
-            let bar = ProgressBar(progress: row.progress, elapsed: now - row.start)
-            guard longestName > 0 else { return bar.line(width: width) }
-            let name = row.name.padded(to: longestName)
-            return String("\(name)  \(bar.line(width: max(0, width - longestName - 2)))".prefix(columns: width))
-        }
-        return replace(by: bars, width)
-    }
-
-    /// Returns the text that erases the bars and keeps the lines of ended transfers. Empty if nothing was drawn.
-    mutating func clear(width: Int) -> String {
-        guard drawn > 0 else { return "" }
-        // Something else may be written to this line then, which mustn't be erased.
-        defer { drawn = 0 }
-        return replace(by: [], width)
-    }
-
-    /// Draws the bars anew next time, without erasing those on the screen.
-    mutating func forgetDrawn() {
-        drawn = 0
-    }
-
-    private mutating func replace(by bars: [String], _ width: Int) -> String {
-        guard drawn > 0 || !bars.isEmpty || !ended.isEmpty else { return "" }
-        var text = "\r"
-        if drawn > 1 { text += "\u{1B}[\(drawn - 1)A" }
-        for line in ended { text += "\(line.prefix(columns: width))\u{1B}[K\n" }
-        text += bars.map { "\($0)\u{1B}[K" }.joined(separator: "\n")
-        // Erase what is left if there were more lines before.
-        if bars.isEmpty { text += "\u{1B}[K" }
-        if drawn > ended.count + max(1, bars.count) { text += "\u{1B}[J" }
-        ended = []
-        drawn = max(1, bars.count)
-        return text
     }
 }

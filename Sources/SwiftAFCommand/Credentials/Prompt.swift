@@ -1,67 +1,6 @@
 import Glibc
 import SwiftAF
 
-extension Secret {
-    /// Returns the secret.
-    func value(
-        of option: String, environment: [String: String], files: InputTexts = InputTexts()
-    ) throws(Failure) -> String {
-        switch self {
-        case .text(let text): return text
-        case .file(let path):
-            // The name may be a secret that begins with @.
-            let text = try files.text(
-                path.expandingHome(environment), as: .secret, shown: "\(option): the file behind @")
-            return String(text.prefix { $0 != "\n" && $0 != "\r\n" })
-        case .variable(let name):
-            guard let value = environment[name] else {
-                throw Failure(UsageError("\(option): the environment variable \(name.printable) isn't set"))
-            }
-            guard !value.contains("\u{FFFD}") || Self.isUTF8(variable: name) else {
-                throw Failure(UsageError("\(option): the environment variable \(name.printable) is not UTF-8"))
-            }
-            return value
-        }
-    }
-}
-
-extension Options {
-    /// Reads the values of `--proxy` and `-b` that are in files or variables. Call it once, before the options are used.
-    mutating func readSecrets(
-        _ environment: @autoclosure () -> [String: String], _ files: InputTexts
-    ) throws(Failure) {
-        if let source = proxySource {
-            let url = try source.value(of: "--proxy", environment: environment(), files: files)
-            guard !url.isEmpty else { throw Failure(UsageError("--proxy: \(source.place) is empty")) }
-            proxies = ProxyConfiguration(all: url, bypass: proxies.bypass)
-        }
-        for source in cookieSources {
-            let value = try source.value(of: "-b", environment: environment(), files: files)
-            guard value.contains("=") else {
-                throw Failure(UsageError("-b: \(source.place) has no NAME=VALUE"))
-            }
-            cookies.append(RawText(value))
-        }
-    }
-}
-
-extension Secret {
-    /// Where the secret is, for messages.
-    fileprivate var place: String {
-        switch self {
-        case .text: "the value"
-        case .file: "the file behind @"
-        case .variable(let name): "the environment variable \(name.printable)"
-        }
-    }
-
-    /// Whether a variable of the process is UTF-8. Where it isn't, `ProcessInfo` replaces it.
-    private static func isUTF8(variable name: String) -> Bool {
-        guard let value = getenv(name) else { return true }
-        return RawText(UnsafeRawBufferPointer(start: value, count: strlen(value))).text != nil
-    }
-}
-
 /// Asks for a secret on the terminal of the process.
 enum Prompt {
     /// How often a wait for input looks whether it was cancelled, in milliseconds.
