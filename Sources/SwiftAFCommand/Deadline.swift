@@ -13,11 +13,12 @@ enum Deadline {
             SessionError(.timeout, reason: .total, message: "total timeout: the input wasn't complete in time"))
     }
 
-    /// Returns how long to wait before the next ``check()``, in milliseconds.
-    ///
-    /// - Parameter longest: The longest such wait.
-    static func wait(_ longest: Int32) -> Int32 {
-        guard let current else { return longest }
-        return Int32(max(0, min(Double(longest), (current - .now).milliseconds.rounded(.up))))
+    /// The time in milliseconds after which a wait looks whether the run was stopped.
+    static let pollInterval: Int32 = 100
+
+    /// How long to wait before the next ``check()``, in milliseconds.
+    static var nextPoll: Int32 {
+        guard let current else { return pollInterval }
+        return Int32(max(0, min(Double(pollInterval), (current - .now).milliseconds.rounded(.up))))
     }
 }

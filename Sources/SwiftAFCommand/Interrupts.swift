@@ -17,7 +17,7 @@ package final class Interrupts: Sendable {
     /// the run is cancelled.
     static let isPreparing = Locked(false)
     /// How long a run may build its request after the first signal.
-    private static let mostOfPreparing = Duration.seconds(3)
+    private static let preparationLimit = Duration.seconds(3)
 
     private let state = Locked(State())
     /// The signals that are waited for.
@@ -69,7 +69,7 @@ package final class Interrupts: Sendable {
     /// meanwhile are handled, and don't extend that time.
     private func endPreparing(_ signal: Int32) {
         var handled = handled
-        let deadline = Instant.now + Self.mostOfPreparing
+        let deadline = Instant.now + Self.preparationLimit
         while case let remaining = deadline - .now, remaining > .zero {
             let (seconds, attoseconds) = remaining.components
             var limit = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
@@ -125,12 +125,13 @@ package final class Interrupts: Sendable {
     ///
     /// - Parameter elapsed: The time since the first signal.
     static func ends(_ signal: Int32, after elapsed: Duration) -> Bool {
-        elapsed >= (signal == SIGINT ? leastOfPerson : mostOfCleaning)
+        elapsed >= (signal == SIGINT ? minimumKeyInterval : cleanupLimit)
     }
 
-    private static let leastOfPerson = Duration.milliseconds(300)
+    /// The time that a person takes at least between two presses of a key.
+    private static let minimumKeyInterval = Duration.milliseconds(300)
     /// How long a run may take to clean up before any signal ends it. Waits for locks and outputs are shorter.
-    private static let mostOfCleaning = Duration.seconds(10)
+    private static let cleanupLimit = Duration.seconds(10)
 
     private static func end(_ signal: Int32) -> Never {
         Screen.restoreEcho()

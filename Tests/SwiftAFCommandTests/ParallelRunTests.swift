@@ -144,7 +144,7 @@ import Testing
         let holder = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         #expect(holder >= 0 && flock(holder, LOCK_EX) == 0)
         let failure = await #expect(throws: Failure.self) {
-            try await FileLock.hold(for: RawText(jar), patience: .milliseconds(1)) { Issue.record("it wasn't locked") }
+            try await FileLock.hold(for: RawText(jar), timeout: .milliseconds(1)) { Issue.record("it wasn't locked") }
         }
         #expect(failure?.exit == .file && failure?.message.contains("another process holds \(lock)") == true)
         close(holder)

@@ -3,9 +3,6 @@ import SwiftAF
 
 /// Asks for a secret on the terminal of the process.
 enum Prompt {
-    /// How often a wait for input looks whether it was cancelled, in milliseconds.
-    private static let patience: Int32 = 50
-
     /// Prints a question and reads a line without echo; nil without a terminal. A job in the background stops first.
     ///
     /// - Throws: If the line isn't UTF-8, or the task is cancelled meanwhile, also by the end of the input (Ctrl-D). The
@@ -54,7 +51,7 @@ enum Prompt {
         while true {
             try Deadline.check()
             var wait = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
-            guard poll(&wait, 1, Deadline.wait(patience)) > 0 else { continue }
+            guard poll(&wait, 1, Deadline.nextPoll) > 0 else { continue }
             var byte: UInt8 = 0
             switch read(terminal, &byte, 1) {
             case 1: return byte

@@ -70,8 +70,6 @@ struct ByteStream: AsyncSequence, Sendable {
     /// Reading blocks, so it happens on this queue and not on Swift's cooperative pool.
     private static let queue = DispatchQueue(label: "swiftaf.input")
     private static let pieceSize = 64 << 10
-    /// The maximum time in milliseconds until a cancelled reader notices it.
-    private static let patience: Int32 = 100
 
     private static func read(_ descriptor: Int32, _ range: Range<off_t>?) async -> Piece {
         await withCheckedContinuation { continuation in
@@ -81,7 +79,7 @@ struct ByteStream: AsyncSequence, Sendable {
 
     private static func readNow(_ descriptor: Int32, _ range: Range<off_t>?) -> Piece {
         var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&wait, 1, patience) > 0 else {
+        guard poll(&wait, 1, Deadline.pollInterval) > 0 else {
             // A job in the background stops at once, before anything is typed.
             return JobControl.isInForeground(descriptor) ? .nothing : stopped(descriptor)
         }

@@ -4,9 +4,6 @@ import SwiftAF
 
 /// Reads files named on the command line. If one can't be read, it fails before anything is sent.
 enum InputFile {
-    /// The maximum time in milliseconds until a cancelled run notices it.
-    private static let patience: Int32 = 100
-
     enum Content: Sendable {
         /// A regular file, which can be read repeatedly.
         case file
@@ -170,7 +167,7 @@ enum InputFile {
     /// Waits a short time; returns whether there are bytes, the end or an error to be read.
     private static func hasInput(_ descriptor: Int32) -> Bool {
         var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        return poll(&wait, 1, Deadline.wait(patience)) > 0
+        return poll(&wait, 1, Deadline.nextPoll) > 0
     }
 
     /// Opens a file without waiting for the writer of a named pipe: until there is one, poll(2) reports nothing.

@@ -20,10 +20,8 @@ final class DescriptorSink: ByteSink {
         case pieces
     }
 
-    /// The time in milliseconds until a wait notices that the run was stopped.
-    private static let step: Int32 = 100
     /// How long output waits for room once the run was stopped, or its time limit has passed.
-    private static let patienceOfLastWords = Duration.milliseconds(500)
+    private static let lastWriteTimeout = Duration.milliseconds(500)
 
     private let number: Int32
     private let stop: StopFlag?
@@ -85,7 +83,7 @@ final class DescriptorSink: ByteSink {
             endsWithRun = !wasStopped
             error = wasStopped ? .stopped : .late
             let isLastWord = wasStopped || deadline.map { $0 <= now } ?? false
-            end = isLastWord ? now + DescriptorSink.patienceOfLastWords : deadline
+            end = isLastWord ? now + DescriptorSink.lastWriteTimeout : deadline
         }
     }
 
@@ -93,15 +91,15 @@ final class DescriptorSink: ByteSink {
 
     private func waitForRoom(_ way: Way, _ limit: Limit) throws(WriteError) {
         if limit.endsWithRun, isStopped { throw .stopped }
-        var patience = Self.step
+        var timeout = Deadline.pollInterval
         if let end = limit.end {
             let rest = end - .now
             guard rest > .zero else { throw limit.error }
-            patience = Int32(min(Double(patience), rest.milliseconds.rounded(.up)))
+            timeout = Int32(min(Double(timeout), rest.milliseconds.rounded(.up)))
         }
         var wait = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
         if case .nonblocking(let other) = way { wait.fd = other }
-        _ = poll(&wait, 1, patience)
+        _ = poll(&wait, 1, timeout)
     }
 
     // MARK: Writing

@@ -5,7 +5,7 @@ import SwiftAF
 /// Lets the core write a body that needs no change straight to standard output, which costs half the processor time.
 final class DirectOutput: Sendable {
     /// Bodies that are shorter, or whose length isn't known, appear in a regular file as they are received.
-    private static let leastForFile: Int64 = 1 << 20
+    private static let minimumFileLength: Int64 = 1 << 20
     /// What a pipe that has room for anything has room for.
     private static let room = Int(PIPE_BUF)
 
@@ -41,7 +41,7 @@ final class DirectOutput: Sendable {
         // What was closed can't be written to; the program says so when it tries.
         guard fstat(descriptor, &facts) == 0, fcntl(descriptor, F_GETFL) & O_ACCMODE != O_RDONLY else { return false }
         guard facts.st_mode & S_IFMT == S_IFREG else { return true }
-        return (response.contentLength ?? 0) >= Self.leastForFile
+        return (response.contentLength ?? 0) >= Self.minimumFileLength
     }
 
     private static func hasRoom(_ descriptor: Int32) -> Bool {

@@ -5,7 +5,7 @@ import SwiftAF
 /// Draws progress bars on standard error for transfers that take long: one line per active transfer.
 final class ProgressDisplay: Sendable {
     /// The minimum duration of a transfer before its bar is shown.
-    private static let patience = Duration.milliseconds(500)
+    private static let activationDelay = Duration.milliseconds(500)
     private static let interval = DispatchTimeInterval.milliseconds(100)
 
     private let sink: any ByteSink
@@ -21,7 +21,7 @@ final class ProgressDisplay: Sendable {
     init(sink: any ByteSink, until deadline: Instant? = nil) {
         self.sink = sink
         self.deadline = deadline
-        activity.activationDelay = Self.patience
+        activity.activationDelay = Self.activationDelay
         activity.callbackQueue = queue
     }
 

@@ -13,9 +13,7 @@ struct InputBody {
     var silence = Duration.seconds(10)
 
     /// How long a command without a method waits for the first byte of a pipe, before it is a GET.
-    private static let patience = Duration.seconds(1)
-    /// The maximum time in milliseconds until a cancelled run notices it.
-    private static let step: Int32 = 100
+    private static let firstByteTimeout = Duration.seconds(1)
     /// The methods whose requests have no body as a rule. A script's input mustn't be taken for theirs.
     private static let withoutBody: [HTTPMethod] = [.get, .head, .delete, .options, .trace, .connect]
 
@@ -100,9 +98,9 @@ struct InputBody {
 
     /// Whether a pipe has data. A pipe that nothing is written to doesn't make a request a POST.
     private func hasData() throws(Failure) -> Bool {
-        let end = Instant.now + Self.patience
+        let end = Instant.now + Self.firstByteTimeout
         var wait = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
-        while poll(&wait, 1, Deadline.wait(Self.step)) <= 0 {
+        while poll(&wait, 1, Deadline.nextPoll) <= 0 {
             try Deadline.check()
             guard .now < end else {
                 // Its body would be lost silently.

@@ -152,14 +152,14 @@ private final class Conversation: Sendable {
         let socket = socket
         let closing = Task { try? await socket.close(code) }
         let limit = Task {
-            await Self.mostOfClosing.pause()
+            await Self.closeTimeout.pause()
             if !Task.isCancelled { socket.cancel() }
         }
         await closing.value
         limit.cancel()
     }
 
-    private static let mostOfClosing = Duration.milliseconds(300)
+    private static let closeTimeout = Duration.milliseconds(300)
 
     private var closeCode: JSONValue { (socket.closeCode?.rawValue).map { .integer(Int64($0)) } ?? .null }
 

@@ -9,9 +9,9 @@ import SwiftAF
 enum FileLock {
     /// How long another process may hold the lock. It takes milliseconds to read and write a file, so one that takes
     /// longer was stopped.
-    static let patience = Duration.seconds(10)
+    static let lockTimeout = Duration.seconds(10)
     /// The same after Ctrl-C.
-    private static let patienceOfCancelled = Duration.seconds(1)
+    private static let cancelledLockTimeout = Duration.seconds(1)
     private static let interval = Duration.milliseconds(10)
 
     /// Calls a closure while this process holds the lock for a file. Pipes and devices aren't replaced, and not locked.
@@ -19,11 +19,11 @@ enum FileLock {
     /// - Throws: ``Failure`` of the closure; with code `file`, if the lock file can't be created, or if another process
     ///   doesn't release the lock.
     static func hold(
-        for path: RawText, patience: Duration = patience, _ work: () throws(Failure) -> Void
+        for path: RawText, timeout: Duration = lockTimeout, _ work: () throws(Failure) -> Void
     ) async throws(Failure) {
         guard OutputFile.isReplaced(path) else { return try work() }
         let lockPath = lockPath(for: path)
-        let descriptor = try await acquire(lockPath, for: path, patience)
+        let descriptor = try await acquire(lockPath, for: path, timeout)
         defer {
             // Before the lock is released: a process that waits for it then makes a new file.
             _ = lockPath.withCString { unlink($0) }
@@ -47,7 +47,7 @@ enum FileLock {
     }
 
     private static func acquire(
-        _ lockPath: RawText, for path: RawText, _ patience: Duration
+        _ lockPath: RawText, for path: RawText, _ timeout: Duration
     ) async throws(Failure) -> Int32 {
         let start = Instant.now
         while true {
@@ -61,7 +61,7 @@ enum FileLock {
                 return descriptor
             }
             close(descriptor)
-            guard .now - start < (Task.isCancelled ? patienceOfCancelled : patience) else {
+            guard .now - start < (Task.isCancelled ? cancelledLockTimeout : timeout) else {
                 let message =
                     "\(path.shown.printable) can't be written: another process holds \(lockPath.shown.printable)"
                 throw Failure(.file, .file, message)
