@@ -2,8 +2,9 @@ import Glibc
 
 /// A point in time of the clock that `ContinuousClock` reads, which also counts the sleep of the system.
 ///
-/// Its layout is fixed, unlike that of `ContinuousClock.Instant`, which later standard libraries may change. The program
-/// would have to lay out each type that stores one when it starts: 0.2 ms before the first byte (`Benchmarks/first-byte`).
+/// Its layout is fixed, unlike that of `ContinuousClock.Instant`, which later standard libraries may change. The
+/// program would have to lay out each type that stores one when it starts: 0.2 ms before the first byte
+/// (`Benchmarks/first-byte`).
 struct Instant: InstantProtocol {
     private var sinceBoot: Duration
 

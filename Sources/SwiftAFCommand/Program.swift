@@ -32,8 +32,8 @@ package enum Program {
         executor.run()
     }
 
-    /// Makes SIGQUIT end the process again. Swift's runtime takes it to print a backtrace, after which the process would
-    /// go on. It leaves a signal alone that was ignored when the process started.
+    /// Makes SIGQUIT end the process again. Swift's runtime takes it to print a backtrace, after which the process
+    /// would go on. It leaves a signal alone that was ignored when the process started.
     private static func restoreQuit() {
         if !Interrupts.isIgnored(SIGQUIT) { signal(SIGQUIT, SIG_DFL) }
     }

@@ -153,8 +153,8 @@ extension RequestRun {
         }
     }
 
-    /// Whether a response is expected to have a body. A server must not send one with 205 (RFC 9110, section 15.3.6), but
-    /// can: unlike 204 and 304, that status doesn't end the response with its head (RFC 9112, section 6.3).
+    /// Whether a response is expected to have a body. A server must not send one with 205 (RFC 9110, section 15.3.6),
+    /// but can: unlike 204 and 304, that status doesn't end the response with its head (RFC 9112, section 6.3).
     func hasBody(_ response: HTTPResponse) -> Bool {
         request.method != .head && ![204, 205, 304].contains(response.status)
     }

@@ -4,7 +4,7 @@ import SwiftAF
 enum DefaultTexts {
     static let pongTimeout = Format.shortSeconds(WebSocket.Options().pongTimeout)
     static let redirects = "\(RedirectPolicy.follow.maximumCount)"
-    /// Of a body that is kept in memory. What is printed or saved while it is received has no limit.
+    /// The limit of a body that is kept in memory. What is printed or saved while it is received has no limit.
     static let bodyInMemory = size(SessionConfiguration.Limits().maximumBodySize)
     static let message = size(Int64(WebSocket.Options().maximumMessageSize))
     static let heads = size(Int64(SessionConfiguration.Limits().maximumHeaderBytes))

@@ -33,8 +33,8 @@ enum Item: Sendable, Equatable {
             }
             throw UsageError(
                 """
-                '\(argument.shown.printable)' isn't a valid item: expected Name:value, name==value, name=value, name:=json, name=@path or \
-                name@path
+                '\(argument.shown.printable)' isn't a valid item: expected Name:value, name==value, name=value, \
+                name:=json, name=@path or name@path
                 """)
         }
         guard !name.bytes.isEmpty else { throw UsageError("an item has no name before its '\(separator.rawValue)'") }

@@ -90,8 +90,8 @@ struct OptionEntry: Sendable {
         }
     }
 
-    /// Creates an option whose value is bytes, such as a body or the path of a file, and whose errors have the spelling of
-    /// the command line.
+    /// Creates an option whose value is bytes, such as a body or the path of a file, and whose errors have the spelling
+    /// of the command line.
     static func bytes(
         _ names: String..., placeholder: String, help: String, for commands: CommandKinds = .transfers,
         apply: @escaping @Sendable (inout Options, RawText, String) throws(UsageError) -> Void

@@ -1,7 +1,8 @@
 import SwiftAF
 
 extension Options {
-    /// Reads the values of `--proxy` and `-b` that are in files or variables. Call it once, before the options are used.
+    /// Reads the values of `--proxy` and `-b` that are in files or variables. Call it once, before the options are
+    /// used.
     mutating func readSecrets(
         _ environment: @autoclosure () -> [String: String], _ files: InputTexts
     ) throws(Failure) {

@@ -5,8 +5,8 @@ import SwiftAF
 enum Prompt {
     /// Prints a question and reads a line without echo; nil without a terminal. A job in the background stops first.
     ///
-    /// - Throws: If the line isn't UTF-8, or the task is cancelled meanwhile, also by the end of the input (Ctrl-D). The
-    ///   terminal's echo is on again then.
+    /// - Throws: If the line isn't UTF-8, or the task is cancelled meanwhile, also by the end of the input (Ctrl-D).
+    ///   The terminal's echo is on again then.
     static func secret(_ question: String) throws(Failure) -> String? {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
         guard terminal >= 0 else { return nil }

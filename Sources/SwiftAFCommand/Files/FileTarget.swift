@@ -166,8 +166,8 @@ struct FileTarget: Sendable {
         return InputFile.exists(part) ? part : nil
     }
 
-    /// The files in place of the partial one and its token that no download has left. This download replaces them, unless
-    /// `--no-clobber` keeps them.
+    /// The files in place of the partial one and its token that no download has left. This download replaces them,
+    /// unless `--no-clobber` keeps them.
     var foreignPartialFiles: [RawText] {
         guard isDownload, case .path(let path) = name, OutputFile.isReplaced(path) else { return [] }
         let (part, token) = (PartialFile(of: path).path, PartialFile(of: path).token)

@@ -2,7 +2,8 @@ import Glibc
 import SwiftAF
 
 /// A file that is written beside a path, and gets its name when it is complete. It has the permissions of the file that
-/// it replaces, and its owner if the process may set that. Pipes, devices and descriptors of the process are written to.
+/// it replaces, and its owner if the process may set that. Pipes, devices and descriptors of the process are written
+/// to.
 struct NewFile: Sendable {
     /// Where the content is until it is complete.
     private enum Place {
@@ -51,7 +52,8 @@ struct NewFile: Sendable {
         }
     }
 
-    /// Creates a file without a name, as the core does (base/temporary_file.c); nil if that isn't possible in the folder.
+    /// Creates a file without a name, as the core does (base/temporary_file.c); nil if that isn't possible in the
+    /// folder.
     private static func createUnnamed(in folder: ArraySlice<UInt8>, _ mode: mode_t) -> Int32? {
         let place = folder.isEmpty ? "." : RawText(folder)
         let descriptor = place.withCString { open($0, O_RDWR | unnamed | O_CLOEXEC, mode) }
@@ -205,7 +207,8 @@ struct NewFile: Sendable {
         return fstat(descriptor, &status) == 0 ? status : nil
     }
 
-    /// Which mount a file belongs to, as the kernel says in proc(5); a mount point belongs to another one than its folder.
+    /// Which mount a file belongs to, as the kernel says in proc(5); a mount point belongs to another one than its
+    /// folder.
     private static func mountIdentifier(of descriptor: Int32) -> String? {
         let path = RawText("/proc/self/fdinfo/\(descriptor)")
         guard let content = try? InputFile.bytes(path, as: .item, stopsWithRun: false) else { return nil }

@@ -28,8 +28,8 @@ enum Timestamps {
 
     /// The seconds since 1970 of the Last-Modified field; nil without a valid one.
     ///
-    /// A server must not send a time later than that of the response (RFC 9110, section 8.8.2.1). Such a time becomes that
-    /// of the response, or the current one: a file from the future would count as up to date for ever.
+    /// A server must not send a time later than that of the response (RFC 9110, section 8.8.2.1). Such a time becomes
+    /// that of the response, or the current one: a file from the future would count as up to date for ever.
     private static func time(of response: HTTPResponse) -> Int? {
         guard let modified = date("Last-Modified", of: response) else { return nil }
         let sent = date("Date", of: response) ?? .now

@@ -97,8 +97,8 @@ final class RunFiles: Sendable {
     }
 }
 
-/// The file that a response names. It must differ from all other files of the run; the library compares it only with files
-/// that exist.
+/// The file that a response names. It must differ from all other files of the run; the library compares it only with
+/// files that exist.
 final class ChosenName: Sendable {
     private enum State {
         case unknown

@@ -19,7 +19,8 @@ final class DirectOutput: Sendable {
     /// Whether the core writes the body; the head is written then.
     var isChosen: Bool { chosen.withLock { $0 } }
 
-    /// Writes the head if it has to be printed, and chooses whether the library or this program writes the body. Never waits for the reader.
+    /// Writes the head if it has to be printed, and chooses whether the library or this program writes the body. Never
+    /// waits for the reader.
     @Sendable func decide(_ response: HTTPResponse) -> ResponseDecision {
         guard let descriptor = printer.directDescriptor(for: response), suits(response, descriptor) else {
             return .allow

@@ -14,13 +14,13 @@ struct Outcome: Sendable {
 
     enum Content: Sendable {
         case empty
-        /// Of a request, also of one without a response.
+        /// The outcome of a request, also of one without a response.
         case transfer(TransferOutcome)
-        /// Of a command that only prints text.
+        /// The text of a command that sends no request.
         case text(String)
         /// The result of `trust`.
         case trust(TrustReport, url: String)
-        /// Of a run that has printed what `--json` prints.
+        /// Nothing more: the run has already printed what `--json` prints.
         case printed
         /// The outcomes of several transfers, each with its own failures.
         case parts([Outcome])

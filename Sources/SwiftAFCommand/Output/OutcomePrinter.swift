@@ -1,7 +1,8 @@
 import FoundationEssentials
 import SwiftAF
 
-/// Prints the outcome of a run: its content or a report to standard output, failures and where files are to standard error.
+/// Prints the outcome of a run: its content or a report to standard output, failures and where files are to standard
+/// error.
 struct OutcomePrinter {
     let console: Console
     /// The environment variables, read when they are needed.

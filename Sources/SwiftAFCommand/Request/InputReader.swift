@@ -1,11 +1,11 @@
 import Glibc
 import SwiftAF
 
-/// What a command line reads standard input for besides a body, such as `--bearer @/dev/stdin`. What is read there mustn't
-/// be sent a second time as the body: it may be a secret.
+/// What a command line reads standard input for besides a body, such as `--bearer @/dev/stdin`. What is read there
+/// mustn't be sent a second time as the body: it may be a secret.
 enum InputReader {
-    /// Returns the option or item whose file is standard input; nil if no file is, or if standard input is a terminal or
-    /// another device.
+    /// Returns the option or item whose file is standard input; nil if no file is, or if standard input is a terminal
+    /// or another device.
     static func name(
         in command: RequestCommand, _ options: Options, input: Int32, _ environment: @autoclosure () -> [String: String]
     ) -> String? {

@@ -12,7 +12,10 @@ extension Options {
         guard allowsInvalidCertificates != validatesHostName else {
             throw Failure(
                 UsageError(
-                    "--as-curl needs both --insecure and --no-host-check, or neither: curl's --insecure verifies neither chain nor name"
+                    """
+                    --as-curl needs both --insecure and --no-host-check, or neither: curl's --insecure verifies \
+                    neither chain nor name
+                    """
                 ))
         }
         if let name = request.partUnknownToCurl {

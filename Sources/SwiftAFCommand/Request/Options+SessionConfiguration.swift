@@ -5,7 +5,7 @@ import SwiftAF
 extension Options {
     /// Returns the configuration of the session.
     ///
-    /// - Parameter urls: Those of the command. The client certificate is sent to their hosts only, and not to another one
+    /// - Parameter urls: The URLs of the command. The client certificate is sent to their hosts only, and not to one
     ///   that a redirect names.
     /// - Throws: If a file can't be read. The session itself would report that only after its creation.
     func configuration(

@@ -36,7 +36,8 @@ struct RequestBuilder {
         return try builder.buildExpanded()
     }
 
-    /// Refuses a body of standard input that an option reads, too: a pipe would be empty then, and a file be sent twice.
+    /// Refuses a body of standard input that an option reads, too: a pipe would be empty then, and a file be sent
+    /// twice.
     private func refuseSecondReader() throws(Failure) {
         guard let inputReader else { return }
         var status = stat()
@@ -164,7 +165,7 @@ struct RequestBuilder {
         return headers
     }
 
-    /// Refuses a header whose name isn't a token (RFC 9110, section 5.6.2). The library wouldn't say which.
+    /// Refuses a header whose name isn't a token (RFC 9110, section 5.6.2). The error of the library wouldn't name it.
     private func refuseInvalidName(of item: Item) throws(Failure) {
         switch item {
         case .header(let name, _), .headerFromFile(let name, _), .removedHeader(let name):
@@ -179,7 +180,8 @@ struct RequestBuilder {
         }
     }
 
-    /// Adds the cookies of `-b`. A request has one Cookie field (RFC 6265, section 5.4), so those of items are in it, too.
+    /// Adds the cookies of `-b`. A request has one Cookie field (RFC 6265, section 5.4), so those of items are in it,
+    /// too.
     private func addCookies(to headers: inout HTTPHeaders) {
         guard !options.cookies.isEmpty else { return }
         let name = HTTPHeaders.Name.cookie.text

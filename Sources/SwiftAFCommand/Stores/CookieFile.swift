@@ -48,8 +48,8 @@ enum CookieFile {
         return !entries.isEmpty || lines.isEmpty || lines.contains(where: isTitle)
     }
 
-    /// Returns the number of the first line with a cookie that the library's jar doesn't hold: it would be gone from the
-    /// file when the jar is saved.
+    /// Returns the number of the first line with a cookie that the library's jar doesn't hold: it would be gone from
+    /// the file when the jar is saved.
     static func unusableLine(_ content: Data) -> Int? {
         let lines = content.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         return lines.firstIndex { line in

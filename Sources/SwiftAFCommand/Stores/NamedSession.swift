@@ -7,7 +7,7 @@ import SwiftAF
 /// `NAME.json` has the headers and credentials, `NAME.cookies` the cookies in Netscape's format. Only their owner can
 /// read them.
 struct NamedSession {
-    /// Of the session, without an extension.
+    /// The path of the session, without an extension.
     let path: RawText
     var cookiePath: RawText { RawText(path.bytes + ".cookies".utf8) }
     var documentPath: RawText { RawText(path.bytes + ".json".utf8) }
