@@ -258,8 +258,7 @@ extension ArgumentParser {
         guard !socket.hasBodyItem else {
             throw UsageError("ws sends no body: the lines of standard input are messages")
         }
-        let scheme = socket.url.prefix { $0 != ":" }.lowercased()
-        if ["ws", "wss"].contains(scheme) {
+        if let scheme = ShortURL.scheme(of: socket.url), ["ws", "wss"].contains(scheme) {
             socket.url = (scheme == "ws" ? "http" : "https") + socket.url.dropFirst(scheme.count)
         }
         options.ignoresInput = true
@@ -267,7 +266,7 @@ extension ArgumentParser {
     }
 
     private static func isOfSocket(_ url: String) -> Bool {
-        ["ws", "wss"].contains(url.prefix { $0 != ":" }.lowercased()) && ShortURL.schemeEnd(of: url.utf8) != nil
+        ShortURL.scheme(of: url).map(["ws", "wss"].contains) ?? false
     }
 
     private mutating func download(_ words: ArraySlice<RawText>) throws(UsageError) -> RequestCommand {
@@ -296,8 +295,7 @@ extension ArgumentParser {
     }
 
     private static func hasHTTPScheme(_ word: RawText) -> Bool {
-        let scheme = String(decoding: word.bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).lowercased()
-        return ["http", "https"].contains(scheme) && word.bytes.dropFirst(scheme.utf8.count).starts(with: "://".utf8)
+        ShortURL.scheme(of: word.bytes).map(["http", "https"].contains) ?? false
     }
 
     /// Checks that several downloads are named by their URLs or responses, and that all names differ. ``WrittenPaths``

@@ -50,6 +50,14 @@ enum ShortURL {
         schemeEnd(of: text.utf8) != nil
     }
 
+    /// Returns the scheme of a text with `://`, in lower case; nil without one.
+    static func scheme(of text: String) -> String? { scheme(of: text.utf8) }
+
+    static func scheme(of text: some BidirectionalCollection<UInt8>) -> String? {
+        guard let end = schemeEnd(of: text) else { return nil }
+        return String(decoding: text[..<end].dropLast("://".utf8.count), as: UTF8.self).lowercased()
+    }
+
     /// Returns the position after `://`; nil without a scheme. A query or a path may contain another URL, so only what
     /// stands before the first slash, `?` or `#` counts. Compares bytes: a search for a string costs more at the start
     /// than all of the rest of the command line (Benchmarks/first-byte).
