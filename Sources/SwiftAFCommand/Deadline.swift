@@ -19,6 +19,6 @@ enum Deadline {
     /// How long to wait before the next ``check()``, in milliseconds.
     static var nextPoll: Int32 {
         guard let current else { return pollInterval }
-        return Int32(max(0, min(Double(pollInterval), (current - .now).milliseconds.rounded(.up))))
+        return Int32(max(0, min(Double(pollInterval), (current - .now).fractionalMilliseconds.rounded(.up))))
     }
 }

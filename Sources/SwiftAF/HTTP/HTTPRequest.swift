@@ -271,7 +271,7 @@ extension HTTPRequest {
         }
 
         /// The limits where no level has one.
-        static let standard = Timeouts(connect: .seconds(30), idle: .seconds(60))
+        package static let standard = Timeouts(connect: .seconds(30), idle: .seconds(60))
     }
 
     /// Size limits; a transfer that exceeds one fails with ``SessionError/Code/tooLarge``. At least 1. Nil uses the

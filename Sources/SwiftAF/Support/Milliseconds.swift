@@ -36,9 +36,15 @@ extension Duration {
         return hasRest && whole < .max ? whole + 1 : whole
     }
 
-    /// The milliseconds, exact to the microsecond.
-    var fractionalMilliseconds: Double {
+    /// The milliseconds, exact to the microsecond: rounded once, as one division.
+    package var fractionalMilliseconds: Double {
         let (seconds, attoseconds) = limitedComponents
-        return Double(seconds) * 1000 + Double(attoseconds / (Self.attosecondsPerMillisecond / 1000)) / 1000
+        return (Double(seconds) * 1_000_000 + Double(attoseconds / (Self.attosecondsPerMillisecond / 1000))) / 1000
+    }
+
+    /// The seconds.
+    package var fractionalSeconds: Double {
+        let (seconds, attoseconds) = limitedComponents
+        return Double(seconds) + Double(attoseconds) / 1e18
     }
 }

@@ -208,7 +208,7 @@ enum OptionTable {
     private static let timeouts: [OptionEntry] = [
         .value(
             "--connect-timeout", placeholder: "S",
-            help: "time limit to connect, in seconds (default: 30)",
+            help: "time limit to connect, in seconds (default: \(DefaultTexts.connectTimeout))",
             for: .connections
         ) {
             options, value, name throws(UsageError) in
@@ -216,7 +216,7 @@ enum OptionTable {
         },
         .value(
             "--idle-timeout", placeholder: "S",
-            help: "time limit without data, in seconds (default: 60)",
+            help: "time limit without data, in seconds (default: \(DefaultTexts.idleTimeout))",
             for: [.transfers, .trust]
         ) {
             options, value, name throws(UsageError) in

@@ -67,7 +67,7 @@ extension Demo {
         try expect(answers == 200, "only \(answers) were answered")
         let most = demo.manager.configuration.maximumConnectionsPerHost ?? .max
         try expect(after.mostOpen <= most, "too many connections")
-        let rate = Format.decimal(Double(answers) / max(elapsed.seconds, 0.000_001), digits: 0)
+        let rate = Format.decimal(Double(answers) / max(elapsed.fractionalSeconds, 0.000_001), digits: 0)
         return [
             "\(after.requests - before.requests) answers in \(Format.milliseconds(elapsed)), \(rate) per second",
             "the server saw \(after.mostOpen) connections at most, \(after.accepted) since the start",
@@ -89,7 +89,7 @@ extension Demo {
         let growth = memory.growth
         try expect(received == size, "\(received) bytes came instead of \(size)")
         try expect(growth < 64 << 20, "memory grew by \(Format.bytes(growth))")
-        let rate = Format.bytes(Int64(Double(received) / max(elapsed.seconds, 0.000_001)))
+        let rate = Format.bytes(Int64(Double(received) / max(elapsed.fractionalSeconds, 0.000_001)))
         return ["\(Format.bytes(Int64(received))) at \(rate)/s, peak memory \(Format.bytes(growth)) higher"]
     }
 

@@ -95,7 +95,7 @@ final class DescriptorSink: ByteSink {
         if let end = limit.end {
             let rest = end - .now
             guard rest > .zero else { throw limit.error }
-            timeout = Int32(min(Double(timeout), rest.milliseconds.rounded(.up)))
+            timeout = Int32(min(Double(timeout), rest.fractionalMilliseconds.rounded(.up)))
         }
         var wait = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
         if case .nonblocking(let other) = way { wait.fd = other }

@@ -30,7 +30,7 @@ struct ProgressBar: Sendable {
     /// The spinner, shown while the total is unknown.
     private var spinner: Character {
         let turns: [Character] = ["|", "/", "-", "\\"]
-        return turns[Int(max(0, elapsed.seconds) * 10) % turns.count]
+        return turns[Int(max(0, elapsed.fractionalSeconds) * 10) % turns.count]
     }
 
     /// The active direction: the request body until it is sent, then the response body. Bytes that a resumed download
@@ -47,7 +47,7 @@ struct ProgressBar: Sendable {
     }
 
     private func bytesPerSecond(_ moved: Int64) -> Double {
-        let seconds = elapsed.seconds
+        let seconds = elapsed.fractionalSeconds
         return seconds > 0 ? Double(moved) / seconds : 0
     }
 

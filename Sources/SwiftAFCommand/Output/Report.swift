@@ -106,13 +106,13 @@ struct Report {
     private static func timings(_ metrics: ResponseMetrics) -> JSONValue? {
         let start = metrics.redirects.compactMap(\.total).reduce(.zero, +)
         func milliseconds(_ time: Duration?) -> JSONValue {
-            time.map { .double((start + $0).milliseconds) } ?? .null
+            time.map { .double((start + $0).fractionalMilliseconds) } ?? .null
         }
         return metrics.hops.last.map { hop in
             [
                 "dns": milliseconds(hop.dnsDone), "connect": milliseconds(hop.connectDone),
                 "tls": milliseconds(hop.tlsDone), "firstByte": milliseconds(hop.firstByte),
-                "total": metrics.total.map { .double($0.milliseconds) } ?? .null,
+                "total": metrics.total.map { .double($0.fractionalMilliseconds) } ?? .null,
             ]
         }
     }

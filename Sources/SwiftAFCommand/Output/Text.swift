@@ -102,17 +102,17 @@ enum Format {
 
     /// `12.3 ms`.
     static func milliseconds(_ duration: Duration) -> String {
-        "\(decimal(duration.milliseconds, digits: 1)) ms"
+        "\(decimal(duration.fractionalMilliseconds, digits: 1)) ms"
     }
 
     /// `1.5 s`.
     static func seconds(_ duration: Duration) -> String {
-        "\(decimal(duration.seconds, digits: 1)) s"
+        "\(decimal(duration.fractionalSeconds, digits: 1)) s"
     }
 
     /// `1.25 s`, `2 s`.
     static func shortSeconds(_ duration: Duration) -> String {
-        let digits = decimal(duration.seconds, digits: 3).reversed().drop { $0 == "0" }
+        let digits = decimal(duration.fractionalSeconds, digits: 3).reversed().drop { $0 == "0" }
         return String((digits.first == "." ? digits.dropFirst() : digits).reversed()) + " s"
     }
 
@@ -138,7 +138,7 @@ enum Format {
     static func waitRoundedDown(_ duration: Duration) -> String { wait(duration, .down) }
 
     private static func wait(_ duration: Duration, _ rule: FloatingPointRoundingRule) -> String {
-        let seconds = duration.seconds
+        let seconds = duration.fractionalSeconds
         guard seconds < 60 else { return wait(.seconds(seconds.rounded(rule))) }
         return shortSeconds(.milliseconds((seconds * 100).rounded(rule) * 10))
     }
@@ -150,18 +150,5 @@ enum Format {
 
     private static func twoDigits(_ number: Int64) -> String {
         number < 10 ? "0\(number)" : String(number)
-    }
-}
-
-extension Duration {
-    /// The duration in milliseconds, with a resolution of a microsecond.
-    var milliseconds: Double {
-        let (seconds, attoseconds) = components
-        return Double(seconds * 1_000_000 + attoseconds / 1_000_000_000_000) / 1000
-    }
-
-    /// The duration in seconds.
-    var seconds: Double {
-        Double(components.seconds) + Double(components.attoseconds) / 1e18
     }
 }

@@ -106,8 +106,8 @@ struct InputBody {
                 // Its body would be lost silently.
                 note(
                     """
-                    standard input had no data within 1 s: the request has no body; post URL waits for one, \
-                    --ignore-stdin or < /dev/null doesn't wait
+                    standard input had no data within \(Format.shortSeconds(Self.firstByteTimeout)): the request has no \
+                    body; post URL waits for one, --ignore-stdin or < /dev/null doesn't wait
                     """)
                 return false
             }

@@ -56,7 +56,7 @@ extension Options {
         var words = Self.option("--max-filesize", limits.maximumBodySize.map { String($0) })
         if let idle = timeouts.idle, idle > .zero {
             // In whole seconds.
-            words += ["--speed-time", String(max(1, Int(idle.seconds.rounded(.up)))), "--speed-limit", "1"]
+            words += ["--speed-time", String(max(1, Int(idle.fractionalSeconds.rounded(.up)))), "--speed-limit", "1"]
         }
         return words
     }
