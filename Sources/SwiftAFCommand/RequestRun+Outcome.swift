@@ -66,9 +66,8 @@ extension RequestRun {
     private static func advice(on path: RawText, _ number: Int32) -> String {
         let folder = OutputFile.folder(path)
         let isReadOnly = folder.withCString { access($0, W_OK | X_OK) } != 0
-        var status = stat()
         // What is in the way may also be PATH.part, or its token.
-        let isFolder = path.withCString { stat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFDIR
+        let isFolder = FileStatus(path)?.kind == .folder
         switch number {
         case EISDIR where isFolder:
             return "; -o \(path.shown.printable)/ or -P \(path.shown.printable) writes into this folder"

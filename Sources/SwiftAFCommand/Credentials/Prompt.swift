@@ -50,8 +50,7 @@ enum Prompt {
     private static func nextByte(of terminal: Int32, _ settings: termios) throws(Failure) -> UInt8 {
         while true {
             try Deadline.check()
-            var wait = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
-            guard poll(&wait, 1, Deadline.nextPoll) > 0 else { continue }
+            guard !PollEvents.wait(for: .input, of: terminal, timeout: Deadline.nextPoll).isEmpty else { continue }
             var byte: UInt8 = 0
             switch read(terminal, &byte, 1) {
             case 1: return byte

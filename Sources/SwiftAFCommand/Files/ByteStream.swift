@@ -78,8 +78,7 @@ struct ByteStream: AsyncSequence, Sendable {
     }
 
     private static func readNow(_ descriptor: Int32, _ range: Range<off_t>?) -> Piece {
-        var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&wait, 1, Deadline.pollInterval) > 0 else {
+        guard !PollEvents.wait(for: .input, of: descriptor, timeout: Deadline.pollInterval).isEmpty else {
             // A job in the background stops at once, before anything is typed.
             return JobControl.isInForeground(descriptor) ? .nothing : stopped(descriptor)
         }

@@ -49,13 +49,12 @@ enum InputFile {
     /// Returns the kind of content at a path.
     static func content(_ path: RawText) throws(Failure) -> Content {
         let descriptor = try open(path)
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw unreadable(path.shown, errno, closing: descriptor) }
-        switch status.st_mode & S_IFMT {
-        case S_IFREG where !isLongerThanItsSize(descriptor, status, from: 0):
+        guard let status = FileStatus(descriptor) else { throw unreadable(path.shown, errno, closing: descriptor) }
+        switch status.kind {
+        case .regular where !isLongerThanItsSize(descriptor, status, from: 0):
             close(descriptor)
             return .file
-        case S_IFDIR:
+        case .folder:
             throw unreadable(path.shown, EISDIR, closing: descriptor)
         default:
             return .stream(ByteStream(descriptor: descriptor))
@@ -66,9 +65,9 @@ enum InputFile {
     /// read.
     ///
     /// - Parameter offset: Where it is read from.
-    static func isLongerThanItsSize(_ descriptor: Int32, _ status: stat, from offset: off_t) -> Bool {
+    static func isLongerThanItsSize(_ descriptor: Int32, _ status: FileStatus, from offset: off_t) -> Bool {
         var byte: UInt8 = 0
-        return status.st_size == 0 && pread(descriptor, &byte, 1, offset) == 1
+        return status.size == 0 && pread(descriptor, &byte, 1, offset) == 1
     }
 
     /// Returns the text of a file.
@@ -138,8 +137,7 @@ enum InputFile {
         guard flags >= 0, flags & O_ACCMODE != O_WRONLY else {
             throw Failure(.input, .invalidInput, "standard input can't be read: it is closed or open for writing only")
         }
-        var status = stat()
-        guard fstat(input, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR else {
+        guard FileStatus(input)?.kind != .folder else {
             throw unreadable("standard input", EISDIR, closing: nil)
         }
     }
@@ -155,19 +153,16 @@ enum InputFile {
     }
 
     private static func size(_ descriptor: Int32) -> Int {
-        var status = stat()
-        return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
+        Int(FileStatus(descriptor)?.size ?? 0)
     }
 
     private static func isRegular(_ descriptor: Int32) -> Bool {
-        var status = stat()
-        return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        FileStatus(descriptor)?.kind == .regular
     }
 
     /// Waits a short time; returns whether there are bytes, the end or an error to be read.
     private static func hasInput(_ descriptor: Int32) -> Bool {
-        var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        return poll(&wait, 1, Deadline.nextPoll) > 0
+        !PollEvents.wait(for: .input, of: descriptor, timeout: Deadline.nextPoll).isEmpty
     }
 
     /// Opens a file without waiting for the writer of a named pipe: until there is one, poll(2) reports nothing.

@@ -31,11 +31,10 @@ struct NewFile: Sendable {
             descriptor = try OutputFile.open(path)
             return
         }
-        var status = stat()
         target = OutputFile.target(path)
-        let hasFile = target.withCString { stat($0, &status) } == 0
+        let former = FileStatus(target)
         // Such as links in a circle, of which one would be replaced.
-        guard hasFile || errno == ENOENT else { throw OutputFile.failure(path, errno) }
+        guard former != nil || errno == ENOENT else { throw OutputFile.failure(path, errno) }
         let folder = OutputFile.directory(of: target)
         if let unnamed = Self.createUnnamed(in: folder, mode) {
             (descriptor, place) = (unnamed, .unnamed)
@@ -43,12 +42,12 @@ struct NewFile: Sendable {
             let (created, name) = try Self.create(in: folder, mode, for: path)
             (descriptor, place) = (created, .named(name))
         }
-        if hasFile {
+        if let former = former?.facts {
             // As far as the process may; a group of its own is allowed without privileges.
-            if fchown(descriptor, status.st_uid, status.st_gid) != 0 {
-                _ = fchown(descriptor, uid_t.max, status.st_gid)
+            if fchown(descriptor, former.st_uid, former.st_gid) != 0 {
+                _ = fchown(descriptor, uid_t.max, former.st_gid)
             }
-            fchmod(descriptor, status.st_mode & 0o777)
+            fchmod(descriptor, former.st_mode & 0o777)
         }
     }
 
@@ -93,10 +92,7 @@ struct NewFile: Sendable {
     private static let maximumAttempts = 100
 
     /// The number of bytes that it has.
-    var size: Int {
-        var status = stat()
-        return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
-    }
+    var size: Int { Int(FileStatus(descriptor)?.size ?? 0) }
 
     /// Closes the file and gives it its name. If closing it fails, another file with that name stays: a quota or a file
     /// system of the network may report only then that content was lost.
@@ -165,7 +161,7 @@ struct NewFile: Sendable {
     /// the former content was touched, it stays; if it fails later, the temporary file stays, and the error names it.
     private func write(_ content: Int32, from temporary: RawText) throws(SessionError) {
         let copy = target.withCString { open($0, O_WRONLY | O_NOFOLLOW | O_CLOEXEC) }
-        let size = Self.status(of: content)?.st_size ?? 0
+        let size = FileStatus(content)?.size ?? 0
         let refusal = copy < 0 ? errno : Self.refusal(of: copy, besides: content, size)
         guard refusal == 0 else {
             if copy >= 0 { close(copy) }
@@ -190,7 +186,7 @@ struct NewFile: Sendable {
     ///
     /// - Parameter other: A file in the same folder.
     private static func refusal(of file: Int32, besides other: Int32, _ size: off_t) -> Int32 {
-        guard let status = status(of: file), status.st_mode & S_IFMT == S_IFREG else { return EINVAL }
+        guard let status = FileStatus(file), status.kind == .regular else { return EINVAL }
         // Some file systems also say EBUSY for a file that is in use.
         guard let mount = mountIdentifier(of: file), mount != mountIdentifier(of: other) else { return EBUSY }
         var system = statvfs()
@@ -198,13 +194,8 @@ struct NewFile: Sendable {
         guard fstatvfs(file, &system) == 0, system.f_blocks > 0 else { return 0 }
         let free = UInt64(system.f_bavail).multipliedReportingOverflow(by: UInt64(system.f_frsize))
         // What the file has is used again. A block of it is 512 bytes here.
-        let (room, isMore) = free.partialValue.addingReportingOverflow(UInt64(status.st_blocks) * 512)
+        let (room, isMore) = free.partialValue.addingReportingOverflow(UInt64(status.facts.st_blocks) * 512)
         return free.overflow || isMore || room >= UInt64(size) ? 0 : ENOSPC
-    }
-
-    private static func status(of descriptor: Int32) -> stat? {
-        var status = stat()
-        return fstat(descriptor, &status) == 0 ? status : nil
     }
 
     /// Which mount a file belongs to, as the kernel says in proc(5); a mount point belongs to another one than its

@@ -35,8 +35,7 @@ enum OutputFile {
     /// Returns whether a path names a regular file, or no file yet. Writing to it then makes a new file.
     static func isReplaced(_ path: RawText) -> Bool {
         guard descriptor(path) == nil else { return false }
-        var status = stat()
-        return path.withCString { stat($0, &status) } != 0 || status.st_mode & S_IFMT == S_IFREG
+        return FileStatus(path).map { $0.kind == .regular } ?? true
     }
 
     /// The descriptor of this process that a path names, such as `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3` or a

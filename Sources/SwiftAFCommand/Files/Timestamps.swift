@@ -7,9 +7,7 @@ enum Timestamps {
     /// Lets the server send only what is newer than the file at a path. A server may ignore that (RFC 9110, section
     /// 13.1.3); the response's own time then decides, before its body is read.
     static func compare(_ request: inout HTTPRequest, with path: RawText) {
-        var status = stat()
-        guard path.withCString({ stat($0, &status) }) == 0 else { return }
-        let own = status.st_mtim.tv_sec
+        guard let own = FileStatus(path)?.facts.st_mtim.tv_sec else { return }
         if let date = HTTPDate.text(of: own) { request.headers.fillGaps(from: ["If-Modified-Since": date]) }
         request.responseHandler = { response in
             guard response.isSuccessful, let time = time(of: response), time <= own else {

@@ -6,8 +6,7 @@ import SwiftAF
 struct WrittenPaths {
     /// A name in a folder, whichever spelling or link leads there.
     private struct Place: Hashable {
-        let device: dev_t
-        let folder: ino_t
+        let folder: FileStatus.Identity?
         /// The path below the folder: only its last part exists or is made, unless folders are missing.
         let names: [[UInt8]]
     }
@@ -70,7 +69,7 @@ struct WrittenPaths {
 
     /// Returns the folder that exists, and what is below it.
     private static func place(of path: RawText) -> Place {
-        var status = stat()
+        var status: FileStatus?
         var (folder, names) = (path.bytes[...], [[UInt8]]())
         repeat {
             while folder.last == UInt8(ascii: "/") { folder.removeLast() }
@@ -78,9 +77,9 @@ struct WrittenPaths {
             let name = folder.dropFirst(parent.count)
             if !name.elementsEqual(".".utf8) { names.insert(Array(name), at: 0) }
             folder = parent
-        } while !folder.isEmpty && RawText(folder).withCString { stat($0, &status) } != 0
-        if folder.isEmpty { _ = ".".withCString { stat($0, &status) } }
-        return Place(device: status.st_dev, folder: status.st_ino, names: names)
+            status = FileStatus(folder.isEmpty ? "." : RawText(folder))
+        } while !folder.isEmpty && status == nil
+        return Place(folder: status?.identity, names: names)
     }
 }
 

@@ -97,9 +97,8 @@ final class DescriptorSink: ByteSink {
             guard rest > .zero else { throw limit.error }
             timeout = Int32(min(Double(timeout), rest.fractionalMilliseconds.rounded(.up)))
         }
-        var wait = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
-        if case .nonblocking(let other) = way { wait.fd = other }
-        _ = poll(&wait, 1, timeout)
+        let waiting = if case .nonblocking(let other) = way { other } else { number }
+        _ = PollEvents.wait(for: .output, of: waiting, timeout: timeout)
     }
 
     // MARK: Writing
@@ -125,8 +124,7 @@ final class DescriptorSink: ByteSink {
         case .send:
             return Glibc.send(number, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
         case .pieces:
-            var wait = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
-            guard poll(&wait, 1, 0) != 0 else {
+            guard !PollEvents.wait(for: .output, of: number).isEmpty else {
                 errno = EAGAIN
                 return -1
             }
@@ -143,17 +141,16 @@ final class DescriptorSink: ByteSink {
     }
 
     private func findWay() -> Way {
-        var status = stat()
         let flags = fcntl(number, F_GETFL)
-        guard flags >= 0, flags & O_ACCMODE != O_RDONLY, fstat(number, &status) == 0 else { return .whole }
-        switch status.st_mode & S_IFMT {
-        case S_IFREG, S_IFBLK: return .whole
-        case S_IFSOCK: return .send
+        guard flags >= 0, flags & O_ACCMODE != O_RDONLY, let status = FileStatus(number) else { return .whole }
+        switch status.kind {
+        case .regular, .blockDevice: return .whole
+        case .socket: return .send
         default: break
         }
         if flags & O_NONBLOCK != 0 { return .nonblocking(number) }
         // Opening another device again may do something.
-        guard status.st_mode & S_IFMT == S_IFIFO || isTerminal else { return .pieces }
+        guard status.kind == .pipe || isTerminal else { return .pieces }
         // Fails for a terminal of another user, and without /proc.
         let other = open("/proc/self/fd/\(number)", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
         return other < 0 ? .pieces : .nonblocking(other)

@@ -38,15 +38,15 @@ final class DirectOutput: Sendable {
     }
 
     private func suits(_ response: HTTPResponse, _ descriptor: Int32) -> Bool {
-        var facts = stat()
         // What was closed can't be written to; the program says so when it tries.
-        guard fstat(descriptor, &facts) == 0, fcntl(descriptor, F_GETFL) & O_ACCMODE != O_RDONLY else { return false }
-        guard facts.st_mode & S_IFMT == S_IFREG else { return true }
+        guard let status = FileStatus(descriptor), fcntl(descriptor, F_GETFL) & O_ACCMODE != O_RDONLY else {
+            return false
+        }
+        guard status.kind == .regular else { return true }
         return (response.contentLength ?? 0) >= Self.minimumFileLength
     }
 
     private static func hasRoom(_ descriptor: Int32) -> Bool {
-        var polled = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        return poll(&polled, 1, 0) == 1 && polled.revents == Int16(POLLOUT)
+        PollEvents.wait(for: .output, of: descriptor) == .output
     }
 }

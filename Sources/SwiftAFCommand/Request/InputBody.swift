@@ -24,8 +24,7 @@ struct InputBody {
             command.purpose != .picture
         else { return nil }
         if let method = command.method, Self.withoutBody.contains(method) { return nil }
-        var status = stat()
-        guard input >= 0, fstat(input, &status) == 0, let body = try body(status, command) else { return nil }
+        guard let status = FileStatus(input), let body = try body(status, command) else { return nil }
         noteMethod(command, options)
         return body
     }
@@ -49,16 +48,16 @@ struct InputBody {
             """)
     }
 
-    private func body(_ status: stat, _ command: RequestCommand) throws(Failure) -> HTTPBody? {
-        switch status.st_mode & S_IFMT {
-        case S_IFREG:
+    private func body(_ status: FileStatus, _ command: RequestCommand) throws(Failure) -> HTTPBody? {
+        switch status.kind {
+        case .regular:
             guard !isLongerThanItsSize(status) else { return .stream(once: pipe(.implicit)) }
             let offset = max(0, lseek(input, 0, SEEK_CUR))
             // The method mustn't depend on whether the file happens to be empty.
-            guard offset < status.st_size else { return status.st_size == 0 ? .data(.init()) : nil }
-            let file = file(offset..<status.st_size)
-            return .stream(length: Int64(status.st_size - offset)) { file }
-        case S_IFIFO, S_IFSOCK:
+            guard offset < status.size else { return status.size == 0 ? .data(.init()) : nil }
+            let file = file(offset..<status.size)
+            return .stream(length: Int64(status.size - offset)) { file }
+        case .pipe, .socket:
             if command.method == nil, try !hasData() { return nil }
             return .stream(once: pipe(.implicit))
         default: return nil
@@ -92,15 +91,15 @@ struct InputBody {
         return ByteStream(descriptor: input, silence: silence)
     }
 
-    private func isLongerThanItsSize(_ status: stat) -> Bool {
+    private func isLongerThanItsSize(_ status: FileStatus) -> Bool {
         InputFile.isLongerThanItsSize(input, status, from: max(0, lseek(input, 0, SEEK_CUR)))
     }
 
     /// Whether a pipe has data. A pipe that nothing is written to doesn't make a request a POST.
     private func hasData() throws(Failure) -> Bool {
         let end = Instant.now + Self.firstByteTimeout
-        var wait = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
-        while poll(&wait, 1, Deadline.nextPoll) <= 0 {
+        var events = PollEvents.wait(for: .input, of: input, timeout: Deadline.nextPoll)
+        while events.isEmpty {
             try Deadline.check()
             guard .now < end else {
                 // Its body would be lost silently.
@@ -111,8 +110,9 @@ struct InputBody {
                     """)
                 return false
             }
+            events = PollEvents.wait(for: .input, of: input, timeout: Deadline.nextPoll)
         }
-        guard wait.revents & Int16(POLLIN) != 0 else { return false }
+        guard events.contains(.input) else { return false }
         var count: Int32 = 0
         return ioctl(input, UInt(FIONREAD), &count) == 0 && count > 0
     }

@@ -10,19 +10,13 @@ enum InputReader {
         in command: RequestCommand, _ options: Options, input: Int32, _ environment: @autoclosure () -> [String: String]
     ) -> String? {
         let files = options.readFiles + command.items.compactMap(\.readFile)
-        var status = stat()
-        guard !files.isEmpty, input >= 0, fstat(input, &status) == 0,
-            [S_IFREG, S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
+        guard !files.isEmpty, let status = FileStatus(input), [.regular, .pipe, .socket].contains(status.kind)
         else { return nil }
         return files.first { isSame($0.path.expandingHome(environment()), status) }?.name
     }
 
     /// Whether a path names a file, by whichever name or descriptor.
-    static func isSame(_ path: RawText, _ file: stat) -> Bool {
-        var status = stat()
-        return path.withCString { stat($0, &status) } == 0 && status.st_dev == file.st_dev
-            && status.st_ino == file.st_ino
-    }
+    static func isSame(_ path: RawText, _ file: FileStatus) -> Bool { FileStatus(path)?.identity == file.identity }
 }
 
 private typealias ReadFile = (name: String, path: RawText)

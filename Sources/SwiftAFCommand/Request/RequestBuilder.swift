@@ -40,12 +40,11 @@ struct RequestBuilder {
     /// twice.
     private func refuseSecondReader() throws(Failure) {
         guard let inputReader else { return }
-        var status = stat()
         let isPart = command.items.contains { if case .filePart(_, let part) = $0 { part.readsInput } else { false } }
         let isBody =
             switch options.data {
             case .standardInput: true
-            case .file(let path): fstat(input, &status) == 0 && InputReader.isSame(path, status)
+            case .file(let path): FileStatus(input).map { InputReader.isSame(path, $0) } ?? false
             case .text, .texts, nil: false
             }
         guard isBody || isPart else { return }

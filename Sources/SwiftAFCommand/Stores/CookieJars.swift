@@ -40,16 +40,13 @@ struct CookieJars {
 
     /// Whether a jar can be read only once.
     private static func isPipe(_ path: RawText) -> Bool {
-        var status = stat()
-        guard path != "/dev/null", path.withCString({ stat($0, &status) }) == 0 else { return false }
-        return [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT)
+        guard path != "/dev/null", let status = FileStatus(path) else { return false }
+        return [.pipe, .characterDevice].contains(status.kind)
     }
 
     /// Refuses to replace a file that isn't a cookie jar, or whose cookies the new one wouldn't all have.
     private static func refuseOtherFile(_ path: RawText) throws(Failure) {
-        var status = stat()
-        guard path.withCString({ stat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFREG,
-            let content = try? InputFile.bytes(path, as: .store)
+        guard FileStatus(path)?.kind == .regular, let content = try? InputFile.bytes(path, as: .store)
         else { return }
         let advice = "-b PATH only reads, -c PATH replaces any file"
         guard CookieFile.isJar(content) else {

@@ -74,21 +74,18 @@ enum FileLock {
     /// Returns why a file can't be locked: because of what has the name of its lock, or as the file can't be written
     /// either.
     private static func failure(_ lockPath: RawText, _ path: RawText, _ number: Int32) -> Failure {
-        var status = stat()
-        guard lockPath.withCString({ lstat($0, &status) }) == 0 else {
+        guard let status = FileStatus(lockPath, followsLinks: false) else {
             return Failure(OutputFile.failure(path, number))
         }
         let lock = lockPath.shown.printable
-        let isLink = status.st_mode & S_IFMT == S_IFLNK
-        let reason = isLink ? "it is a symbolic link" : systemMessage(number)
+        let reason = status.kind == .link ? "it is a symbolic link" : systemMessage(number)
         let message = "\(path.shown.printable) can't be written: \(lock), which locks it, can't be opened: \(reason)"
         return Failure(.file, .file, message)
     }
 
     /// Whether the file that was locked still has its name: its former owner may have removed it.
     private static func isCurrent(_ descriptor: Int32, _ path: RawText) -> Bool {
-        var (locked, named) = (stat(), stat())
-        return fstat(descriptor, &locked) == 0 && path.withCString { lstat($0, &named) } == 0
-            && locked.st_ino == named.st_ino && locked.st_dev == named.st_dev
+        guard let locked = FileStatus(descriptor) else { return false }
+        return locked.identity == FileStatus(path, followsLinks: false)?.identity
     }
 }
