@@ -87,23 +87,20 @@ struct FileTarget: Sendable {
     var pipe: RawText? {
         guard case .path(let path) = name else { return nil }
         guard OutputFile.descriptor(path) == nil else { return path }
-        var status = stat()
-        let isPipe = path.withCString { stat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFIFO
-        return isPipe ? path : nil
+        return FileStatus(path)?.kind == .pipe ? path : nil
     }
 
     /// What is in the way of the file, so that the response would be lost; nil if nothing is, or the response names the
     /// file. What appears there later is noticed when the file gets its name.
     var obstacle: SessionError? {
-        var status = stat()
         if options.contains(.keepsExistingFile), let part = foreignPartialFiles.first {
             return OutputFile.failure(part, EEXIST)
         }
-        guard case .path(let path) = name, pipe == nil, path.withCString({ stat($0, &status) }) == 0 else { return nil }
-        switch status.st_mode & S_IFMT {
-        case S_IFDIR: return OutputFile.failure(path, EISDIR)
+        guard case .path(let path) = name, pipe == nil, let status = FileStatus(path) else { return nil }
+        switch status.kind {
+        case .folder: return OutputFile.failure(path, EISDIR)
         // With `--timestamps`, the file may be up to date.
-        case S_IFREG where options.contains(.keepsExistingFile) && !keepsTime: return OutputFile.failure(path, EEXIST)
+        case .regular where options.contains(.keepsExistingFile) && !keepsTime: return OutputFile.failure(path, EEXIST)
         default: return nil
         }
     }
@@ -178,8 +175,8 @@ struct FileTarget: Sendable {
 
     /// Whether it is a regular file that isn't empty.
     private static func hasContent(_ path: RawText) -> Bool {
-        var status = stat()
-        return path.withCString { lstat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size > 0
+        guard let status = FileStatus(path, followsLinks: false) else { return false }
+        return status.kind == .regular && status.size > 0
     }
 
     /// Whether a file begins as resume tokens do. One that can't be read isn't ours.
