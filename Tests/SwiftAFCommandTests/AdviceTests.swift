@@ -234,7 +234,7 @@ import Testing
     @Test func anAttemptWithoutTimeIsExplained() async {
         server.route("/", .reset)
         // On a busy machine, the limit may pass during an attempt, or just after it was decided that there is another one.
-        var runs: [Run] = []
+        var runs: [RunResult] = []
         for limit in ["5", "10", "20"] {
             runs.append(await swiftaf(server.urlString(), "--retry", "60", "--timeout", limit))
             if runs.last?.error.contains("swiftaf: not repeated: --timeout \(limit) s leaves ") == true { break }

@@ -18,11 +18,11 @@ import Testing
 
     private var option: String { "--cache=\(folder.path)" }
 
-    private func get(_ arguments: String...) async -> Run {
+    private func get(_ arguments: String...) async -> RunResult {
         await swiftaf(["get", server.urlString("/fresh"), "--json"] + arguments)
     }
 
-    private func cache(_ arguments: String...) async -> Run {
+    private func cache(_ arguments: String...) async -> RunResult {
         await swiftaf(["cache"] + arguments + [option])
     }
 
@@ -137,7 +137,7 @@ import Testing
         server.route("/text", stored("text/plain; charset=iso-8859-1", Data([0x66, 0xFC])))
         server.route("/binary", stored("image/png", Data([0x89, 0, 1])))
         for path in ["/json", "/text", "/binary"] { _ = await swiftaf("get", server.urlString(path), option) }
-        func shown(_ path: String, _ environment: [String: String] = [:]) async -> Run {
+        func shown(_ path: String, _ environment: [String: String] = [:]) async -> RunResult {
             let terminal = MemorySink(isTerminal: true)
             let words = ["cache", "show", server.urlString(path), option]
             return await swiftaf(words, output: terminal, environment: environment)

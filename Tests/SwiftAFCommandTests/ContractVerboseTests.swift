@@ -14,7 +14,7 @@ struct ContractVerboseTests {
         server = try TestServer()
     }
 
-    private func lines(_ run: Launched) -> [String] {
+    private func lines(_ run: RunResult) -> [String] {
         run.error.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 

@@ -46,7 +46,7 @@ import Testing
         .truncated(headers: headers, body: Self.content().prefix(Self.half), promising: Self.size)
     }
 
-    private func breakOff(_ arguments: String..., headers: Script.Headers = ["ETag": tag]) async -> Run {
+    private func breakOff(_ arguments: String..., headers: Script.Headers = ["ETag": tag]) async -> RunResult {
         server.route("/film", times: 1, half(headers))
         let run = await swiftaf(["download", url, "-o", file.path, "--json"] + arguments)
         #expect(run.exit == 3)
@@ -56,7 +56,7 @@ import Testing
         return run
     }
 
-    private func resume(_ arguments: String...) async -> Run {
+    private func resume(_ arguments: String...) async -> RunResult {
         await swiftaf(["download", url, "-o", file.path, "--resume", "--json"] + arguments)
     }
 

@@ -17,7 +17,7 @@ import Testing
     /// Runs with `--json`, and checks what every failure has in common.
     private func failure(
         _ arguments: String..., exit: Int32, code: String, reason: String? = nil, input: Int32 = -1
-    ) async -> Run {
+    ) async -> RunResult {
         let run = await swiftaf(arguments + ["--json"], input: input)
         #expect(run.exit == exit)
         #expect(run.code == code)

@@ -17,11 +17,11 @@ import Testing
         server.route("/", .respond(200, headers: ["Set-Cookie": "k=v; Max-Age=1000"]))
     }
 
-    private func run(_ words: String...) async -> Run {
+    private func run(_ words: String...) async -> RunResult {
         await swiftaf([server.urlString()] + words, environment: ["XDG_CONFIG_HOME": folder.path])
     }
 
-    private func run(_ words: [String]) async -> Run {
+    private func run(_ words: [String]) async -> RunResult {
         await swiftaf([server.urlString()] + words, environment: ["XDG_CONFIG_HOME": folder.path])
     }
 

@@ -60,7 +60,7 @@ struct OwnDescriptorTests {
     // MARK: Pipes
 
     /// Runs with a named pipe as the file, and returns what its reader got.
-    private func piped(_ words: RawText...) async throws -> (run: Launched, text: String) {
+    private func piped(_ words: RawText...) async throws -> (run: RunResult, text: String) {
         let pipe = folder.path + "/pipe"
         #expect(mkfifo(pipe, 0o600) == 0)
         let reading = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)

@@ -102,12 +102,12 @@ private func image(_ rows: [[[UInt8]]]) throws -> Image {
     private func picture(
         _ path: String, _ more: String..., decoder: any ImageDecoding = PixmapDecoder(),
         environment: [String: String] = [:], output: MemorySink = MemorySink()
-    ) async -> Run {
+    ) async -> RunResult {
         let error = MemorySink()
         var runner = Runner(console: Console(input: -1, output: output, error: error))
         (runner.imageDecoder, runner.environment) = (decoder, environment)
         let exit = await runner.run(["image", server.urlString(path)] + more)
-        return Run(
+        return RunResult(
             exit: exit.rawValue, output: output.content, error: String(decoding: error.content, as: UTF8.self))
     }
 

@@ -32,7 +32,7 @@ import Testing
         return (ends[0], ends[1])
     }
 
-    private func events(_ run: Run) -> [JSONValue] {
+    private func events(_ run: RunResult) -> [JSONValue] {
         run.text.split(separator: "\n").map { (try? JSONValue(parsing: Data($0.utf8))) ?? .null }
     }
 

@@ -23,12 +23,12 @@ import Testing
     }
 
     /// The lines of standard error.
-    private func lines(_ run: Run) -> [String] {
+    private func lines(_ run: RunResult) -> [String] {
         run.error.split(separator: "\n").map(String.init)
     }
 
     /// The start lines and the notes about connections, in order, without what differs in each run.
-    private func outline(_ run: Run) -> [String] {
+    private func outline(_ run: RunResult) -> [String] {
         lines(run).filter { line in ["* ", "> GET", "> CONNECT", "< HTTP"].contains { line.hasPrefix($0) } }
     }
 

@@ -24,7 +24,7 @@ import Testing
         "sha256//" + certificate.publicKeySHA256.base64EncodedString()
     }
 
-    private func get(_ arguments: String...) async -> Run {
+    private func get(_ arguments: String...) async -> RunResult {
         await swiftaf(["get", server.urlString(), "--json"] + arguments)
     }
 
@@ -36,7 +36,7 @@ import Testing
         return try TestServer(tls: tls)
     }
 
-    private func expectRefused(_ run: Run, _ reason: String) {
+    private func expectRefused(_ run: RunResult, _ reason: String) {
         #expect(run.exit == 5)
         #expect(run.code == "untrusted")
         #expect(run.json["error"]?["reason"]?.string == reason)

@@ -5,21 +5,6 @@ import SwiftAF
 
 @testable import SwiftAFCommand
 
-/// What a run of the program printed, and its exit status.
-struct Run {
-    let exit: Int32
-    let output: Data
-    let error: String
-
-    var text: String { String(decoding: output, as: UTF8.self) }
-
-    /// The object that `--json` printed; null if standard output is not exactly one.
-    var json: JSONValue { (try? JSONValue(parsing: output)) ?? .null }
-
-    /// `error.code` of the object.
-    var code: String? { json["error"]?["code"]?.string }
-}
-
 /// Runs the program inside this process.
 ///
 /// - Parameters:
@@ -29,7 +14,7 @@ struct Run {
 func swiftaf(
     _ arguments: String..., input: Int32 = -1, output: MemorySink = MemorySink(), error: MemorySink = MemorySink(),
     environment: [String: String] = [:]
-) async -> Run {
+) async -> RunResult {
     await swiftaf(arguments, input: input, output: output, error: error, environment: environment)
 }
 
@@ -37,12 +22,13 @@ func swiftaf(
 func swiftaf(
     _ arguments: [String], input: Int32 = -1, output: MemorySink = MemorySink(), error: MemorySink = MemorySink(),
     environment: [String: String] = [:]
-) async -> Run {
+) async -> RunResult {
     var runner = Runner(console: Console(input: input, output: output, error: error))
     runner.environment["NO_COLOR"] = "1"
     runner.environment.merge(environment) { $1 }
     let status = await runner.run(arguments)
-    return Run(exit: status.rawValue, output: output.content, error: String(decoding: error.content, as: UTF8.self))
+    return RunResult(
+        exit: status.rawValue, output: output.content, error: String(decoding: error.content, as: UTF8.self))
 }
 
 /// Keeps what is written, or plays a terminal or a full disk.

@@ -1,16 +1,13 @@
 import FoundationEssentials
-import Glibc
 
 /// A file, or only its free path, in a folder of its own that goes away with this object.
 final class TemporaryFile {
-    let folder: String
+    private let owner: TemporaryFolder
     let path: String
 
     init(_ content: Data? = nil) throws {
-        var template = Array("/tmp/swiftaf-test-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw CocoaError(.fileWriteUnknown) }
-        folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        path = folder + "/file"
+        owner = try TemporaryFolder()
+        path = owner.path + "/file"
         try content?.write(to: URL(filePath: path))
     }
 
@@ -18,9 +15,7 @@ final class TemporaryFile {
         try self.init(Data(text.utf8))
     }
 
-    deinit {
-        try? FileManager.default.removeItem(atPath: folder)
-    }
+    var folder: String { owner.path }
 
     /// What the file holds now; nil if there is none.
     var content: Data? { try? Data(contentsOf: URL(filePath: path)) }

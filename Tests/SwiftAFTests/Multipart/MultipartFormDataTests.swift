@@ -4,15 +4,15 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct MultipartFormDataTests {
-    private let folder: TemporaryFolder
+    private let folder: TestFolder
 
     init() throws {
-        folder = try TemporaryFolder()
+        folder = try TestFolder()
     }
 
     /// What the form is on the wire.
     private func wire(_ form: MultipartFormData) async throws -> String {
-        let path = try folder.file("wire")
+        let path = folder.file("wire")
         try await form.write(to: path)
         let bytes = try contents(of: path)
         if let length = try form.length() { #expect(length == bytes.count) }

@@ -4,17 +4,17 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct MultipartRequestTests {
-    private let folder: TemporaryFolder
+    private let folder: TestFolder
     private let serializer = HTTPRequestSerializer()
     private let url = "http://127.0.0.1/"
 
     init() throws {
-        folder = try TemporaryFolder()
+        folder = try TestFolder()
     }
 
     /// The request's form, with its boundary replaced by B.
     private func wire(_ request: HTTPRequest) async throws -> String {
-        let path = try folder.file("wire")
+        let path = folder.file("wire")
         let spooled = try await request.writeMultipart(to: path)
         #expect(spooled.body.filePath == path)
         let boundary = try #require(request.headers["Content-Type"]?.split(separator: "=").last)
@@ -80,7 +80,7 @@ struct MultipartRequestTests {
     }
 
     @Test func writesOnlyMultipartBodiesToFile() async throws {
-        let path = try folder.file("form")
+        let path = folder.file("form")
         await expectCode(.invalidInput) {
             try await HTTPRequest(.post, url, body: .text("x")).writeMultipart(to: path)
         }

@@ -2,36 +2,6 @@ import FoundationEssentials
 import SwiftAF
 import Testing
 
-/// A folder that goes when nobody holds it.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        path = FileManager.default.temporaryDirectory.appending(path: "swiftaf-test-\(UUID().uuidString)")
-            .path(percentEncoded: false)
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
-    }
-
-    /// The path of a file in the folder, written if there is content.
-    func file(_ name: String, _ content: Data? = nil) throws -> String {
-        let path = "\(path)/\(name)"
-        if let content { try content.write(to: URL(filePath: path)) }
-        return path
-    }
-
-    func file(_ name: String, text: String) throws -> String {
-        try file(name, Data(text.utf8))
-    }
-
-    var names: [String] {
-        get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
-    }
-}
-
 func contents(of path: String) throws -> Data {
     try Data(contentsOf: URL(filePath: path))
 }

@@ -9,13 +9,13 @@ import Testing
 struct MultipartTransferTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
-    private let folder: TemporaryFolder
+    private let folder: TestFolder
 
     init() throws {
         server = try TestServer()
         manager = HTTPSessionManager(baseURL: server.urlString("/"))
         manager.completionQueue = DispatchQueue(label: "completions")
-        folder = try TemporaryFolder()
+        folder = try TestFolder()
     }
 
     private static let field = "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1"
@@ -32,7 +32,7 @@ struct MultipartTransferTests {
         try form.append(length: 4, name: "s") { Chunks(chunks: ["st", "re"]) }
         _ = try await post(form)
         let seen = server.requests[0]
-        let path = try folder.file("wire")
+        let path = folder.file("wire")
         try await form.write(to: path)
         #expect(try seen.body == contents(of: path))
         #expect(seen["Content-Type"] == "multipart/form-data; boundary=B")

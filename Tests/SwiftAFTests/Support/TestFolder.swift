@@ -16,6 +16,16 @@ final class TestFolder: Sendable {
 
     func file(_ name: String) -> String { "\(path)/\(name)" }
 
+    /// Writes a file, and returns its path.
+    func file(_ name: String, _ content: Data) throws -> String {
+        try content.write(to: URL(filePath: file(name)))
+        return file(name)
+    }
+
+    func file(_ name: String, text: String) throws -> String {
+        try file(name, Data(text.utf8))
+    }
+
     func write(_ text: String, to name: String) throws {
         try Data(text.utf8).write(to: URL(filePath: file(name)))
     }
