@@ -70,7 +70,7 @@ import Testing
         #expect(HTTPRequest(try urlRequest { $0.timeoutInterval = seconds }).timeouts.idle == .zero)
     }
 
-    @Test(arguments: [Duration.zero, .seconds(31_536_000), .seconds(Int64.max)])
+    @Test(arguments: [Duration.zero, .seconds(31_536_000), .seconds(Int64.max), Duration(attoseconds: .max)])
     func noLimitIsAYearInFoundationAndComesBackAsNone(idle: Duration) throws {
         var request = HTTPRequest("http://h/")
         request.timeouts.idle = idle

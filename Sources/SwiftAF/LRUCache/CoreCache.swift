@@ -22,7 +22,7 @@ struct CoreCache: @unchecked Sendable {
         options.purge_to = UInt64(purgeTo)
         options.max_cost = maximumEntryCost.map { UInt64(max(1, $0)) } ?? 0
         options.max_count = UInt64(max(0, countLimit ?? 0))
-        options.ttl_ms = timeToLive.map { max(1, Int64(clamping: $0.attoseconds / 1_000_000_000_000_000)) } ?? 0
+        options.ttl_ms = timeToLive.map { max(1, $0.wholeMillisecondsRoundedUp) } ?? 0
         options.shards = keepsExactOrder ? 1 : 0
         let relay = Unmanaged.passRetained(EvictionRelay(onEviction))
         options.context = relay.toOpaque()

@@ -130,9 +130,7 @@ extension Duration {
 
     /// Foundation's seconds: at most a year, which zero is, too.
     fileprivate var timeoutInterval: TimeInterval {
-        guard self > .zero else { return Self.year }
-        let (seconds, attoseconds) = components
-        return min(Self.year, TimeInterval(seconds) + TimeInterval(attoseconds) / 1e18)
+        self > .zero ? min(Self.year, fractionalSeconds) : Self.year
     }
 }
 

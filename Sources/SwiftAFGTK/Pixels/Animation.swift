@@ -1,5 +1,6 @@
 #if GTK
     internal import CAFGTK
+    internal import SwiftAF
     internal import SwiftAFImage
 
     /// Plays an animation in a widget, with a timer that runs only while the widget is on the screen and the user wants
@@ -56,9 +57,8 @@
 
         private func setTimer(_ wait: Duration?) {
             guard let wait else { return }
-            let (seconds, attoseconds) = wait.components
             timer = cafgtk_timeout(
-                UInt32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000),
+                UInt32(clamping: wait.wholeMilliseconds),
                 { animation in
                     guard let animation else { return 0 }
                     let object = Unmanaged<Animation>.fromOpaque(animation).takeUnretainedValue()

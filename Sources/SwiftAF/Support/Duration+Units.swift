@@ -11,7 +11,13 @@ extension Duration {
         min(max(self, .seconds(Int64.min)), .seconds(Int64.max)).components
     }
 
-    /// The seconds, of which the last one may have begun only; the largest or smallest number for a longer duration.
+    /// The seconds with their fraction, as a floating-point number.
+    package var fractionalSeconds: Double {
+        let (seconds, attoseconds) = limitedComponents
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+
+    /// The seconds, rounded up; the largest or smallest number for a duration that `Int64` can't hold.
     var wholeSecondsRoundedUp: Int64 {
         let (seconds, attoseconds) = limitedComponents
         return attoseconds > 0 && seconds < .max ? seconds + 1 : seconds
@@ -19,8 +25,8 @@ extension Duration {
 
     private static let attosecondsPerMillisecond: Int64 = 1_000_000_000_000_000
 
-    /// The milliseconds without a fraction; the largest or smallest number for a longer duration.
-    var wholeMilliseconds: Int64 {
+    /// The milliseconds without a fraction; the largest or smallest number for a duration that `Int64` can't hold.
+    package var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = limitedComponents
         let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1000)
         guard !overflows else { return seconds < 0 ? .min : .max }
@@ -29,7 +35,7 @@ extension Duration {
         return sum
     }
 
-    /// The milliseconds, of which the last one may have begun only: a time limit never becomes 0, or shorter.
+    /// The milliseconds, rounded up, so that a time limit never becomes shorter, or 0.
     var wholeMillisecondsRoundedUp: Int64 {
         let whole = wholeMilliseconds
         let hasRest = limitedComponents.attoseconds % Self.attosecondsPerMillisecond > 0
