@@ -11,7 +11,7 @@ public import SwiftAF
 /// Use it only for servers that are known to decode gzip: a client can't ask a server. Requires the trait
 /// `Compression`, which links zlib; without it, encoding fails with ``/SwiftAF/SessionError/Code/unsupported``.
 public struct GzipEncoder: RequestBodyEncoder, Hashable, Codable {
-    /// The compression level: 0 (none), 1 (fastest) to 9 (smallest). Other values are clamped to this range.
+    /// The compression level: 0 (no compression), 1 (fastest) to 9 (smallest). Other values are clamped to this range.
     public var level: Int
 
     /// Creates an encoder. Default: 6, zlib's compromise between speed and size.
@@ -40,6 +40,6 @@ extension RequestBodyEncoder where Self == GzipEncoder {
     /// A gzip encoder with zlib's compromise between speed and size.
     public static var gzip: GzipEncoder { GzipEncoder() }
 
-    /// A gzip encoder with a level from 1 (fastest) to 9 (smallest).
+    /// A gzip encoder with a level: 0 (no compression), 1 (fastest) to 9 (smallest). Others are clamped to this range.
     public static func gzip(level: Int) -> GzipEncoder { GzipEncoder(level: level) }
 }

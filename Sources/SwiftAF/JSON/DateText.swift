@@ -2,8 +2,9 @@ import FoundationEssentials
 
 /// The text of a date in JSON and in parameters: RFC 3339, in UTC, without fractions of a second.
 enum DateText {
-    /// From the beginning of the year 0000 to the end of 9999, in seconds since 1970. No other year has four digits. As
-    /// Foundation counts, whose years before 1582 are those of the Julian calendar.
+    /// From the beginning of the year 0000 to the end of 9999, in seconds since 1970. No other year has four digits.
+    /// Foundation's `ISO8601FormatStyle` uses the Julian calendar before 1582, unlike its property lists: with those the
+    /// year 0000 begins two days later.
     private static let writable = -62_167_392_000.0..<253_402_300_800
 
     /// Returns a text such as `2024-02-29T12:00:00Z`; nil for a date outside of the years 0000 to 9999, infinite and

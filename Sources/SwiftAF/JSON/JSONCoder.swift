@@ -10,8 +10,8 @@ public import FoundationEssentials
 /// let copy = try coder.encode(user)
 /// ```
 ///
-/// Types are coded as by Foundation's `JSONDecoder` and `JSONEncoder`, and the options have the same names.
-/// Differences:
+/// Types are coded as by Foundation's `JSONDecoder` and `JSONEncoder`. An option applies to both directions and has a
+/// shorter name: ``dates`` is `dateDecodingStrategy` and `dateEncodingStrategy`. Differences:
 ///
 /// - **Numbers are exact or an error** for integers of every width, up to `Int128` and `UInt128`, and for `Decimal`.
 ///   `Double` and `Float` get the nearest value; a value out of range is an error. `1.0` and `1e2` are integers.

@@ -8,8 +8,9 @@ struct PropertyListCheck {
 
     let format: PropertyListSerialization.PropertyListFormat
 
-    /// The years 0000 to 9999, as Foundation counts them: in seconds from the begin of 2001. No others have four digits
-    /// (ISO 8601).
+    /// The years 0000 to 9999, in seconds since 2001. No others have four digits (ISO 8601). Foundation writes dates of
+    /// property lists by the Gregorian calendar also before 1582 (proleptic), where those of `DateText` are Julian: its
+    /// year 0000 begins two days earlier.
     private static let years: Range<TimeInterval> = -63_145_526_400..<252_423_993_600
 
     /// Checks an object of the property list classes, and all that it contains.
