@@ -38,6 +38,17 @@ struct ImageTests {
         #expect(code { try options.decodedSize(ofWidth: 101, height: 1) } == .tooLarge)
         #expect(code { try options.decodedSize(ofWidth: .max, height: .max) } == .tooLarge)
         #expect(code { try options.decodedSize(ofWidth: 100, height: 10, frames: 2) } == .tooLarge)
+        let limits: [(width: Int, height: Int, frames: Int, message: String)] = [
+            (101, 1, 1, "the image has 101 × 1 pixels: a side may have at most 100 (maximumDimension)"),
+            (100, 11, 1, "the image has 100 × 11 pixels: at most 1000 are accepted (maximumPixelCount)"),
+            (100, 10, 2, "the image has 2 frames of 100 × 10 pixels: at most 1000 are accepted (maximumPixelCount)"),
+        ]
+        for (width, height, frames, message) in limits {
+            let error = #expect(throws: SessionError.self) {
+                try options.decodedSize(ofWidth: width, height: height, frames: frames)
+            }
+            #expect(error?.message == message)
+        }
         #expect(code { try options.decodedSize(ofWidth: 0, height: 10) } == .serialization)
         options.maximumPixelSize = 30
         #expect(try options.decodedSize(ofWidth: 60, height: 10) == (30, 5))

@@ -55,21 +55,32 @@ struct GIFFrames {
     /// - Parameter sum: Whether all frames will be decoded, so that their sizes add up.
     func check(_ options: ImageDecodingOptions, sum: Bool) throws(SessionError) {
         // Those of encoders have 255 bytes, but for the last.
-        guard firstBlockCount <= Self.blockAllowance + first.count / Self.leastBlock else {
-            throw SessionError(.tooLarge, message: "the image has too many blocks of data")
+        let maximumBlockCount = Self.blockAllowance + first.count / Self.smallestBlock
+        guard firstBlockCount <= maximumBlockCount else {
+            throw SessionError(
+                .tooLarge,
+                message: """
+                    the first frame has \(firstBlockCount) blocks of data: at most \(maximumBlockCount) are accepted \
+                    for its \(first.count) bytes
+                    """)
         }
         var count = 0
         for frame in all {
             _ = try options.decodedSize(ofWidth: frame.width, height: frame.height)
             count += frame.width * frame.height
             guard !sum || count <= options.maximumPixelCount else {
-                throw SessionError(.tooLarge, message: "the frames of the image have too many pixels")
+                throw SessionError(
+                    .tooLarge,
+                    message: """
+                        the frames of the image have more than \(options.maximumPixelCount) pixels together \
+                        (maximumPixelCount)
+                        """)
             }
         }
     }
 
     private static let blockAllowance = 1000
-    private static let leastBlock = 64
+    private static let smallestBlock = 64
     private static let smallPiece = 16 << 10
     private static let largePiece = 1 << 20
 

@@ -63,19 +63,30 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
     public init() {}
 
     var tooManyFrames: SessionError {
-        SessionError(.tooLarge, message: "the image has more than \(maximumFrameCount) frames")
+        SessionError(.tooLarge, message: "the image has more than \(maximumFrameCount) frames (maximumFrameCount)")
     }
 
     /// The size to decode at, or an error if a limit is exceeded.
     func decodedSize(ofWidth width: Int, height: Int, frames: Int = 1) throws(SessionError) -> (width: Int, height: Int)
     {
         guard width > 0, height > 0 else { throw SessionError(.serialization, message: "the image has no pixels") }
+        guard max(width, height) <= maximumDimension else {
+            throw SessionError(
+                .tooLarge,
+                message: """
+                    the image has \(width) × \(height) pixels: a side may have at most \(maximumDimension) \
+                    (maximumDimension)
+                    """)
+        }
         // Divided, because the product of two sides that a file claims may be too large for an integer.
-        guard width <= maximumDimension, height <= maximumDimension,
-            height <= maximumPixelCount / max(1, frames) / width
-        else {
-            let count = frames > 1 ? ", \(frames) times" : ""
-            throw SessionError(.tooLarge, message: "the image has too many pixels: \(width) × \(height)\(count)")
+        guard height <= maximumPixelCount / max(1, frames) / width else {
+            let count = frames > 1 ? "\(frames) frames of " : ""
+            throw SessionError(
+                .tooLarge,
+                message: """
+                    the image has \(count)\(width) × \(height) pixels: at most \(maximumPixelCount) are accepted \
+                    (maximumPixelCount)
+                    """)
         }
         guard let limit = maximumPixelSize, max(width, height) > max(1, limit) else { return (width, height) }
         let factor = Double(max(1, limit)) / Double(max(width, height))
