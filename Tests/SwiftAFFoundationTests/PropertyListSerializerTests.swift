@@ -27,6 +27,11 @@ import Testing
         #expect(error?.nsError.domain == NSCocoaErrorDomain)
     }
 
+    @Test func nullParametersAddNoBody() throws {
+        let request = try PropertyListRequestSerializer().serialize(post, parameters: .null)
+        #expect(request.body.isNone && request.headers[.contentType] == nil)
+    }
+
     @Test func everyKindOfValueSurvives() throws {
         let date = Date(timeIntervalSinceReferenceDate: 700_000_000)
         let parameters: Parameters = [

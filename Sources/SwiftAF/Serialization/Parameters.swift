@@ -319,7 +319,7 @@ extension Parameters {
 extension Parameters? {
     /// The parameters; nil also for ``Parameters/null``, which is what Swift takes nil for in
     /// `isPaged ? Parameters(pages) : nil`.
-    var unlessNull: Parameters? {
+    package var unlessNull: Parameters? {
         if case .null? = self { nil } else { self }
     }
 }

@@ -32,7 +32,7 @@ public struct PropertyListRequestSerializer: RequestSerializer, Hashable, Codabl
     }
 
     /// Encodes the parameters as the body. The Content-Type is `application/x-plist` unless the request sets one.
-    /// Without parameters, neither a body nor a Content-Type is added.
+    /// Without parameters, or with `Parameters.null`, neither a body nor a Content-Type is added.
     ///
     /// - Throws: `SessionError` with code `serialization` if the parameters can't be encoded or contain a value that a
     ///   property list can't represent: null, a set, a date that is NaN or infinite; in XML also a date outside of the
@@ -42,7 +42,7 @@ public struct PropertyListRequestSerializer: RequestSerializer, Hashable, Codabl
         if base.encodesInURI(request.method) { return try base.serialize(request, parameters: parameters) }
         var request = request
         base.fillGaps(of: &request)
-        if let parameters {
+        if let parameters = parameters.unlessNull {
             guard request.body.isNone else { throw HTTPRequest.secondBody(request.url) }
             request.body = .data(try encode(parameters, url: request.url))
             request.headers.fillGaps(from: ["Content-Type": PropertyListResponseSerializer.contentType])
