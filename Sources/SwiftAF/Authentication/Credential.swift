@@ -89,9 +89,9 @@ public struct Credential: Hashable, Sendable {
 
     /// The fault of the credential; nil if it is valid.
     var fault: String? {
-        let texts = [user, password, token].compactMap { $0 }
-        if texts.contains(where: { $0.utf8.contains(where: ASCII.isControl) }) {
-            return "a credential contains a control character"
+        for (text, name) in [(user, "user"), (password, "password"), (token, "token")] {
+            guard let text, text.utf8.contains(where: ASCII.isControl) else { continue }
+            return "the \(name) of a credential contains a control character"
         }
         return token == "" ? "the bearer token is empty" : nil
     }

@@ -61,9 +61,9 @@ final class CoreArena {
 
     func copy(_ credential: Credential) throws(SessionError) -> UnsafePointer<afc_credentials>? {
         var core = afc_credentials()
-        core.user = try copy(credential.user, "a credential")
-        core.password = try copy(credential.password, "a credential")
-        core.token = try copy(credential.token, "a credential")
+        core.user = try copy(credential.user, "the user of a credential")
+        core.password = try copy(credential.password, "the password of a credential")
+        core.token = try copy(credential.token, "the token of a credential")
         core.schemes = credential.schemes == .any ? 0 : credential.schemes.rawValue
         core.send_preemptively = credential.isPreemptive
         return copy([core])
@@ -80,9 +80,9 @@ final class CoreArena {
         guard ![proxies.http, proxies.https, proxies.all].contains("") else {
             throw SessionError(.invalidInput, message: "the URL of a proxy is empty; without one, use .direct")
         }
-        core.http = try copy(proxies.http, "a proxy")
-        core.https = try copy(proxies.https, "a proxy")
-        core.all = try copy(proxies.all, "a proxy")
+        core.http = try copy(proxies.http, "the URL of the proxy for http")
+        core.https = try copy(proxies.https, "the URL of the proxy for https")
+        core.all = try copy(proxies.all, "the URL of the proxy for all schemes")
         core.bypass = try copy(proxies.bypass, "the list of hosts without a proxy")
         return core
     }

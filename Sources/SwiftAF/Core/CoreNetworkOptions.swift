@@ -17,7 +17,7 @@ extension CoreArena {
         if !network.dnsServers.isEmpty {
             options.dns_servers = try copy(network.dnsServers.joined(separator: ","), "a DNS server")
         }
-        options.doh_url = try copy(network.dnsOverHTTPS, "the URL for names")
+        options.doh_url = try copy(network.dnsOverHTTPS, "the URL of the DNS-over-HTTPS server")
         options.ip_version =
             switch network.ipVersion {
             case .any: .AFC_IP_ANY

@@ -128,11 +128,9 @@ struct DownloadSpec: Sendable {
         case .invalid(let error):
             throw invalid(error.message)
         case .managerDefault, .path, .resuming:
-            throw invalid("the download has no destination")
+            throw invalid("the download has no destination: pass one as to:, or set the manager's downloadDestination")
         case nil:
-            guard let path = file.path, !path.isEmpty, !path.containsNUL else {
-                throw invalid("the path is empty or contains NUL")
-            }
+            if let fault = (file.path ?? "").pathFault("the path of the download") { throw invalid(fault) }
             name = nil
         }
         let refusal = refusal

@@ -25,8 +25,8 @@ public struct ResumeToken: Sendable {
     ///   - filePath: The path of the complete file; a relative one is resolved against the current directory.
     /// - Throws: ``SessionError/Code/invalidInput``, with a message that names the invalid part.
     public init(text: String, filePath: String) throws(SessionError) {
-        guard !filePath.isEmpty, !filePath.containsNUL else {
-            throw SessionError(.invalidInput, message: "the path of a resume token is empty or contains NUL")
+        if let fault = filePath.pathFault("the path of a resume token") {
+            throw SessionError(.invalidInput, message: fault)
         }
         let info = try CoreResumeInfo(text)
         url = info.url

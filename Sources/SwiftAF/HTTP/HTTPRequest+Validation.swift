@@ -4,19 +4,20 @@ extension HTTPRequest {
     /// - Throws: ``SessionError/Code/invalidInput`` with a message that names the invalid part: a method or a header
     ///   name that isn't a token, a URL with control characters, without a host or with a scheme other than http and
     ///   https, a control character other than a tab in a value, a header that the library computes itself, or an
-    ///   option out of range.
+    ///   option out of range. ``SessionError/Code/unsupported`` if ``httpVersion`` has an unknown name.
     public func validate() throws(SessionError) {
-        guard method.isValid else { throw invalid("the method is not a token") }
+        guard method.isValid else {
+            let shown = ASCII.printable(method.rawValue, limit: 40)
+            throw invalid("invalid method '\(shown)': expected a token such as GET, without spaces")
+        }
         try CoreURL.check(url)
         for field in headers.fields { try validate(field) }
         for name in headers.suppressedDefaults {
-            guard CoreField.isToken(name) else { throw invalid("the name of a removed header is not a token") }
+            guard CoreField.isToken(name) else { throw invalid("the name of a suppressed header is not a token") }
             try validate(HTTPHeaders.Field(name: name, value: ""))
         }
-        if let length = body.length, length < 0 { throw invalid("the body's length is negative") }
-        if let path = body.filePath, path.isEmpty || path.containsNUL {
-            throw invalid("the body's file path is empty or contains NUL")
-        }
+        if let fault = body.length?.fault(below: 0, "the body's length") { throw invalid(fault) }
+        if let fault = body.filePath?.pathFault("the path of the body's file") { throw invalid(fault) }
         if hasSettings { try validateSettings() }
     }
 
@@ -32,7 +33,9 @@ extension HTTPRequest {
         if let fault = timeouts.fault ?? limits.fault ?? rateLimit.fault ?? redirectPolicy?.fault {
             throw invalid(fault)
         }
-        if let priority, !(0...1).contains(priority.rawValue) { throw invalid("the priority is not between 0 and 1") }
+        if let priority, !(0...1).contains(priority.rawValue) {
+            throw invalid("the priority is \(priority.rawValue): expected 0 to 1")
+        }
         if mainDocumentURL?.containsNUL == true { throw invalid("the main document's URL contains NUL") }
         if unixSocket?.containsNUL == true { throw invalid("the path of the socket contains NUL") }
         // Here as well as in the core, so that this function finds all that its documentation names.
@@ -52,30 +55,40 @@ extension HTTPRequest {
 
 extension HTTPRequest.Timeouts {
     var fault: String? {
-        if let connect, connect < .zero { return "the connect timeout is negative" }
-        if let idle, idle < .zero { return "the idle timeout is negative" }
-        if let total, total < .zero { return "the total timeout is negative" }
-        return nil
+        connect?.faultIfNegative("the connect timeout") ?? idle?.faultIfNegative("the idle timeout")
+            ?? total?.faultIfNegative("the total timeout")
     }
 }
 
 extension HTTPRequest.Limits {
     fileprivate var fault: String? {
-        if let maximumBodySize, maximumBodySize < 0 { return "the body limit is negative" }
-        if let maximumHeaderBytes, maximumHeaderBytes < 0 { return "the header size limit is negative" }
-        if let maximumHeaderCount, maximumHeaderCount < 0 { return "the header count limit is negative" }
-        return nil
+        maximumBodySize?.fault(below: 0, "the body limit")
+            ?? maximumHeaderBytes?.fault(below: 0, "the header size limit")
+            ?? maximumHeaderCount?.fault(below: 0, "the header count limit")
     }
 }
 
 extension HTTPRequest.RateLimit {
     var fault: String? {
-        if let sendBytesPerSecond, sendBytesPerSecond < 0 { return "the rate limit of sending is negative" }
-        if let receiveBytesPerSecond, receiveBytesPerSecond < 0 { return "the rate limit of receiving is negative" }
-        return nil
+        sendBytesPerSecond?.fault(below: 0, "the rate limit of sending")
+            ?? receiveBytesPerSecond?.fault(below: 0, "the rate limit of receiving")
     }
 }
 
 extension RedirectPolicy {
-    var fault: String? { maximumCount < 0 ? "the redirect limit is negative" : nil }
+    var fault: String? { maximumCount.fault(below: 0, "the redirect limit") }
+}
+
+// What is wrong with one value, with the accepted range; nil if nothing is.
+
+extension BinaryInteger {
+    func fault(below minimum: Self, _ name: String) -> String? {
+        self < minimum ? "\(name) is \(self): expected \(minimum) or more" : nil
+    }
+}
+
+extension Duration {
+    func faultIfNegative(_ name: String) -> String? {
+        self < .zero ? "\(name) is \(fractionalSeconds) s: expected 0 or more" : nil
+    }
 }

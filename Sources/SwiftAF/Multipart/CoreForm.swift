@@ -98,8 +98,8 @@ final class CoreForm {
                 }
             }
         case .file(let file, let heading):
-            guard !file.path.containsNUL else {
-                throw SessionError(.invalidInput, message: "the path of a part's file contains NUL")
+            if let fault = file.path.pathFault("the path of a part's file") {
+                throw SessionError(.invalidInput, message: fault)
             }
             // Before its length is computed, which would overflow.
             if let start = file.range?.lowerBound, start < 0 {

@@ -18,8 +18,8 @@ final class CoreFormSpool: Sendable {
     /// Writes the form to a file next to `path` and renames it when it is complete. Until then, and on failure, an
     /// existing file is left unchanged.
     static func write(_ form: BodyForm, to path: String) async throws(SessionError) {
-        guard !path.isEmpty, !path.containsNUL else {
-            throw SessionError(.invalidInput, message: "the path is empty or contains NUL")
+        if let fault = path.pathFault("the path of the form's file") {
+            throw SessionError(.invalidInput, message: fault)
         }
         let spool = CoreFormSpool()
         let (partial, descriptor) = try create(beside: path)

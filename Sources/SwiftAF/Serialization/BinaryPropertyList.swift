@@ -12,7 +12,7 @@ package struct BinaryPropertyList {
     }
 
     /// The maximum nesting, as in XML.
-    static let maximumDepth = 200
+    package static let maximumDepth = 200
     private static let trailerSize = 32
     /// How much larger than the data the copies may be, if there are several of an object. A list of dictionaries whose
     /// keys and values are all the same needs about this much.

@@ -111,7 +111,11 @@ extension CompoundResponseSerializer: Codable {
             let name = try part.decode(String.self, forKey: .type)
             guard let type = types.first(where: { "\($0)" == name }) else {
                 throw DecodingError.dataCorruptedError(
-                    forKey: .type, in: part, debugDescription: "the type of a serializer is not known")
+                    forKey: .type, in: part,
+                    debugDescription: """
+                        unknown type of serializer '\(ASCII.printable(name, limit: 80))': register it in the decoder's \
+                        userInfo under CompoundResponseSerializer.userInfoKey
+                        """)
             }
             serializers.append(try part.decode(type, forKey: .value))
         }
@@ -125,7 +129,7 @@ extension CompoundResponseSerializer: Codable {
         for serializer in serializers {
             guard let serializer = serializer as? any Part else {
                 let context = EncodingError.Context(
-                    codingPath: parts.codingPath, debugDescription: "a serializer is not Codable")
+                    codingPath: parts.codingPath, debugDescription: "\(type(of: serializer)) is not Codable")
                 throw EncodingError.invalidValue(serializer, context)
             }
             var part = parts.nestedContainer(keyedBy: PartKeys.self)

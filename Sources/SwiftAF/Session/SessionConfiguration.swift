@@ -169,17 +169,19 @@ extension SessionConfiguration {
             (Int64(limits.maximumDecodingRatio), "the decoding ratio"),
             (Int64(maximumIdleConnections), "the number of idle connections"),
         ]
-        if let (_, name) = counts.first(where: { $0.0 < 0 }) { return "\(name) is negative" }
+        for (count, name) in counts {
+            if let fault = count.fault(below: 0, name) { return fault }
+        }
         let optionalCounts = [
             (maximumConnectionsPerHost, "the number of connections per host"),
             (maximumConnections, "the number of connections"),
             (maximumRequestsPerConnection, "the number of requests per connection"),
         ]
-        if let (_, name) = optionalCounts.first(where: { ($0.0 ?? 1) < 1 }) {
-            return "\(name) is less than 1; for no limit, set nil"
+        for (count, name) in optionalCounts {
+            if let fault = count?.fault(below: 1, name) { return fault + ", or nil for no limit" }
         }
-        if idleConnectionLifetime < .zero { return "the lifetime of idle connections is negative" }
-        if let maximumConnectionAge, maximumConnectionAge < .zero { return "the age of connections is negative" }
-        return timeouts.fault ?? rateLimit.fault ?? redirectPolicy.fault
+        return idleConnectionLifetime.faultIfNegative("the lifetime of idle connections")
+            ?? maximumConnectionAge?.faultIfNegative("the age of connections")
+            ?? timeouts.fault ?? rateLimit.fault ?? redirectPolicy.fault
     }
 }

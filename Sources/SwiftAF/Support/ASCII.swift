@@ -87,4 +87,10 @@ package enum ASCII {
 extension StringProtocol {
     /// Whether C would see only a part of the text. The core can't tell, so Swift has to refuse it.
     var containsNUL: Bool { utf8.contains(0) }
+
+    /// What is wrong with the path of a file, named in the text; nil if it may be one.
+    func pathFault(_ name: String) -> String? {
+        if isEmpty { return "\(name) is empty" }
+        return containsNUL ? "\(name) contains NUL" : nil
+    }
 }

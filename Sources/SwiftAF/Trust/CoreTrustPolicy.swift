@@ -70,7 +70,7 @@ extension CoreArena {
             }
         if let level = policy.securityLevel {
             guard 1...5 ~= level else {
-                throw SessionError(.invalidInput, message: "the security level is not one of 1 to 5")
+                throw SessionError(.invalidInput, message: "invalid security level \(level): expected 1 to 5")
             }
             options.security_level = Int32(level)
         }

@@ -43,7 +43,15 @@ public struct PropertyListResponseSerializer: ValidatingResponseSerializer, Hash
 
     public func parse(_ body: Data, of response: HTTPResponse) throws -> FoundationObject<Any>? {
         if body.isEmpty { return nil }
-        guard BinaryPropertyList.isHarmless(body) else { throw CocoaError(.propertyListReadCorrupt) }
+        guard BinaryPropertyList.isHarmless(body) else {
+            throw SessionError(
+                .serialization,
+                message: """
+                    the binary property list is damaged, has a set or an identifier of a keyed archive, is nested more \
+                    than \(BinaryPropertyList.maximumDepth) levels deep, or would take much more memory than its size
+                    """,
+                underlying: CocoaError(.propertyListReadCorrupt))
+        }
         return FoundationObject(
             try PropertyListSerialization.propertyList(from: body, options: readOptions, format: nil))
     }

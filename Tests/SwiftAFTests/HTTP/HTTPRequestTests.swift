@@ -78,14 +78,15 @@ import Testing
     }
 
     @Test func refusesInvalidMethodPathAndLength() {
-        expectInvalid(HTTPRequest("GE T", "http://h/"), "method")
+        expectInvalid(HTTPRequest("GE T", "http://h/"), "invalid method 'GE T'")
         var request = HTTPRequest("http://h/")
         request.headers.suppressDefault("Ac cept")
-        expectInvalid(request, "removed header")
-        expectInvalid(HTTPRequest(.post, "http://h/", body: .file("")), "path")
-        expectInvalid(HTTPRequest(.post, "http://h/", body: .file("/a\0b")), "path")
+        expectInvalid(request, "suppressed header")
+        expectInvalid(HTTPRequest(.post, "http://h/", body: .file("")), "the path of the body's file is empty")
+        expectInvalid(HTTPRequest(.post, "http://h/", body: .file("/a\0b")), "contains NUL")
         expectInvalid(
-            HTTPRequest(.post, "http://h/", body: .stream(length: -1) { AsyncStream<Data> { $0.finish() } }), "length")
+            HTTPRequest(.post, "http://h/", body: .stream(length: -1) { AsyncStream<Data> { $0.finish() } }),
+            "the body's length is -1: expected 0 or more")
     }
 
     @Test func priorityIsANameOrANumber() {
@@ -101,14 +102,20 @@ import Testing
         let changes: [(String, @Sendable (inout HTTPRequest) -> Void)] = [
             ("connect timeout", { $0.timeouts.connect = .milliseconds(-1) }),
             ("idle timeout", { $0.timeouts.idle = .seconds(-1) }),
-            ("total timeout", { $0.timeouts.total = .nanoseconds(-1) }),
+            ("total timeout is -1e-09 s: expected 0 or more", { $0.timeouts.total = .nanoseconds(-1) }),
             ("body limit", { $0.limits.maximumBodySize = -1 }),
             ("rate limit of sending", { $0.rateLimit.sendBytesPerSecond = -1 }),
             ("rate limit of receiving", { $0.rateLimit.receiveBytesPerSecond = -1 }),
             ("header size limit", { $0.limits.maximumHeaderBytes = -1 }),
             ("header count limit", { $0.limits.maximumHeaderCount = -1 }),
             ("redirect limit", { $0.redirectPolicy = .follow(atMost: -1) }),
-            ("priority", { $0.priority = 1.5 }), ("priority", { $0.priority = .init(rawValue: .nan) }),
+            ("the user of a credential contains", { $0.credential = Credential(user: "a\n", password: "s3cret") }),
+            (
+                "the password of a credential contains",
+                { $0.proxyCredential = Credential(user: "a", password: "s3cret\n") }
+            ),
+            ("the token of a credential contains", { $0.credential = Credential(bearerToken: "s3cret\n") }),
+            ("the priority is 1.5: expected 0 to 1", { $0.priority = 1.5 }), ("priority", { $0.priority = .init(rawValue: .nan) }),
         ]
         for (part, change) in changes {
             var request = HTTPRequest("http://h/")

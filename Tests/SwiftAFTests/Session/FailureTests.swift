@@ -41,20 +41,20 @@ struct FailureTests {
 
     @Test func invalidSessionSettingFailsEveryRequest() async {
         let changes: [(String, @Sendable (inout SessionConfiguration) -> Void)] = [
-            ("the total timeout", { $0.timeouts.total = .seconds(-1) }),
-            ("the rate limit of sending", { $0.rateLimit.sendBytesPerSecond = -1 }),
-            ("the redirect limit", { $0.redirectPolicy.maximumCount = -1 }),
-            ("the body limit", { $0.limits.maximumBodySize = -1 }),
-            ("the number of idle connections", { $0.maximumIdleConnections = -1 }),
-            ("the lifetime of idle connections", { $0.idleConnectionLifetime = .seconds(-1) }),
-            ("the age of connections", { $0.maximumConnectionAge = .seconds(-1) }),
+            ("the total timeout is -1.0 s", { $0.timeouts.total = .seconds(-1) }),
+            ("the rate limit of sending is -1", { $0.rateLimit.sendBytesPerSecond = -1 }),
+            ("the redirect limit is -1", { $0.redirectPolicy.maximumCount = -1 }),
+            ("the body limit is -1", { $0.limits.maximumBodySize = -1 }),
+            ("the number of idle connections is -1", { $0.maximumIdleConnections = -1 }),
+            ("the lifetime of idle connections is -1.0 s", { $0.idleConnectionLifetime = .seconds(-1) }),
+            ("the age of connections is -1.0 s", { $0.maximumConnectionAge = .seconds(-1) }),
         ]
-        for (name, change) in changes {
+        for (fault, change) in changes {
             var configuration = SessionConfiguration()
             change(&configuration)
             let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
             let error = await error(of: HTTPRequest("x"), by: manager)
-            #expect(error.code == .invalidInput && error.message == "\(name) is negative")
+            #expect(error.code == .invalidInput && error.message == "\(fault): expected 0 or more")
         }
         #expect(server.connections.isEmpty)
     }
@@ -71,7 +71,7 @@ struct FailureTests {
             let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
             let error = await error(of: HTTPRequest("x"), by: manager)
             #expect(error.code == .invalidInput)
-            #expect(error.message == "the number of \(name) is less than 1; for no limit, set nil")
+            #expect(error.message == "the number of \(name) is \(value): expected 1 or more, or nil for no limit")
         }
         #expect(server.connections.isEmpty)
     }
