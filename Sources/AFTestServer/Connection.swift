@@ -13,7 +13,7 @@ extension TestServer {
     public final class Connection {
         private var pointer: OpaquePointer?
         private let failures: HandlerErrors
-        /// Of an async handler, which may run on other threads.
+        /// The executor of an async handler, which may run on other threads; nil for a handler that blocks.
         private let executor: ConnectionExecutor?
 
         /// The index of the connection, from 0 in the order of acceptance.

@@ -32,7 +32,7 @@ public struct Image: Sendable {
     /// The size in points.
     public var size: (width: Double, height: Double) { (Double(pixelWidth) / scale, Double(pixelHeight) / scale) }
 
-    /// Makes an image. `fill` writes the pixels into zeroed memory.
+    /// Creates an image. `fill` writes the pixels into zeroed memory.
     ///
     /// - Returns: Nil if a side is not between 1 and 65,535 pixels, or there would be more than 2^28 of them.
     public init?(
@@ -54,7 +54,7 @@ public struct Image: Sendable {
         animation = nil
     }
 
-    /// Makes an animated image. Where animations don't play, it is its first frame.
+    /// Creates an animated image. Where animations don't play, it is its first frame.
     ///
     /// - Returns: Nil if there are no frames. One frame makes a still image.
     public init?(_ animation: ImageAnimation) {

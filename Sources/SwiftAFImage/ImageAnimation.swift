@@ -5,7 +5,7 @@ public struct ImageAnimation: Sendable, Equatable {
     /// How often all frames are shown, after which the last one stays; nil for without end.
     public let playCount: Int?
 
-    /// Makes an animation. `playCount` is at least 1.
+    /// Creates an animation. `playCount` is at least 1.
     public init(_ frames: [ImageFrame], playCount: Int? = nil) {
         self.frames = frames
         self.playCount = playCount.map { max(1, $0) }
@@ -29,7 +29,7 @@ public struct ImageFrame: Sendable, Equatable {
     /// The duration of the frame, as its file has it. Views show a frame of less than 20 ms for 100 ms, as browsers do.
     public var duration: Duration
 
-    /// Makes a frame.
+    /// Creates a frame.
     public init(image: Image, duration: Duration) {
         self.image = image
         self.duration = duration

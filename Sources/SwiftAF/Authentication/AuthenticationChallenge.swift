@@ -13,7 +13,7 @@ public struct ProtectionSpace: Hashable, Sendable {
     /// The strongest supported scheme.
     public var authenticationScheme: AuthenticationScheme
 
-    /// Makes a protection space of its parts.
+    /// Creates a protection space of its parts.
     public init(
         isProxy: Bool = false, scheme: String, host: String, port: Int, realm: String,
         authenticationScheme: AuthenticationScheme
@@ -40,7 +40,7 @@ public struct AuthenticationChallenge: Sendable {
     /// The head of the 401 or 407.
     public let response: HTTPResponse
 
-    /// Makes a challenge, for tests of an ``AuthenticationChallengeHandler``.
+    /// Creates a challenge, for tests of an ``AuthenticationChallengeHandler``.
     public init(
         protectionSpace: ProtectionSpace, offeredSchemes: AuthenticationSchemes, previousFailureCount: Int = 0,
         proposedCredential: Credential? = nil, response: HTTPResponse

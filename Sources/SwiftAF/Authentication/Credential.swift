@@ -37,7 +37,7 @@ public struct Credential: Hashable, Sendable {
         self.persistence = persistence
     }
 
-    /// Makes a credential of user and password.
+    /// Creates a credential of user and password.
     ///
     /// - Parameters:
     ///   - user: The user.
@@ -54,7 +54,7 @@ public struct Credential: Hashable, Sendable {
             persistence: persistence)
     }
 
-    /// Makes a credential with a bearer token (RFC 6750).
+    /// Creates a credential with a bearer token (RFC 6750).
     ///
     /// - Parameters:
     ///   - bearerToken: The token.

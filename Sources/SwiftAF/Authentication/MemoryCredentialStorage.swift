@@ -15,7 +15,7 @@ public final class MemoryCredentialStorage: CredentialStorage {
     /// Lets requests skip the lock while no credential was ever stored.
     private let hasStored = Atomic(false)
 
-    /// Makes an empty storage.
+    /// Creates an empty storage.
     public init() {}
 
     /// All protection spaces with a credential.

@@ -15,7 +15,8 @@ class CoreBodySource: @unchecked Sendable {
     var isReplayable: Bool { false }
     /// The error of the source. Safe to read once the task has finished.
     var failure: (any Error)? { nil }
-    /// That error, if it came when the core had read the last byte, so that the task was cancelled. Read like ``failure``.
+    /// The error, if it was thrown after the core had read the last byte, so that the task was cancelled. Read like
+    /// ``failure``.
     var lateFailure: (any Error)? { nil }
 
     /// Reads into the buffer. Returns the number of bytes, or one of the AFC_READ_… codes.
@@ -99,7 +100,7 @@ extension afc_reader {
         context.map { Unmanaged<CoreBodySource>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Makes a reader that retains the source until the core releases it.
+    /// Creates a reader that retains the source until the core releases it.
     init(_ source: CoreBodySource) {
         self.init()
         context = Unmanaged.passRetained(source).toOpaque()

@@ -7,7 +7,7 @@ final class CoreExecutor: TaskExecutor, Sendable {
     /// Jobs that wait for the loop. The session holds it until it has closed, as the loop may be woken until then.
     final class Jobs: Sendable {
         private let due = Locked<[UnownedJob]>([])
-        /// Those of the current call. Loop thread only; kept for its memory.
+        /// The jobs of the current call. Loop thread only; kept between calls, so that its memory is used again.
         nonisolated(unsafe) private var running: [UnownedJob] = []
         /// Set before the first job; a job's task or its caller holds the executor.
         nonisolated(unsafe) fileprivate var executor: UnownedTaskExecutor?

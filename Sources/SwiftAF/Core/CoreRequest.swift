@@ -214,7 +214,7 @@ extension HTTPRequest.Proxy {
 }
 
 extension UInt32 {
-    /// Makes a limit for the core, which would treat 0 as its default.
+    /// Creates a limit for the core, which would treat 0 as its default.
     init(coreLimit: Int) {
         self = Swift.max(1, UInt32(clamping: coreLimit))
     }

@@ -124,7 +124,7 @@ package struct SessionStatistics: Hashable, Sendable {
 }
 
 extension afc_slice {
-    /// Makes a view of bytes without owning them.
+    /// Creates a view of bytes without owning them.
     init(_ bytes: UnsafeRawBufferPointer) {
         self.init(bytes: bytes.baseAddress?.assumingMemoryBound(to: CChar.self), size: bytes.count)
     }

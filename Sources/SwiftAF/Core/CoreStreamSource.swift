@@ -5,10 +5,12 @@ import FoundationEssentials
 /// reads from it. An empty buffer pauses the transfer, a full one suspends the sequence (back-pressure).
 ///
 /// A sequence that ignores cancellation keeps this object for as long as it runs, but not the transfer.
+///
+/// Sendable, because what isn't locked or constant is used on the reader's thread only.
 final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
-    /// What the reader's owner gets to know, on any thread.
+    /// What the owner of the reader is notified of, on any thread.
     enum Notice: Sendable {
-        /// The reader waits, and can go on.
+        /// The reader waits, and can resume.
         case canRead
         /// The body has failed, but the reader has all of it, so that it doesn't read any more.
         case failedLate
@@ -21,7 +23,7 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
     private let stream: BodyStream
     private let ring: Locked<BodyRing>
     private let notify: Notify
-    /// That of the task that makes the request, and not of the reader's thread.
+    /// The priority of the task that makes the request, which the reader's thread doesn't have.
     private let priority = Task.currentPriority
     /// Used on the reader's thread only.
     private var producer: Task<Void, Never>?

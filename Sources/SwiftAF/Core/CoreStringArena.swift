@@ -42,7 +42,7 @@ struct CStringArena {
         data.withUnsafeBytes { append($0) }
     }
 
-    /// Copies the fields, followed by the names of removed defaults. Returns the number of headers written.
+    /// Copies the fields, followed by the names of suppressed defaults. Returns the number of headers written.
     mutating func put(_ headers: HTTPHeaders, into core: UnsafeMutableBufferPointer<afc_header>) -> Int {
         var count = 0
         for field in headers.fields {

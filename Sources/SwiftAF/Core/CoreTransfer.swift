@@ -6,6 +6,8 @@ import FoundationEssentials
 ///
 /// Events arrive on the session's loop thread, one at a time. Handlers and subclasses must not block it. The core's
 /// context of an event is the object itself.
+///
+/// Sendable, because `decision` and `decidedFailure` are used on the loop thread only, and after the end.
 class CoreTransfer: @unchecked Sendable {
     final let request: CoreRequest
 
@@ -21,7 +23,7 @@ class CoreTransfer: @unchecked Sendable {
     }
 
     private let answers = Locked(Answers())
-    /// That of the request, for the handler of its challenges, which may send requests itself.
+    /// The refresh scope of the request, for the handler of its challenges, which may send requests itself.
     private let scope: RefreshScope
     /// What the last decision of a handler refers to; the core reads it right after the callback.
     private var decision: CoreArena?

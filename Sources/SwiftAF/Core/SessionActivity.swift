@@ -2,8 +2,8 @@ import Synchronization
 
 /// Counts what is under way in a session, so that a shutdown can wait for its end.
 ///
-/// The count and the mark that says that the session is closed are one atomic, so that nothing can begin between the end
-/// of the last activity and the return of ``close()``.
+/// The count and the mark that says that the session is closed are one atomic, so that nothing can begin between the
+/// end of the last activity and the return of ``close()``.
 final class SessionActivity: Sendable {
     /// What the count starts from once the session is closed.
     private static let closed = Int.min / 2

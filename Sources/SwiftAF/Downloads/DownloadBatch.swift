@@ -10,7 +10,7 @@ public struct DownloadItem: Sendable {
     /// The path of the file, as it was given; nil if the response or the manager names the file.
     public var filePath: String? { spec.file.path }
 
-    /// Makes a download; see `download(_:to:options:progress:)`.
+    /// Creates a download; see `download(_:to:options:progress:)`.
     public init<Source: RequestConvertible>(
         _ source: Source, to destination: DownloadDestination = .managerDefault,
         options: DownloadOptions = []
@@ -18,12 +18,12 @@ public struct DownloadItem: Sendable {
         spec = DownloadSpec(source, destination, options)
     }
 
-    /// Makes a download to the file at a path.
+    /// Creates a download to the file at a path.
     public init<Source: RequestConvertible>(_ source: Source, to path: String, options: DownloadOptions = []) {
         spec = DownloadSpec(source, .path(path), options)
     }
 
-    /// Makes a download to the file of a file URL.
+    /// Creates a download to the file of a file URL.
     public init<Source: RequestConvertible>(_ source: Source, to file: URL, options: DownloadOptions = []) {
         spec = DownloadSpec(source, .path(file), options)
     }
@@ -41,7 +41,7 @@ public struct DownloadResult: Sendable {
     /// The response, or why there is none.
     public let result: Result<DownloadResponse, SessionError>
 
-    /// Makes a result, for tests.
+    /// Creates a result, for tests.
     public init(index: Int, result: Result<DownloadResponse, SessionError>) {
         self.index = index
         self.result = result
@@ -69,7 +69,7 @@ public struct DownloadBatchProgress: Hashable, Sendable {
     /// The progress of the batch from 0 to 1, where each item counts the same, whatever its size; 1 at the end.
     public var fractionCompleted: Double
 
-    /// Makes a progress, for tests of code that shows it.
+    /// Creates a progress, for tests of code that shows it.
     public init(
         index: Int, item: TransferProgress, all: TransferProgress, count: Int, ended: Int, fractionCompleted: Double
     ) {
@@ -187,10 +187,10 @@ extension HTTPSessionManager {
     ///   - items: The downloads.
     ///   - maximumConcurrent: The maximum number of simultaneous downloads; at least 1.
     ///     ``SessionConfiguration/maximumConnectionsPerHost`` applies as well.
-    ///   - progress: Called at most ten times a second per item, once when the item has ended, and once more when all have
-    ///     ended: one call at a time, in the order of the events, on the network thread or another one. Not called for
-    ///     what happens after the end of the loop, also by cancellation; the call for what happened right before may still
-    ///     come. Must not block.
+    ///   - progress: Called at most ten times a second per item, once when the item has ended, and once more when all
+    ///     have ended: one call at a time, in the order of the events, on the network thread or another one. Not called
+    ///     for what happens after the end of the loop, also by cancellation; the call for what happened right before
+    ///     may still come. Must not block.
     /// - Returns: A sequence that can be iterated once.
     public func downloads(
         of items: [DownloadItem], maximumConcurrent: Int = 4,

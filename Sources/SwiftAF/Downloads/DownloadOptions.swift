@@ -13,7 +13,7 @@ public struct DownloadOptions: OptionSet, Hashable, Sendable {
     public static let createsFolders = DownloadOptions(rawValue: 1 << 1)
     /// Keeps the bytes received so far if the download fails, is cancelled, or its process dies: the bytes in
     /// `PATH.part` and the data for resuming in `PATH.part.resume`. Only for a `GET` whose response has a strong
-    /// validator (RFC 9110, section 8.8: an ETag that isn't weak, or a Last-Modified at least a minute older than Date);
+    /// validator (RFC 9110 8.8: an ETag that isn't weak, or a Last-Modified at least a minute older than Date);
     /// otherwise nothing is kept.
     public static let keepsPartialFile = DownloadOptions(rawValue: 1 << 2)
     /// Resumes `PATH.part` if it was created for this URL and the server still has the same version; otherwise starts
@@ -24,8 +24,8 @@ public struct DownloadOptions: OptionSet, Hashable, Sendable {
     /// Syncs the file and its folder to the disk before the download ends, so that the file survives a power failure.
     /// With a ``ResponseDecision`` that downloads over HTTP/2, other transfers of the session wait meanwhile.
     public static let syncsToDisk = DownloadOptions(rawValue: 1 << 4)
-    /// Replaces the target of a symbolic link and keeps the link. Without this option the link itself is replaced.
-    /// A file that is a mount point, which can't be replaced, is written over at the end: an error or a cancellation then
+    /// Replaces the target of a symbolic link and keeps the link. Without this option the link itself is replaced. A
+    /// file that is a mount point, which can't be replaced, is written over at the end: an error or a cancellation then
     /// leaves the beginning of the new content. Without this option, the download fails.
     public static let followsLinks = DownloadOptions(rawValue: 1 << 5)
     /// Keeps the permissions of a file that is replaced, and its owner and group as far as the process may set them.

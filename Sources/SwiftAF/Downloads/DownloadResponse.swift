@@ -31,7 +31,7 @@ public struct DownloadResponse: Sendable {
 
     var sharedTrust: SharedTrustReport?
 
-    /// Makes a response, for tests and previews.
+    /// Creates a response, for tests and previews.
     public init(
         head: HTTPResponse, filePath: String, fileSize: Int64, resumption: Resumption = .none, offset: Int64 = 0
     ) {

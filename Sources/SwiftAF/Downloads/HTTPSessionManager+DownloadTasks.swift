@@ -6,7 +6,7 @@ extension HTTPSessionManager {
     /// Called once with the head, the path of the file and the error, each nil if there is none.
     public typealias DownloadCompletion = @Sendable (HTTPResponse?, String?, SessionError?) -> Void
 
-    /// Makes a task that downloads to a file, like `download(_:to:options:progress:)`.
+    /// Creates a task that downloads to a file, like `download(_:to:options:progress:)`.
     ///
     /// - Returns: The task. If the request is invalid, the error is reported when the task is resumed.
     public func downloadTask<Source: RequestConvertible>(
@@ -17,7 +17,7 @@ extension HTTPSessionManager {
         makeTask(DownloadSpec(source, destination, options), progress, completionHandler)
     }
 
-    /// Makes a task that downloads to the file at a path, like ``download(_:to:options:progress:)-(_,String,_,_)``.
+    /// Creates a task that downloads to the file at a path, like ``download(_:to:options:progress:)-(_,String,_,_)``.
     public func downloadTask<Source: RequestConvertible>(
         for source: Source, to path: String, options: DownloadOptions = [],
         progress: ProgressHandler? = nil, completionHandler: @escaping DownloadCompletion
@@ -25,7 +25,7 @@ extension HTTPSessionManager {
         makeTask(DownloadSpec(source, .path(path), options), progress, completionHandler)
     }
 
-    /// Makes a task that downloads to the file of a file URL, like ``download(_:to:options:progress:)-(_,URL,_,_)``.
+    /// Creates a task that downloads to the file of a file URL, like ``download(_:to:options:progress:)-(_,URL,_,_)``.
     public func downloadTask<Source: RequestConvertible>(
         for source: Source, to file: URL, options: DownloadOptions = [],
         progress: ProgressHandler? = nil, completionHandler: @escaping DownloadCompletion

@@ -1,4 +1,4 @@
-/// A base for resolving relative URLs (RFC 3986, section 5), with AFNetworking's rule for the trailing slash.
+/// A base for resolving relative URLs (RFC 3986 5), with AFNetworking's rule for the trailing slash.
 ///
 /// Text that isn't a valid URL is resolved as well; the result is checked when the request is sent.
 struct BaseURL: Sendable, Equatable {

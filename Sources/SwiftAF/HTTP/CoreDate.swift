@@ -1,7 +1,7 @@
 internal import CAFCore
 package import FoundationEssentials
 
-/// HTTP dates (RFC 9110, section 5.6.7), parsed and written by the core.
+/// HTTP dates (RFC 9110 5.6.7), parsed and written by the core.
 package enum HTTPDate {
     /// Parses the current format and the two obsolete ones.
     ///

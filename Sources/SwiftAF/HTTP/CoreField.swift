@@ -28,7 +28,7 @@ package enum CoreField {
         name.withCoreSlice(afc_header_is_credential)
     }
 
-    /// Whether a text is a token (RFC 9110, section 5.6.2), as methods and header names are.
+    /// Whether a text is a token (RFC 9110 5.6.2), as methods and header names are.
     package static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.withCoreSlice { afc_token_size($0) == $0.size }
     }

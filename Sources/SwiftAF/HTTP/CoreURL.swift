@@ -13,7 +13,7 @@ package enum CoreURL {
         throw SessionError(failure, url: url)
     }
 
-    /// Resolves a reference (RFC 3986, section 5.2) without normalising anything else.
+    /// Resolves a reference (RFC 3986 5.2) without normalising anything else.
     static func resolve(_ reference: String, against base: String) -> String {
         base.withCoreSlice { base in
             reference.withCoreSlice { reference in
@@ -49,7 +49,7 @@ package enum CoreURL {
         return text
     }
 
-    /// Returns the serialized origin (RFC 6454, section 6.2); nil if the URL isn't valid for a request.
+    /// Returns the serialized origin (RFC 6454 6.2); nil if the URL isn't valid for a request.
     static func origin(of url: String) -> String? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AFC_URL_ORIGIN_SIZE)) { room in
             guard let start = room.baseAddress,

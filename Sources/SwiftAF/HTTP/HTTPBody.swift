@@ -84,8 +84,9 @@ public struct HTTPBody: Sendable {
     ///
     /// - Parameters:
     ///   - parameters: The literal, or parameters. A value of a literal is read at once, so it needn't be `Sendable`.
-    ///   - encoder: Writes dates, data and the other values of the literal. Nil uses ``HTTPSessionManager/encoder``, when
-    ///     the request is sent. An error of the encoder fails the request with ``SessionError/Code/serialization``.
+    ///   - encoder: Writes dates, data and the other values of the literal. Nil uses ``HTTPSessionManager/encoder``,
+    ///     when the request is sent. An error of the encoder fails the request with
+    ///     ``SessionError/Code/serialization``.
     @_disfavoredOverload
     public static func json(_ parameters: Parameters, encoder: (any DataEncoder)? = nil) -> HTTPBody {
         HTTPBody(.jsonParameters(parameters, encoder), contentType: MediaType.json.essence)
@@ -111,8 +112,8 @@ public struct HTTPBody: Sendable {
     }
 
     /// The contents of the file at `path`, read while they are sent, never completely in memory. The length is
-    /// determined when the transfer starts; if the file becomes shorter, the transfer fails. A file that has bytes although
-    /// its size is reported as 0, as in `/proc`, is sent to its end.
+    /// determined when the transfer starts; if the file becomes shorter, the transfer fails. A file that has bytes
+    /// although its size is reported as 0, as in `/proc`, is sent to its end.
     ///
     /// - Parameters:
     ///   - path: The path.
@@ -137,9 +138,9 @@ public struct HTTPBody: Sendable {
     ///
     /// - Parameters:
     ///   - length: The exact number of bytes; nil if unknown, which uses chunked transfer coding over HTTP/1.1. A
-    ///     different number of bytes fails the transfer with ``SessionError/Code/bodySource``. The last of these bytes are
-    ///     sent before the sequence ends, so that it may wait for the response; bytes that it makes after the response is
-    ///     complete aren't noticed.
+    ///     different number of bytes fails the transfer with ``SessionError/Code/bodySource``. The last of these bytes
+    ///     are sent before the sequence ends, so that it may wait for the response; bytes that it makes after the
+    ///     response is complete aren't noticed.
     ///   - makeSequence: Called on any thread, once each time the body is sent. The next chunk is requested only when
     ///     there is room for it. An error thrown by the sequence ends the transfer and becomes
     ///     ``SessionError/underlying``.
@@ -259,8 +260,8 @@ package struct BodyStream: Sendable {
 
     /// The exact number of bytes; nil if unknown.
     package let length: Int64?
-    /// The only run of a sequence that can be read once; nil if ``produce`` can be called again for the same bytes. Copies
-    /// of the body share it.
+    /// The only run of a sequence that can be read once; nil if ``produce`` can be called again for the same bytes.
+    /// Copies of the body share it.
     private let onlyRun: OnlyRun?
     /// Passes every chunk to the consumer, in order, and returns after the last.
     package let produce: @Sendable (Consumer) async throws -> Void

@@ -12,7 +12,7 @@ extension HTTPHeaders {
         /// The name as it is sent, with its case.
         public let text: String
 
-        /// Makes a name. Invalid characters are refused when the request is validated.
+        /// Creates a name. Invalid characters are refused when the request is validated.
         public init(_ text: String) {
             self.text = text
         }
@@ -36,8 +36,8 @@ extension HTTPHeaders {
 
 // The calls of HTTPHeaders with a `Name`. The documentation shows each of them as one call.
 extension HTTPHeaders {
-    /// The values of all fields of a name, joined with ", " (RFC 9110 5.2); for `Set-Cookie`, which can't be joined, only
-    /// the first. Setting replaces all fields of that name with one; setting nil removes them.
+    /// The values of all fields of a name, joined with ", " (RFC 9110 5.2); for `Set-Cookie`, which can't be joined,
+    /// only the first. Setting replaces all fields of that name with one; setting nil removes them.
     public subscript(name: Name) -> String? {
         get { self[name.text] }
         set { self[name.text] = newValue }
@@ -78,7 +78,7 @@ extension HTTPHeaders {
 }
 
 extension HTTPHeaders.Field {
-    /// Makes a field. Invalid characters are refused when the request is validated.
+    /// Creates a field. Invalid characters are refused when the request is validated.
     public init(name: HTTPHeaders.Name, value: String, isSecret: Bool = false) {
         self.init(name: name.text, value: value, isSecret: isSecret)
     }

@@ -23,7 +23,7 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral
 }
 
 extension HTTPHeaders: Hashable {
-    /// Equal fields in the same order and equal removed defaults; names are case-insensitive.
+    /// Equal fields in the same order and equal suppressed defaults; names are case-insensitive.
     public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
         left.fields == right.fields
             && left.suppressedDefaults.elementsEqual(right.suppressedDefaults, by: ASCII.equalIgnoringCase)

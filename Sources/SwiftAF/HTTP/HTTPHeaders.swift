@@ -21,12 +21,12 @@ public struct HTTPHeaders: Sendable {
     /// The names of default fields that are not added, in order.
     public private(set) var suppressedDefaults: [String] = []
 
-    /// Makes an empty list of fields.
+    /// Creates an empty list of fields.
     public init() {
         storage = .texts([])
     }
 
-    /// Makes a list of fields, in order.
+    /// Creates a list of fields, in order.
     public init(_ fields: [Field]) {
         storage = .texts(fields)
     }
@@ -36,13 +36,13 @@ public struct HTTPHeaders: Sendable {
         storage = .received(received)
     }
 
-    /// Makes a list of names and values, in order; duplicates are kept.
+    /// Creates a list of names and values, in order; duplicates are kept.
     public init(_ pairs: some Sequence<(String, String)>) {
         storage = .texts(pairs.map { Field(name: $0.0, value: $0.1) })
     }
 
-    /// Makes a list of the fields of a dictionary. They are sorted by name, because a dictionary has another order each
-    /// time the program runs. A literal needs no initializer, and keeps its order and duplicates.
+    /// Creates a list of the fields of a dictionary. They are sorted by name, because a dictionary has another order
+    /// each time the program runs. A literal needs no initializer, and keeps its order and duplicates.
     ///
     /// ```swift
     /// let headers = HTTPHeaders(settings.fields)      // [String: String]
@@ -263,7 +263,7 @@ extension HTTPHeaders {
         var isMarkedSecret: Bool
         let isLatin1: Bool
 
-        /// Makes a field. Invalid characters are refused when the request is validated.
+        /// Creates a field. Invalid characters are refused when the request is validated.
         ///
         /// - Parameters:
         ///   - name: The name. Its case is kept, and ignored by comparisons.
@@ -276,7 +276,7 @@ extension HTTPHeaders {
             isLatin1 = false
         }
 
-        /// Makes a field that was stored.
+        /// Creates a field that was stored.
         ///
         /// - Parameter isLatin1: Whether the bytes of the value are ISO-8859-1. Ignored if it has other characters.
         init(name: String, value: String, isSecret: Bool, isLatin1: Bool) {
@@ -286,8 +286,8 @@ extension HTTPHeaders {
             self.isLatin1 = isLatin1 && value.unicodeScalars.allSatisfy { $0.value <= 0xFF }
         }
 
-        /// Makes a field from received bytes, which are copied. A value that isn't valid UTF-8 is decoded as ISO-8859-1
-        /// (RFC 9110 5.5), so that no byte is lost.
+        /// Creates a field from received bytes, which are copied. A value that isn't valid UTF-8 is decoded as
+        /// ISO-8859-1 (RFC 9110 5.5), so that no byte is lost.
         package init(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
             self.name = String(decoding: name, as: UTF8.self)
             isMarkedSecret = false
@@ -308,12 +308,14 @@ extension HTTPHeaders {
 
         /// Whether the value is a secret: it is hidden in logs, and not sent to another origin after a redirect.
         ///
-        /// Fields that were marked are, and `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`, `Cookie2` and
-        /// `Set-Cookie2` always. So are common names of keys and tokens: `X-Api-Key`, `X-ApiKey`, `Api-Key`, `ApiKey`, `X-Auth-Token`, `X-Auth-Key`, `X-Access-Token`,
-        /// `X-Session-Token`, `X-Client-Secret`, `X-CSRF-Token`, `X-CSRFToken`, `X-XSRF-Token`, `Private-Token`, `Deploy-Token`,
-        /// `Job-Token`, `X-Gitlab-Token`, `X-Vault-Token`, `X-Consul-Token`, `X-Amz-Security-Token`, `X-Amz-Access-Token`,
-        /// `X-Goog-Api-Key`, `X-Goog-Iam-Authorization-Token`, `Ocp-Apim-Subscription-Key`, `X-Functions-Key`,
-        /// `CF-Access-Client-Secret`, `DD-API-KEY`, `DD-APPLICATION-KEY` and `X-Shopify-Access-Token`.
+        /// True for fields that were marked secret, and for these names: `Authorization`, `Proxy-Authorization`,
+        /// `Cookie`, `Set-Cookie`, `Cookie2` and `Set-Cookie2`. Also for common names of keys and tokens: `X-Api-Key`,
+        /// `X-ApiKey`, `Api-Key`, `ApiKey`, `X-Auth-Token`, `X-Auth-Key`, `X-Access-Token`, `X-Session-Token`,
+        /// `X-Client-Secret`, `X-CSRF-Token`, `X-CSRFToken`, `X-XSRF-Token`, `Private-Token`, `Deploy-Token`,
+        /// `Job-Token`, `X-Gitlab-Token`, `X-Vault-Token`, `X-Consul-Token`, `X-Amz-Security-Token`,
+        /// `X-Amz-Access-Token`, `X-Goog-Api-Key`, `X-Goog-Iam-Authorization-Token`, `Ocp-Apim-Subscription-Key`,
+        /// `X-Functions-Key`, `CF-Access-Client-Secret`, `DD-API-KEY`, `DD-APPLICATION-KEY` and
+        /// `X-Shopify-Access-Token`.
         public var isSecret: Bool {
             isMarkedSecret || CoreField.isCredential(name)
         }

@@ -3,12 +3,12 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     /// The method as it is sent.
     public let rawValue: String
 
-    /// Makes a method. A text that isn't a token is refused when the request is validated.
+    /// Creates a method. A text that isn't a token is refused when the request is validated.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// Makes a method.
+    /// Creates a method.
     public init(_ rawValue: String) {
         self.rawValue = rawValue
     }
@@ -32,7 +32,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     /// Opens a tunnel through a proxy.
     public static let connect = HTTPMethod("CONNECT")
 
-    /// Whether the text is a token (RFC 9110, section 5.6.2): not empty, no spaces, controls or separators.
+    /// Whether the text is a token (RFC 9110 5.6.2): not empty, no spaces, controls or separators.
     public var isValid: Bool {
         CoreField.isToken(rawValue)
     }

@@ -14,7 +14,7 @@ extension HTTPRequest {
             self.receiveBytesPerSecond = receiveBytesPerSecond
         }
 
-        /// Makes a limit that is the same in both directions.
+        /// Creates a limit that is the same in both directions.
         public init(bytesPerSecond: Int) {
             self.init(sendBytesPerSecond: bytesPerSecond, receiveBytesPerSecond: bytesPerSecond)
         }

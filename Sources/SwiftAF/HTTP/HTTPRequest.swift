@@ -17,7 +17,7 @@ public struct HTTPRequest: Sendable {
     /// The settings below; nil while none is set, which keeps most requests small.
     private var settings: Settings?
 
-    /// Makes a request.
+    /// Creates a request.
     public init(_ method: HTTPMethod, _ url: some URLConvertible, headers: HTTPHeaders = [:], body: HTTPBody = .none) {
         self.method = method
         self.url = url.urlText
@@ -25,7 +25,7 @@ public struct HTTPRequest: Sendable {
         self.body = body
     }
 
-    /// Makes a `GET` request.
+    /// Creates a `GET` request.
     public init(_ url: some URLConvertible, headers: HTTPHeaders = [:]) {
         self.init(.get, url, headers: headers)
     }
@@ -44,7 +44,7 @@ public struct HTTPRequest: Sendable {
 }
 
 extension HTTPRequest: ExpressibleByStringInterpolation {
-    /// Makes a `GET` request for a URL in a literal, as in `manager.stream("log")`.
+    /// Creates a `GET` request for a URL in a literal, as in `manager.stream("log")`.
     public init(stringLiteral url: String) {
         self.init(url)
     }
@@ -86,7 +86,7 @@ extension HTTPRequest {
     }
 
     /// The priority among waiting requests of the session, such as `.high` or `0.8`; nil is ``Priority/normal``. Also the
-    /// HTTP/2 weight: 1 for 0, the default 16 for 0.5, and 255 for 1 (RFC 7540, section 5.3).
+    /// HTTP/2 weight: 1 for 0, the default 16 for 0.5, and 255 for 1 (RFC 7540 5.3).
     public var priority: Priority? {
         get { settings?.values.priority }
         set { ownSettings().values.priority = newValue }
@@ -117,8 +117,8 @@ extension HTTPRequest {
         set { ownSettings().values.waitsForConnectivity = newValue }
     }
 
-    /// Whether to wait for a request of the same session that is already receiving the same cacheable response, and to use
-    /// that response; nil uses the session's setting, ``SessionConfiguration/collapsesRequests``.
+    /// Whether to wait for a request of the same session that is already receiving the same cacheable response, and to
+    /// use that response; nil uses the session's setting, ``SessionConfiguration/collapsesRequests``.
     public var collapsesRequests: Bool? {
         get { settings?.values.collapsesRequests }
         set { ownSettings().values.collapsesRequests = newValue }
@@ -131,8 +131,8 @@ extension HTTPRequest {
     }
 
     /// The Unix-domain socket of all hops, whatever host their URLs name: a path, or `@` and a name in the abstract
-    /// namespace. Empty for none; nil uses the session's. Can't be combined with a proxy. Cookies are those of the URL's
-    /// host, as over TCP: give each socket a host of its own, or a session.
+    /// namespace. Empty for none; nil uses the session's. Can't be combined with a proxy. Cookies are those of the
+    /// URL's host, as over TCP: give each socket a host of its own, or a session.
     public var unixSocket: String? {
         get { settings?.values.unixSocket }
         set { ownSettings().values.unixSocket = newValue }
@@ -310,7 +310,7 @@ public struct RedirectPolicy: Hashable, Sendable {
     /// Default: false.
     public var allowsInsecureDowngrade: Bool
 
-    /// Makes a policy; the defaults are those of ``follow``.
+    /// Creates a policy; the defaults are those of ``follow``.
     public init(maximumCount: Int = 20, followsRedirects: Bool = true, allowsInsecureDowngrade: Bool = false) {
         self.maximumCount = maximumCount
         self.followsRedirects = followsRedirects

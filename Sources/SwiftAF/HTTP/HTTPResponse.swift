@@ -2,7 +2,8 @@ public import FoundationEssentials
 
 /// The head of a response with the metrics of its exchange. The body is separate.
 ///
-/// Responses are equal if everything but ``isDecoded`` and their ``metrics`` is, whose times differ with every exchange.
+/// Responses are equal if everything but ``isDecoded`` and their ``metrics`` is, whose times differ with every
+/// exchange.
 public struct HTTPResponse: Sendable {
     /// The status code, 200 for OK.
     public var status: Int
@@ -16,14 +17,14 @@ public struct HTTPResponse: Sendable {
     public var trailers: HTTPHeaders
     /// The URL of the response: the request's, or the last redirect's.
     public var url: String
-    /// Times and sizes, hop by hop. Known at the end: a head that is reported before has no hops, except one for a response
-    /// from the cache, without times, for ``cacheStatus``.
+    /// Times and sizes, hop by hop. Known at the end: a head that is reported before has no hops, except one for a
+    /// response from the cache, without times, for ``cacheStatus``.
     public var metrics: ResponseMetrics
 
     /// ``CoreRequest/decodesBody`` of the request.
     var decodes = false
 
-    /// Makes a response, for tests and caches. An interceptor may leave out the URL: it is then the request's.
+    /// Creates a response, for tests and caches. An interceptor may leave out the URL: it is then the request's.
     public init(
         status: Int,
         version: HTTPVersion = .http1_1,
@@ -43,7 +44,7 @@ public struct HTTPResponse: Sendable {
     }
 
     /// Returns the absolute URL of a reference in this response, such as that of a `Link` field (RFC 8288) or of a link
-    /// in a document: relative to ``url``, by the rules of RFC 3986, section 5.2. The result is checked when a request
+    /// in a document: relative to ``url``, by the rules of RFC 3986 5.2. The result is checked when a request
     /// is sent.
     ///
     /// ```swift
@@ -63,16 +64,16 @@ public struct HTTPResponse: Sendable {
     }
 
     /// Whether the body was encoded and is decoded (``SessionConfiguration/decompressesBodies``). ``headers`` still has
-    /// the fields as received: `Content-Encoding` and `Content-Length` are those of the encoded body. Remove both to pass
-    /// the response on.
+    /// the fields as received: `Content-Encoding` and `Content-Length` are those of the encoded body. Remove both to
+    /// pass the response on.
     public var isDecoded: Bool {
         // A part of an encoded body can't be decoded.
         guard decodes, status != 206, let coding = headers[.contentEncoding] else { return false }
         return !coding.isEmpty && !ASCII.equalIgnoringCase(coding, "identity")
     }
 
-    /// The number of bytes of the body by Content-Length; nil if that is missing or invalid, and if ``isDecoded``, as it
-    /// is then the number of encoded bytes.
+    /// The number of bytes of the body by Content-Length; nil if that is missing or invalid, and if ``isDecoded``, as
+    /// it is then the number of encoded bytes.
     public var contentLength: Int64? {
         guard !isDecoded, let text = headers[.contentLength], text.utf8.allSatisfy(ASCII.isDigit) else {
             return nil
@@ -191,7 +192,7 @@ extension HTTPResponse {
     ///
     /// The name is safe in any folder, whatever the server sends: one path component of at most 223 bytes, without
     /// slashes, backslashes and control characters, without a dot or space at its start or end, and not a device name.
-    /// A longer name is cut before its extension, and gets a hash of the whole, so that names with the same beginning stay
-    /// different. A file of that name may already exist.
+    /// A longer name is cut before its extension, and gets a hash of the whole, so that names with the same beginning
+    /// stay different. A file of that name may already exist.
     public var suggestedFileName: String { coreFileName }
 }

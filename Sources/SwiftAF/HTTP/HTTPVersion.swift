@@ -5,7 +5,7 @@ public struct HTTPVersion: Hashable, Sendable, Comparable, Codable {
     /// The minor version; 0 for HTTP/2 and later.
     public let minor: Int
 
-    /// Makes a version.
+    /// Creates a version.
     public init(major: Int, minor: Int) {
         self.major = major
         self.minor = minor
@@ -41,7 +41,7 @@ public struct HTTPVersionPreference: RawRepresentable, Hashable, Sendable {
     /// The stable name of the preference.
     public let rawValue: String
 
-    /// Makes a preference by name. Requests and sessions with an unknown name fail with
+    /// Creates a preference by name. Requests and sessions with an unknown name fail with
     /// ``SessionError/Code/unsupported``.
     public init(rawValue: String) {
         self.rawValue = rawValue
@@ -55,9 +55,9 @@ public struct HTTPVersionPreference: RawRepresentable, Hashable, Sendable {
     public static let http2 = HTTPVersionPreference(rawValue: "http2")
     /// HTTP/2 with prior knowledge, also over http, without negotiation.
     ///
-    /// Over http with libcurl before 8.7.0, such as Debian 12's, use it only for a server that you trust: if it sends frames
-    /// without content and without a pause, all requests of the manager, their time limits and cancellation wait until it
-    /// stops.
+    /// Over http with libcurl before 8.7.0, such as Debian 12's, use it only for a server that you trust: if it sends
+    /// frames without content and without a pause, all requests of the manager, their time limits and cancellation wait
+    /// until it stops.
     public static let http2PriorKnowledge = HTTPVersionPreference(rawValue: "http2-prior-knowledge")
     /// HTTP/3. Fails with ``SessionError/Code/unsupported`` if libcurl doesn't support it.
     public static let http3 = HTTPVersionPreference(rawValue: "http3")

@@ -1,4 +1,4 @@
-/// A media type of RFC 9110, section 8.3, such as `text/html; charset=utf-8`.
+/// A media type of RFC 9110 8.3, such as `text/html; charset=utf-8`.
 public struct MediaType: Sendable, Hashable {
     /// `text`, in lower case.
     public let type: String
@@ -14,14 +14,14 @@ public struct MediaType: Sendable, Hashable {
         /// Without quotes and escapes, case kept.
         public let value: String
 
-        /// Makes a parameter; the name is lowercased.
+        /// Creates a parameter; the name is lowercased.
         public init(name: String, value: String) {
             self.name = ASCII.lowercased(name)
             self.value = value
         }
     }
 
-    /// Makes a media type; type and subtype are lowercased.
+    /// Creates a media type; type and subtype are lowercased.
     public init(type: String, subtype: String, parameters: [Parameter] = []) {
         self.type = ASCII.lowercased(type)
         self.subtype = ASCII.lowercased(subtype)

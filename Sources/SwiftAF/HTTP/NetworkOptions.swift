@@ -9,7 +9,7 @@ public struct NetworkOptions: Hashable, Sendable {
         /// IPv4 and IPv6 addresses, tried in this order.
         public var addresses: [String]
 
-        /// Makes an override for one host and port.
+        /// Creates an override for one host and port.
         public init(host: String, port: UInt16, addresses: [String]) {
             self.host = host
             self.port = port

@@ -1,4 +1,4 @@
-/// An origin: scheme, host and port (RFC 9110, section 4.3.1). Credentials belong to an origin.
+/// An origin: scheme, host and port (RFC 9110 4.3.1). Credentials belong to an origin.
 package struct Origin: Hashable, Sendable {
     /// The normalised form, such as `https://example.org:8443`.
     package let text: String

@@ -29,7 +29,7 @@ public struct ProxyConfiguration: Hashable, Sendable {
     /// nil, which leaves `no_proxy` in effect with the source ``Source/environment``.
     public var bypass: String?
 
-    /// Makes a configuration. Proxies may be given with the source ``Source/given`` only.
+    /// Creates a configuration. Proxies may be given with the source ``Source/given`` only.
     public init(
         _ source: Source = .given, http: String? = nil, https: String? = nil, all: String? = nil,
         bypass: String? = nil

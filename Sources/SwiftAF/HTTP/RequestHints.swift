@@ -48,7 +48,7 @@ extension HTTPRequest {
         /// The stable name of the type.
         public let rawValue: String
 
-        /// Makes a type with any name.
+        /// Creates a type with any name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }

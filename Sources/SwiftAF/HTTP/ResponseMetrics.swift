@@ -165,7 +165,7 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     /// The port, 0 to 65535.
     public var port: Int
 
-    /// Makes an address, without checking it.
+    /// Creates an address, without checking it.
     public init(ip: String, port: Int) {
         self.ip = ip
         self.port = port

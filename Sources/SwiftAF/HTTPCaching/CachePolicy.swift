@@ -10,7 +10,7 @@ extension HTTPRequest {
         /// The stable name of the policy.
         public let rawValue: String
 
-        /// Makes a policy with any name; a cache treats an unknown one as ``useProtocolCachePolicy``.
+        /// Creates a policy with any name; a cache treats an unknown one as ``useProtocolCachePolicy``.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -19,8 +19,8 @@ extension HTTPRequest {
         public static let useProtocolCachePolicy = CachePolicy(rawValue: "useProtocolCachePolicy")
         /// Ignores the local cache. The new response is stored.
         public static let reloadIgnoringLocalCacheData = CachePolicy(rawValue: "reloadIgnoringLocalCacheData")
-        /// Ignores the local cache and those on the way: sends `Cache-Control: no-cache` and `Pragma: no-cache`, unless the
-        /// request has these fields. The new response is stored.
+        /// Ignores the local cache and those on the way: sends `Cache-Control: no-cache` and `Pragma: no-cache`, unless
+        /// the request has these fields. The new response is stored.
         public static let reloadIgnoringLocalAndRemoteCacheData =
             CachePolicy(rawValue: "reloadIgnoringLocalAndRemoteCacheData")
         /// Uses the cache regardless of age, else the server.

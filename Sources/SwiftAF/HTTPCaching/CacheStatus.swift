@@ -3,7 +3,7 @@ public struct CacheStatus: RawRepresentable, Hashable, Sendable, Codable {
     /// The stable name of the status.
     public let rawValue: String
 
-    /// Makes a status with any name.
+    /// Creates a status with any name.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }

@@ -11,12 +11,12 @@ public struct CachedResponse: Hashable, Sendable {
     public var isDecoded: Bool
     /// When it was received, or last confirmed by the server; to the second.
     public var date: Date
-    /// Its age when it was looked up (RFC 9111, section 4.2.3), in whole seconds. Ignored when one is stored.
+    /// Its age when it was looked up (RFC 9111 4.2.3), in whole seconds. Ignored when one is stored.
     public var age: Duration
     /// It is fresh while its age is less than this. Ignored when one is stored.
     public var lifetime: Duration
 
-    /// Makes a response to store. Age and lifetime are for tests.
+    /// Creates a response to store. Age and lifetime are for tests.
     public init(
         head: HTTPResponse, body: Data, isDecoded: Bool = true, date: Date = Date(), age: Duration = .zero,
         lifetime: Duration = .zero
@@ -114,7 +114,7 @@ extension HTTPCache {
         public var bodySize: Int
         /// When it was received, or last confirmed by the server; to the second.
         public var date: Date
-        /// Its age (RFC 9111, section 4.2.3), in whole seconds.
+        /// Its age (RFC 9111 4.2.3), in whole seconds.
         public var age: Duration
         /// It is fresh while its age is less than this.
         public var lifetime: Duration
@@ -123,7 +123,7 @@ extension HTTPCache {
         /// Whether it has a file.
         public var isOnDisk: Bool
 
-        /// Makes an entry, for tests of code that lists them.
+        /// Creates an entry, for tests of code that lists them.
         public init(
             url: String, partition: String? = nil, status: Int = 200, headers: HTTPHeaders = [:], bodySize: Int = 0,
             date: Date = Date(), age: Duration = .zero, lifetime: Duration = .zero, isInMemory: Bool = true,

@@ -27,16 +27,16 @@ import FoundationEssentials
 /// never appears in descriptions. Requests with their own `Authorization` field, or with
 /// ``HTTPHeaders/suppressDefault(_:)-(String)`` for it, aren't changed.
 ///
-/// The refresh may use the same manager: until it returns, requests made in its task, in tasks that it creates and in the
-/// handlers of their challenges aren't changed either. Capture the manager weakly there: it keeps its interceptors. The
-/// refresh may also set ``token``, for instance to nil to sign out before it throws: what was set stays, and the requests
-/// that wait use it or fail with the refresh.
+/// The refresh may use the same manager: until it returns, requests made in its task, in tasks that it creates and in
+/// the handlers of their challenges aren't changed either. Capture the manager weakly there: it keeps its interceptors.
+/// The refresh may also set ``token``, for instance to nil to sign out before it throws: what was set stays, and the
+/// requests that wait use it or fail with the refresh.
 public final class BearerAuthenticator: RequestInterceptor, NonWrappingInterceptor, CredentialInterceptor {
     /// Returns a new token for one that was refused or has expired; the argument is nil if there was none.
     public typealias Refresh = @Sendable (BearerToken?) async throws -> BearerToken
 
     private struct RefreshRun {
-        /// That of the token that is being refreshed.
+        /// The generation of the token that is being refreshed.
         let generation: Int
         let task: Task<RefreshEnd, Never>
     }
@@ -61,7 +61,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     private let refresh: Refresh
     private let state: Locked<State>
 
-    /// Makes an authenticator for the servers of `origins`.
+    /// Creates an authenticator for the servers of `origins`.
     ///
     /// - Parameters:
     ///   - origins: URLs of the servers that get the token; only scheme, host and port are used. Without a scheme it is

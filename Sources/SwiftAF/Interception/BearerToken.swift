@@ -7,13 +7,13 @@ public struct BearerToken: Hashable, Sendable {
     /// The expiry date; nil if unknown.
     public var expires: Date?
 
-    /// Makes a token, with the time after which it isn't used; nil if it is unknown.
+    /// Creates a token, with the time after which it isn't used; nil if it is unknown.
     public init(_ value: String, expires: Date? = nil) {
         self.value = value
         self.expires = expires
     }
 
-    /// Makes a token that isn't used after a duration from now, such as the `expires_in` of an OAuth 2.0 response.
+    /// Creates a token that isn't used after a duration from now, such as the `expires_in` of an OAuth 2.0 response.
     public init(_ value: String, expiresIn duration: Duration) {
         self.init(value, expires: Date(timeIntervalSinceNow: duration / .seconds(1)))
     }

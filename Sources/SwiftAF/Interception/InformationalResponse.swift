@@ -15,7 +15,7 @@ public struct InformationalResponse: Hashable, Sendable {
     /// The fields.
     public var headers: HTTPHeaders
 
-    /// Makes a response, for tests.
+    /// Creates a response, for tests.
     public init(status: Int, reason: String = "", headers: HTTPHeaders = [:]) {
         self.status = status
         self.reason = reason

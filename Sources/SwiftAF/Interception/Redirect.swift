@@ -12,7 +12,7 @@ public struct RedirectProposal: Sendable {
     /// Whether the body of the original request is sent again.
     public let keepsBody: Bool
 
-    /// Makes a proposal, for tests of a ``RedirectHandler``.
+    /// Creates a proposal, for tests of a ``RedirectHandler``.
     public init(
         response: HTTPResponse, request: HTTPRequest, count: Int = 1, crossesOrigin: Bool = false,
         keepsBody: Bool = false

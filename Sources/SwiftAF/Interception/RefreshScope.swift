@@ -23,7 +23,7 @@ struct RefreshScope: Sendable {
         }
     }
 
-    /// That of the current task, which tasks made in it inherit.
+    /// The scope of the current Swift task; tasks created in it inherit it.
     @TaskLocal static var current = RefreshScope()
 
     private var runs: [Run] = []

@@ -33,8 +33,8 @@ public protocol RequestInterceptor: Sendable {
     ///
     /// If the result has another origin, the secret fields and the credential that the request had before are removed,
     /// as for a redirect, whether they are the caller's or those of an earlier interceptor (also from what `intercept`
-    /// sends). Add those of the other server here. The token of a ``BearerAuthenticator`` stays if it is for that origin,
-    /// too.
+    /// sends). Add those of the other server here. The token of a ``BearerAuthenticator`` stays if it is for that
+    /// origin, too.
     ///
     /// - Parameters:
     ///   - request: The request, with an absolute URL and the session's fields. The result is validated.
@@ -93,8 +93,8 @@ extension RequestInterceptor {
 /// the memory of two async calls for each attempt.
 protocol NonWrappingInterceptor: RequestInterceptor {}
 
-/// An interceptor that adds a credential for certain origins. If a later interceptor changes the origin, it says whether
-/// the credential may go there.
+/// An interceptor that adds a credential for certain origins. If a later interceptor changes the origin, it says
+/// whether the credential may go there.
 protocol CredentialInterceptor: RequestInterceptor {
     /// Whether the field is this interceptor's, and meant for the origin, too.
     func mayKeep(_ field: HTTPHeaders.Field, for origin: Origin) -> Bool
@@ -115,7 +115,7 @@ public struct RequestSender: Sendable {
     public let attempt: RequestAttempt
     private let step: Step
 
-    /// Makes a sender from a closure, for tests of interceptors.
+    /// Creates a sender from a closure, for tests of interceptors.
     public init(attempt: RequestAttempt = RequestAttempt(), send: @escaping Send) {
         self.init(attempt: attempt, step: .closure(send))
     }
@@ -153,7 +153,7 @@ public struct RequestAttempt: Sendable, Hashable {
     /// The status codes of the earlier attempts, in order; 0 without a response.
     public var earlierStatuses: [Int]
 
-    /// Makes an attempt, for tests.
+    /// Creates an attempt, for tests.
     public init(
         requestID: UInt64 = 0, number: Int = 1, start: ContinuousClock.Instant = .now,
         deadline: ContinuousClock.Instant? = nil, earlierStatuses: [Int] = []
@@ -180,7 +180,7 @@ public struct AttemptOutcome: Sendable {
     /// response, if it has one, is that of another request, such as the refresh of a token, so ``response`` is nil.
     public var endedInAdapt: Bool
 
-    /// Makes an outcome, for tests.
+    /// Creates an outcome, for tests.
     public init(
         attempt: RequestAttempt, response: HTTPResponse? = nil, body: Data = Data(), error: SessionError? = nil,
         endedInAdapt: Bool = false
@@ -229,7 +229,7 @@ public struct Interceptor: RequestInterceptor {
     private let intercepting: Intercept?
     private let retrying: Retry?
 
-    /// Makes an interceptor of closures.
+    /// Creates an interceptor of closures.
     ///
     /// - Parameters:
     ///   - adapt: ``RequestInterceptor/adapt(_:for:)``; nil changes nothing.

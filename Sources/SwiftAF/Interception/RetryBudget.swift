@@ -1,9 +1,9 @@
 /// Caps retries relative to new requests (a token bucket for each origin), so that retries don't multiply the load of
 /// failing servers. May be used from any thread.
 ///
-/// Each new request adds a part of a token to the bucket of its origin (scheme, host and port), each retry takes one. If
-/// all requests to an origin fail, at most one in five is retried once the saved tokens are spent. Other origins have
-/// buckets of their own.
+/// Each new request adds a part of a token to the bucket of its origin (scheme, host and port), each retry takes one.
+/// If all requests to an origin fail, at most one in five is retried once the saved tokens are spent. Other origins
+/// have buckets of their own.
 public final class RetryBudget: Sendable {
     /// How many origins can have spent tokens.
     private static let originLimit = 4096
@@ -12,7 +12,7 @@ public final class RetryBudget: Sendable {
     /// The buckets that aren't full. Nil is the origin of requests without an absolute URL.
     private let buckets = Locked<[Origin?: TokenBucket]>([:])
 
-    /// Makes a budget whose buckets are full.
+    /// Creates a budget whose buckets are full.
     ///
     /// - Parameters:
     ///   - capacity: The maximum number of saved tokens for each origin.

@@ -37,18 +37,18 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     /// If Retry-After exceeds this, the request isn't retried. Default: 60 s.
     public var maximumRetryAfter: Duration = .seconds(60)
 
-    /// The budget of retries; nil for no limit. Default: a ``RetryBudget`` with its defaults (for each origin ten retries,
-    /// and one more for every five new requests), shared by copies of this policy. A retry after a `Retry-After` of at
-    /// least ``baseDelay`` takes nothing from it; one of zero always does.
+    /// The budget of retries; nil for no limit. Default: a ``RetryBudget`` with its defaults (for each origin ten
+    /// retries, and one more for every five new requests), shared by copies of this policy. A retry after a
+    /// `Retry-After` of at least ``baseDelay`` takes nothing from it; one of zero always does.
     public var budget: RetryBudget? = RetryBudget()
 
     /// From 0 up to 1.
     var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
-    /// Makes a policy with the default settings.
+    /// Creates a policy with the default settings.
     public init() {}
 
-    /// Makes a policy with at most `maximumRetries` retries and the other defaults.
+    /// Creates a policy with at most `maximumRetries` retries and the other defaults.
     public init(maximumRetries: Int) {
         self.maximumRetries = maximumRetries
     }
@@ -124,8 +124,8 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
 }
 
 extension HTTPResponse {
-    /// The delay that the server asks for before another request, by `Retry-After` (RFC 9110 10.2.3); nil if the field is
-    /// missing or invalid. A date is relative to the response's `Date`, or to now without one.
+    /// The delay that the server asks for before another request, by `Retry-After` (RFC 9110 10.2.3); nil if the field
+    /// is missing or invalid. A date is relative to the response's `Date`, or to now without one.
     public var retryAfter: Duration? { RetryAfter.delay(of: self, now: .now) }
 }
 

@@ -5,15 +5,16 @@ enum TransientFailures {
     /// The status codes of a server, or a gateway, that is busy, restarts or has waited too long.
     static let statusCodes: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
 
-    /// Of a single request: the connection couldn't be made or was lost. A name that isn't found and a failed TLS
-    /// handshake seldom pass within the seconds that a policy waits, so they are reported at once.
+    /// The transient failures of a single request: the connection couldn't be made or was lost. A name that isn't found
+    /// and a failed TLS handshake rarely succeed within the seconds that a policy waits, so they are reported at once.
     static let ofRequests: Set<SessionError.Code> = [.connect, .connectionLost, .truncated, .timeout]
 
-    /// Of a WebSocket: names and TLS, too. A sequence of messages lasts for hours, and reconnects after changes of the
-    /// network and of the server.
+    /// The transient failures of a WebSocket: names and TLS, too. A sequence of messages lasts for hours, and
+    /// reconnects after changes of the network and of the server.
     static let ofWebSockets = ofRequests.union([.dns, .tls])
 
-    /// Of an event stream: everything that the HTML standard calls a network error, so violations of the protocol, too.
+    /// The transient failures of an event stream: everything that the HTML standard calls a network error, so
+    /// violations of the protocol, too.
     static let ofEventStreams = ofWebSockets.union([.protocol])
 }
 
@@ -29,7 +30,7 @@ extension SessionError {
     ///
     /// - Parameters:
     ///   - codes: The codes of transient failures.
-    ///   - statusCodes: Those of responses that weren't accepted.
+    ///   - statusCodes: The status codes of transient failures, for responses that weren't accepted.
     func isTransient(_ codes: Set<Code>, statusCodes: Set<Int>) -> Bool {
         let cause = decisive
         if cause.code == .status, let status = cause.status { return statusCodes.contains(status) }

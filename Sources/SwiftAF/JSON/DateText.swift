@@ -3,8 +3,8 @@ import FoundationEssentials
 /// The text of a date in JSON and in parameters: RFC 3339, in UTC, without fractions of a second.
 enum DateText {
     /// From the beginning of the year 0000 to the end of 9999, in seconds since 1970. No other year has four digits.
-    /// Foundation's `ISO8601FormatStyle` uses the Julian calendar before 1582, unlike its property lists: with those the
-    /// year 0000 begins two days later.
+    /// Foundation's `ISO8601FormatStyle` uses the Julian calendar before 1582, unlike its property lists: with those
+    /// the year 0000 begins two days later.
     private static let writable = -62_167_392_000.0..<253_402_300_800
 
     /// Returns a text such as `2024-02-29T12:00:00Z`; nil for a date outside of the years 0000 to 9999, infinite and
@@ -38,8 +38,8 @@ enum DateText {
         return end == whole.upperBound ? date : nil
     }
 
-    /// Whether the month has the day, and the day the time: Foundation makes 1 March of 30 February. A minute may have a
-    /// leap second (RFC 3339, section 5.7).
+    /// Whether the month has the day, and the day the time: Foundation makes 1 March of 30 February. A minute may have
+    /// a leap second (RFC 3339 5.7).
     private static func exists(_ text: String) -> Bool {
         var rest = text.utf8[...]
         func next(_ digits: Int) -> Int? {

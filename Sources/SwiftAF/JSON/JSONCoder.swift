@@ -67,7 +67,7 @@ public struct JSONCoder: Sendable, Hashable, Codable {
     /// session limits bodies in memory in any case. Default: nil.
     public var maximumSize: Int?
 
-    /// Makes a coder. The defaults are those of `JSONDecoder` and `JSONEncoder`.
+    /// Creates a coder. The defaults are those of `JSONDecoder` and `JSONEncoder`.
     public init(
         keys: KeyStyle = .useDefaultKeys, dates: DateStyle = .deferredToDate,
         nonConformingFloats: NonConformingFloatStyle = .throw,

@@ -83,7 +83,7 @@ struct JSONMembers {
         return String(decoding: bytes(of: key), as: UTF8.self)
     }
 
-    /// Compares bytes (RFC 8259, section 8.3).
+    /// Compares bytes (RFC 8259 8.3).
     @inline(__always)
     private func isKey(at position: Int, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
         let key = tokens[position]

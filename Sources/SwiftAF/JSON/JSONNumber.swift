@@ -36,7 +36,7 @@ public struct JSONNumber: Sendable {
         self.storage = storage
     }
 
-    /// Makes a number from an integer of any width.
+    /// Creates a number from an integer of any width.
     public init(_ value: some BinaryInteger) {
         if let mantissa = UInt64(exactly: value.magnitude) {
             storage = .digits(Digits(mantissa: mantissa, scale: 0, isNegative: value < 0))
@@ -45,13 +45,13 @@ public struct JSONNumber: Sendable {
         }
     }
 
-    /// Makes a number from a `Double`, with the fewest digits that parse as the same value. Infinities and NaN can be
+    /// Creates a number from a `Double`, with the fewest digits that parse as the same value. Infinities and NaN can be
     /// stored but not written, because JSON doesn't have them.
     public init(_ value: Double) {
         storage = .binary(value)
     }
 
-    /// Makes a number with all digits of a `Decimal`; nil for NaN.
+    /// Creates a number with all digits of a `Decimal`; nil for NaN.
     public init?(_ value: Decimal) {
         self.init(value.description)
     }
@@ -129,7 +129,7 @@ extension JSONNumber {
 }
 
 extension JSONNumber.Digits {
-    /// Written out, because what is computed would be asked for at every use whether it is there.
+    /// A literal, because a value that is computed lazily would be checked for its presence at every use.
     private static let powersOfTen: [UInt64] = [
         1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000,
         100_000_000_000, 1_000_000_000_000, 10_000_000_000_000, 100_000_000_000_000, 1_000_000_000_000_000,

@@ -1,4 +1,4 @@
-/// The members of a JSON object in their original order. Keys are compared byte by byte (RFC 8259, section 8.3):
+/// The members of a JSON object in their original order. Keys are compared byte by byte (RFC 8259 8.3):
 /// canonically equivalent spellings are different keys.
 ///
 /// If a key is repeated, by default the last value is kept, at the position of the first; see
@@ -20,33 +20,33 @@ public struct JSONObject: Sendable {
     /// The maximum number of entries for which a linear search is faster than hashing.
     private static let linearLimit = 12
 
-    /// Makes an empty object.
+    /// Creates an empty object.
     public init() {
         entries = []
     }
 
-    /// Makes an object with the members in order. If a key is repeated, its last value is used.
+    /// Creates an object with the members in order. If a key is repeated, its last value is used.
     public init(_ pairs: some Sequence<(String, JSONValue)>) {
         self.init(entries: pairs.map { Entry(key: $0.0, value: $0.1) })
     }
 
-    /// Makes an object of the members of a dictionary, sorted by key, because a dictionary has another order each time the
-    /// program runs. A literal needs no initializer, and keeps its order.
+    /// Creates an object of the members of a dictionary, sorted by key, because a dictionary has another order each
+    /// time the program runs. A literal needs no initializer, and keeps its order.
     public init(_ dictionary: [String: JSONValue]) {
         self.init(entries: dictionary.sorted { $0.key < $1.key }.map { Entry(key: $0.key, value: $0.value) })
     }
 
-    /// Makes an object with the members in order, including repeated keys.
+    /// Creates an object with the members in order, including repeated keys.
     public init(keepingRepeats pairs: some Sequence<(String, JSONValue)>) {
         self.init(entries: pairs.map { Entry(key: $0.0, value: $0.1) }, keepsRepeats: true)
     }
 
-    /// Makes an object with the members in order, including repeated keys if they are kept.
+    /// Creates an object with the members in order, including repeated keys if they are kept.
     init(_ pairs: [(String, JSONValue)], keepsRepeats: Bool) {
         self.init(entries: pairs.map { Entry(key: $0.0, value: $0.1) }, keepsRepeats: keepsRepeats)
     }
 
-    /// Makes an object from entries that may contain repeated keys.
+    /// Creates an object from entries that may contain repeated keys.
     init(entries: [Entry], keepsRepeats: Bool = false) {
         self.entries = entries
         if entries.count > Self.linearLimit {

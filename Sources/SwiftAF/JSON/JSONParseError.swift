@@ -53,7 +53,7 @@ public struct JSONParseError: Error, Sendable, Hashable {
     /// The position within the line in bytes, from 1.
     public let column: Int
 
-    /// Makes an error at `offset`. Counts the lines before it.
+    /// Creates an error at `offset`. Counts the lines before it.
     init(_ reason: Reason, at offset: Int, in text: UnsafeBufferPointer<UInt8>) {
         let before = text[..<min(offset, text.count)]
         let lineStart = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0

@@ -4,7 +4,7 @@ extension JSONValue {
     /// The handling of repeated keys in an object.
     ///
     /// RFC 8259 (section 4) allows repeated keys but calls the behaviour of software that receives them unpredictable;
-    /// I-JSON (RFC 7493, section 2.3) forbids them. Programs that parse a document differently can be exploited, so
+    /// I-JSON (RFC 7493 2.3) forbids them. Programs that parse a document differently can be exploited, so
     /// there is one rule for all JSON in SwiftAF. The default is the one of ECMAScript's `JSON.parse` and of most other
     /// parsers: the last value is used.
     public enum RepeatedKeys: String, Sendable, Hashable, Codable {

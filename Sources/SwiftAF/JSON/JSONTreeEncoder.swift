@@ -285,7 +285,7 @@ private struct TreeContext {
 }
 
 extension JSONNumber {
-    /// Makes a number from the text that the standard library prints, without a zero fraction.
+    /// Creates a number from the text that the standard library prints, without a zero fraction.
     init?(shortest text: String) {
         self.init(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
     }

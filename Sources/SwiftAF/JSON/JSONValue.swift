@@ -23,12 +23,12 @@ public enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// Makes a number from an integer.
+    /// Creates a number from an integer.
     public static func integer(_ value: Int64) -> JSONValue {
         .number(JSONNumber(value))
     }
 
-    /// Makes a number from a `Double`. Infinities and NaN can be stored but not written.
+    /// Creates a number from a `Double`. Infinities and NaN can be stored but not written.
     public static func double(_ value: Double) -> JSONValue {
         .number(JSONNumber(value))
     }
@@ -128,7 +128,7 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     public init(stringLiteral value: String) { self = .string(value) }
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-    /// Makes an object with the members in order. If a key is repeated, its last value is used.
+    /// Creates an object with the members in order. If a key is repeated, its last value is used.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(JSONObject(elements))
     }

@@ -1,6 +1,6 @@
 /// The tokens of a text that is being parsed.
 struct TokenStack: ~Copyable {
-    /// Of at least `count` tokens.
+    /// Memory for `capacity` tokens, of which `count` are used.
     private(set) var base: UnsafeMutablePointer<JSONToken>
     private var capacity: Int
     private(set) var count = 0

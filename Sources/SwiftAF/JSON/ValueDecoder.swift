@@ -45,9 +45,9 @@ class ValueDecoder: TreePath {
     /// The number at `position`, if it has the common form.
     func digits(at position: Int) -> JSONNumber.Digits? { nil }
     func value(at position: Int) -> JSONValue { .null }
-    /// Makes a decoder of the value at `position`; of null if it is nil.
+    /// Creates a decoder of the value at `position`; of null if it is nil.
     func child(at position: Int?, key: consuming (any CodingKey)?, below parent: TreePath?) -> ValueDecoder { self }
-    /// Makes a decoder of an element of an array.
+    /// Creates a decoder of an element of an array.
     func child(at position: Int, index: Int) -> ValueDecoder { self }
 
     // Arrays of one type; nil if an element has another one or doesn't fit.

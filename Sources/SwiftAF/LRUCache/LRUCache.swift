@@ -36,7 +36,7 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
         }
     }
 
-    /// Makes a cache. Default: 100 MiB and 60 MiB, as AFNetworking has.
+    /// Creates a cache. Default: 100 MiB and 60 MiB, as AFNetworking has.
     ///
     /// - Parameters:
     ///   - capacity: The total cost above which entries are evicted.

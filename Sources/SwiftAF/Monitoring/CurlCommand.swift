@@ -19,8 +19,8 @@ extension HTTPRequest {
 
     /// Returns the curl command with further options, such as those of the session. They are quoted, but not redacted.
     ///
-    /// - Parameter options: Used instead of the request's own for credentials, proxy, socket, redirects and compression;
-    ///   nil uses the request's.
+    /// - Parameter options: Used instead of the request's own for credentials, proxy, socket, redirects and
+    ///   compression; nil uses the request's.
     package func curlCommand(redaction: Redaction = .standard, options: [String]?) -> String {
         var request = self
         // The body is then bytes, with its Content-Type. Without JSON there is no body to show.

@@ -29,7 +29,7 @@ public struct EventLogger: EventMonitor {
 
     private let write: @Sendable (Level, String) -> Void
 
-    /// Makes a logger.
+    /// Creates a logger.
     ///
     /// - Parameters:
     ///   - level: How much is logged.

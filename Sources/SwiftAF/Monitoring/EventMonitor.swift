@@ -105,7 +105,7 @@ public struct MonitoredRequest: Sendable, Identifiable {
     /// The time of the event.
     public let date: Date
 
-    /// Makes a value, for tests of monitors.
+    /// Creates a value, for tests of monitors.
     public init(id: UInt64, request: HTTPRequest, date: Date = .now) {
         self.id = id
         self.request = request
@@ -124,7 +124,7 @@ public struct RequestResult: Sendable {
     /// The path of the file that the body was saved to.
     public var filePath: String?
 
-    /// Makes a result, for tests of monitors.
+    /// Creates a result, for tests of monitors.
     public init(
         response: HTTPResponse? = nil, error: SessionError? = nil, body: Data? = nil, filePath: String? = nil
     ) {

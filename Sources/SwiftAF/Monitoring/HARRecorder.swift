@@ -20,7 +20,7 @@ public final class HARRecorder: EventMonitor {
     private let maximumMessages: Int
     private let log: Locked<HARLog>
 
-    /// Makes a recorder without entries.
+    /// Creates a recorder without entries.
     ///
     /// - Parameters:
     ///   - maximumEntries: The maximum number of entries; the oldest are dropped.

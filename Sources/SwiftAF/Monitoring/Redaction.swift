@@ -12,7 +12,7 @@ public struct Redaction: Sendable, Hashable {
         "X-Amz-Signature",
     ]
 
-    /// Makes a redaction that hides the same as ``standard``.
+    /// Creates a redaction that hides the same as ``standard``.
     public init() {}
 
     /// Hides credentials and common names of secrets.

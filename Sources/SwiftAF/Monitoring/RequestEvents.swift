@@ -38,7 +38,7 @@ final class RequestEvents: Sendable {
         isTask = task != nil
     }
 
-    /// Of a task that was made.
+    /// Reports that a task was created, and returns its events; nil without monitors.
     static func created(_ request: HTTPRequest, _ monitors: MonitorGroup?, task: UInt64) -> RequestEvents? {
         guard monitors != nil else { return nil }
         let events = RequestEvents(request, monitors, task: task)
@@ -46,7 +46,7 @@ final class RequestEvents: Sendable {
         return events
     }
 
-    /// Of a transfer without a task, which begins.
+    /// Reports that a transfer without a task begins, and returns its events; nil if nothing observes them.
     static func begun(_ request: HTTPRequest, _ monitors: MonitorGroup?) -> RequestEvents? {
         guard monitors != nil || ProcessEvents.isObserved else { return nil }
         let events = RequestEvents(request, monitors, task: nil)

@@ -27,7 +27,7 @@ public struct TraceContext: RequestInterceptor {
     /// Makes trace IDs of requests that are unique in the process and unpredictable.
     private let seed = (UInt64.random(in: 1 ... .max), UInt64.random(in: 1 ... .max))
 
-    /// Makes an interceptor that adds trace headers.
+    /// Creates an interceptor that adds trace headers.
     ///
     /// - Parameters:
     ///   - samples: Whether new traces are marked as sampled.
@@ -146,7 +146,7 @@ public struct RequestSpan: Sendable {
     /// The metrics of the attempt's hops.
     public private(set) var metrics = ResponseMetrics()
 
-    /// Makes a span, for tests of an exporter.
+    /// Creates a span, for tests of an exporter.
     public init(
         position: TracePosition, parent: TracePosition? = nil, name: String, start: Date, end: Date,
         attributes: [String: String] = [:], error: SessionError? = nil, metrics: ResponseMetrics = ResponseMetrics()

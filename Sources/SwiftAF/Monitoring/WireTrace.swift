@@ -1,9 +1,9 @@
 /// The heads that were sent and received, including libcurl's own fields, and their connections. Reported for each
 /// redirect, authentication round, retry and CONNECT.
 ///
-/// Secrets are redacted: `<hidden>` replaces the values of secret fields (``HTTPHeaders/Field/isSecret``), and URLs have
-/// no user information. HTTP/2 heads are written like those of HTTP/1.1, with the version `HTTP/2`, names in lower case
-/// and `host` for `:authority`.
+/// Secrets are redacted: `<hidden>` replaces the values of secret fields (``HTTPHeaders/Field/isSecret``), and URLs
+/// have no user information. HTTP/2 heads are written like those of HTTP/1.1, with the version `HTTP/2`, names in lower
+/// case and `host` for `:authority`.
 public struct WireTrace: Sendable, Hashable {
     /// A traced event.
     public enum Event: Sendable, Hashable {
@@ -34,7 +34,7 @@ public struct WireTrace: Sendable, Hashable {
         /// The subject of the peer's certificate as a distinguished name (RFC 4514); nil without one.
         public var certificateSubject: String?
 
-        /// Makes a value, for tests of monitors.
+        /// Creates a value, for tests of monitors.
         public init(
             address: String?, port: Int, isProxy: Bool = false, isReused: Bool = false, tlsVersion: String? = nil,
             cipher: String? = nil, applicationProtocol: String? = nil, certificateSubject: String? = nil
@@ -57,7 +57,7 @@ public struct WireTrace: Sendable, Hashable {
     /// Whether it belongs to CONNECT: the request, its response, or the connection that they need.
     public var isTunnel: Bool
 
-    /// Makes a value, for tests of monitors.
+    /// Creates a value, for tests of monitors.
     public init(_ event: Event, hop: Int = 0, isTunnel: Bool = false) {
         self.event = event
         self.hop = hop

@@ -8,7 +8,7 @@ final class CoreForm {
     /// The form; nil once taken.
     private var raw: OpaquePointer?
 
-    /// Makes an empty form.
+    /// Creates an empty form.
     private init(_ boundary: String?) throws(SessionError) {
         var failure = afc_failure()
         guard boundary?.containsNUL != true else {
@@ -141,6 +141,8 @@ final class CoreForm {
 }
 
 /// The form of a request, with the sources of its parts that are streams.
+///
+/// Sendable, because the form is used only by ``makeBody()``, which is called once, before the core reads.
 final class CoreFormSource: CoreBodySource, @unchecked Sendable {
     private let form: CoreForm
     private let streams: [CoreStreamSource]

@@ -100,7 +100,7 @@ final class CoreFormSpool: Sendable {
         }
     }
 
-    /// A number of bytes, written on the queue while the form's owner waits.
+    /// A number of bytes, written on the queue while the form's owner waits; so only one thread uses the form.
     private struct Step: @unchecked Sendable {
         let form: CoreForm
 

@@ -21,12 +21,12 @@ public struct MultipartFormData: Sendable {
 
     package private(set) var form: BodyForm
 
-    /// Makes an empty form with a random boundary.
+    /// Creates an empty form with a random boundary.
     public init() {
         form = BodyForm(boundary: Self.randomBoundary(), isBoundaryChosen: false)
     }
 
-    /// Makes an empty form with a boundary of 1 to 70 letters, digits and `'+_-.`.
+    /// Creates an empty form with a boundary of 1 to 70 letters, digits and `'+_-.`.
     ///
     /// The boundary must not occur in the parts; parts in memory are checked.
     ///

@@ -1,11 +1,12 @@
 import FoundationEssentials
 
 extension RequestSerializer {
-    /// Makes a request with a multipart form: the parameters as its first fields, then the parts of `constructingBody`.
+    /// Creates a request with a multipart form: the parameters as its first fields, then the parts of
+    /// `constructingBody`.
     ///
-    /// Parameters have the order of a query, with unescaped names and values; data is sent as raw bytes, null within the
-    /// parameters as an empty part. Without any parts, the result is the serializer's request without parameters, which is
-    /// an empty URL-encoded form for ``HTTPRequestSerializer``.
+    /// Parameters have the order of a query, with unescaped names and values; data is sent as raw bytes, null within
+    /// the parameters as an empty part. Without any parts, the result is the serializer's request without parameters,
+    /// which is an empty URL-encoded form for ``HTTPRequestSerializer``.
     ///
     /// - Parameters:
     ///   - method: A method with a body.

@@ -1,9 +1,8 @@
 internal import CAFCore
 import Glibc
 
-/// Owns a monitor of the core.
+/// Owns a reachability monitor of the core. Thread-safe.
 final class CoreMonitor: @unchecked Sendable {
-    /// Thread-safe in the core.
     private let raw: OpaquePointer
 
     typealias Receiver = @Sendable (NetworkReachability) -> Void

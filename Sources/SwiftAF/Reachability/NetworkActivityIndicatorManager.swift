@@ -19,7 +19,7 @@ public final class NetworkActivityIndicatorManager: Sendable {
     private let storage: ActivityStorage
     private let observation: Int
 
-    /// Makes a manager that counts requests from now on.
+    /// Creates a manager that counts requests from now on.
     ///
     /// - Parameter isCounted: Returns whether to count a request. Called once for each, with the request before
     ///   redirects, on the thread that starts it. Return false for background requests, such as an event stream.

@@ -36,7 +36,7 @@ public struct NetworkReachability: Hashable, Sendable {
     /// The name of the link, such as `eth0`; empty if unknown.
     public var linkName: String
 
-    /// Makes a value, for tests and previews.
+    /// Creates a value, for tests and previews.
     public init(
         _ status: NetworkReachabilityStatus = .unknown, link: NetworkLink = .unknown, linkName: String = ""
     ) {

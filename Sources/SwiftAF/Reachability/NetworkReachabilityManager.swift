@@ -18,20 +18,20 @@ public final class NetworkReachabilityManager: Sendable {
     private let control: ReachabilityControl
     private let storage: ReachabilityStorage
 
-    /// Makes a manager for the internet: a route to addresses outside of the local network.
+    /// Creates a manager for the internet: a route to addresses outside of the local network.
     public convenience init() {
         self.init(host: .success(nil))
     }
 
-    /// Makes a manager for a host name. The name is resolved, again when the machine's addresses change. The host is
+    /// Creates a manager for a host name. The name is resolved, again when the machine's addresses change. The host is
     /// reachable if one of its addresses is. ``startMonitoring()`` throws if the name is empty or longer than 255
     /// bytes.
     public convenience init(domain: String) {
         self.init(host: .success(domain))
     }
 
-    /// Makes a manager for an IPv4 or IPv6 address, such as `192.0.2.1` or `fe80::1%eth0`. ``startMonitoring()`` throws
-    /// if the address is invalid.
+    /// Creates a manager for an IPv4 or IPv6 address, such as `192.0.2.1` or `fe80::1%eth0`. ``startMonitoring()``
+    /// throws if the address is invalid.
     public convenience init(address: String) {
         let error = SessionError(.invalidInput, message: "invalid address \"\(address)\"")
         self.init(host: CoreMonitor.isAddress(address) ? .success(address) : .failure(error))
@@ -53,8 +53,8 @@ public final class NetworkReachabilityManager: Sendable {
 
     // MARK: Monitoring
 
-    /// Starts monitoring, until ``stopMonitoring()``. Reports the current state to the ``statusChangeHandler`` once, then
-    /// every change. Restarting reports it again. The sequences of ``changes`` need no start.
+    /// Starts monitoring, until ``stopMonitoring()``. Reports the current state to the ``statusChangeHandler`` once,
+    /// then every change. Restarting reports it again. The sequences of ``changes`` need no start.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` for an invalid host; ``SessionError/Code/unknown`` or
     ///   ``SessionError/Code/outOfMemory`` if a thread or a netlink socket can't be created.
@@ -62,8 +62,8 @@ public final class NetworkReachabilityManager: Sendable {
         try control.start()
     }
 
-    /// Ends what ``startMonitoring()`` began. The last state is kept. Running handlers complete; no more are called. While
-    /// there are sequences of ``changes``, these are monitored further.
+    /// Ends what ``startMonitoring()`` began. The last state is kept. Running handlers complete; no more are called.
+    /// While there are sequences of ``changes``, these are monitored further.
     public func stopMonitoring() {
         storage.end()
         // Only starting fails.
@@ -90,8 +90,8 @@ public final class NetworkReachabilityManager: Sendable {
 
     // MARK: Notifications
 
-    /// Called on ``callbackQueue`` whenever ``reachability`` is reported after ``startMonitoring()``. There is one handler; setting it replaces the
-    /// previous one.
+    /// Called on ``callbackQueue`` whenever ``reachability`` is reported after ``startMonitoring()``. There is one
+    /// handler; setting it replaces the previous one.
     public var statusChangeHandler: (@Sendable (NetworkReachability) -> Void)? {
         get { storage.handler }
         set { storage.handler = newValue }
@@ -105,8 +105,9 @@ public final class NetworkReachabilityManager: Sendable {
 
     /// The current state, and then its changes. Each sequence gets every one; a slow reader skips to the latest.
     ///
-    /// The first sequence starts monitoring, and the last one that ends stops it, unless ``startMonitoring()`` was called.
-    /// A sequence ends when its loop or task does, when it is released, and when the manager is. It ends at once, without
-    /// a state, if monitoring can't be started, as for an invalid host: ``startMonitoring()`` throws the reason.
+    /// The first sequence starts monitoring, and the last one that ends stops it, unless ``startMonitoring()`` was
+    /// called. A sequence ends when its loop or task does, when it is released, and when the manager is. It ends at
+    /// once, without a state, if monitoring can't be started, as for an invalid host: ``startMonitoring()`` throws the
+    /// reason.
     public var changes: AsyncStream<NetworkReachability> { storage.makeStream(control) }
 }

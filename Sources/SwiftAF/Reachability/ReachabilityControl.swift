@@ -2,7 +2,8 @@
 final class ReachabilityControl: Sendable {
     private let monitor: Result<CoreMonitor, SessionError>
     private let storage: ReachabilityStorage
-    /// Whether the monitor runs. Held while it is started and stopped, so that the last command is the one that is wanted.
+    /// Whether the monitor runs. Held while it is started and stopped, so that the last command is the one that is
+    /// wanted.
     private let isRunning = Locked(false)
 
     init(_ monitor: Result<CoreMonitor, SessionError>, _ storage: ReachabilityStorage) {

@@ -98,7 +98,7 @@ final class ReachabilityStorage: Sendable {
         for listener in listeners { listener.continuation.finish() }
     }
 
-    /// Makes a sequence.
+    /// Creates a sequence.
     ///
     /// - Parameter control: Runs the monitor while there are sequences. The sequence ends at once if it can't.
     func makeStream(_ control: ReachabilityControl? = nil) -> AsyncStream<NetworkReachability> {

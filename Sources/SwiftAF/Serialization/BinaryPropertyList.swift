@@ -47,7 +47,7 @@ package struct BinaryPropertyList {
     }
 
     private struct Object {
-        /// Of its content, which for a container are references.
+        /// The size of its content, which for a container are references.
         var size: Int
         var content: Int
         var isContainer: Bool

@@ -7,7 +7,7 @@ package enum Charset: Sendable {
     /// One that the C library converts.
     case legacy(LegacyCharset)
 
-    /// Makes a charset from a label of Content-Type; nil if it isn't supported. The labels are those of the WHATWG
+    /// Creates a charset from a label of Content-Type; nil if it isn't supported. The labels are those of the WHATWG
     /// encoding standard (section 4.2), case-insensitive. White space and single quotes around them, which some servers
     /// send, are ignored. UTF-32, which that standard leaves out, is known by the names that IANA registers.
     package init?(label: String) {
@@ -86,7 +86,7 @@ package enum Charset: Sendable {
         let text = body.dropFirst(mark?.length ?? 0)
         switch mark?.charset ?? self {
         case .utf16LittleEndian: return Self.decodeUTF16(text) { UInt16($0) | UInt16($1) << 8 }
-        // Without a byte order mark, "UTF-16" is big-endian (RFC 2781, section 4.3).
+        // Without a byte order mark, "UTF-16" is big-endian (RFC 2781 4.3).
         case .utf16, .utf16BigEndian: return Self.decodeUTF16(text) { UInt16($0) << 8 | UInt16($1) }
         case .utf32LittleEndian: return Self.decodeUTF32(text) { UInt32(littleEndian: $0) }
         // Likewise (The Unicode Standard, section 3.10, D101).

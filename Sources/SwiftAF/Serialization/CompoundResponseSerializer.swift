@@ -30,7 +30,8 @@ public struct CompoundResponseSerializer: ResponseSerializer {
     /// The responses that are acceptable if no serializer is used.
     public var validation: ResponseValidation
 
-    /// Makes a serializer. By default, any content type with status 200 to 299 is acceptable if no serializer is used.
+    /// Creates a serializer. By default, any content type with status 200 to 299 is acceptable if no serializer is
+    /// used.
     public init(_ serializers: [any ResponseSerializer], validation: ResponseValidation = .default) {
         self.serializers = serializers
         self.validation = validation

@@ -13,7 +13,7 @@ public struct DecodableResponseSerializer<Output: Decodable & Sendable>: Respons
     /// The decoder. Don't modify it once requests have been made.
     public let decoder: any DataDecoder
 
-    /// Makes a serializer. By default, it accepts the same responses as ``JSONResponseSerializer``.
+    /// Creates a serializer. By default, it accepts the same responses as ``JSONResponseSerializer``.
     public init(
         _ type: Output.Type = Output.self,
         decoder: any DataDecoder = JSONCoder(),

@@ -71,7 +71,7 @@ public enum DefaultHeaders {
         (byte | 0x20) &- 0x61 < 26 || ASCII.isDigit(byte)
     }
 
-    /// Whether a byte is printable ASCII that needs no escape inside a header comment (RFC 9110, section 5.6.5).
+    /// Whether a byte is printable ASCII that needs no escape inside a header comment (RFC 9110 5.6.5).
     private static func isCommentByte(_ byte: UInt8) -> Bool {
         (0x20..<0x7F).contains(byte) && ![UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "\\")].contains(byte)
     }

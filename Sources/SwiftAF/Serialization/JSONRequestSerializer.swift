@@ -17,14 +17,14 @@ public struct JSONRequestSerializer: RequestSerializer {
     /// Whether a string, a number or a boolean may be sent at the top level, as RFC 8259 allows.
     public var allowsFragments: Bool
 
-    /// Writes dates, data, infinities and ``Parameters/encodable(_:)`` instead of the manager's encoder. If such a value
-    /// is the whole body, the formatting of an encoder other than ``JSONCoder`` is used instead of ``writingOptions``.
-    /// Don't modify an object once requests have been made. Default: nil.
+    /// Writes dates, data, infinities and ``Parameters/encodable(_:)`` instead of the manager's encoder. If such a
+    /// value is the whole body, the formatting of an encoder other than ``JSONCoder`` is used instead of
+    /// ``writingOptions``. Don't modify an object once requests have been made. Default: nil.
     public var encoder: (any DataEncoder)?
 
     private static let contentType = MediaType.json.essence
 
-    /// Makes a serializer. The defaults are those of ``HTTPRequestSerializer``, and compact JSON.
+    /// Creates a serializer. The defaults are those of ``HTTPRequestSerializer``, and compact JSON.
     public init(
         base: HTTPRequestSerializer = HTTPRequestSerializer(),
         writingOptions: JSONValue.WritingOptions = [],

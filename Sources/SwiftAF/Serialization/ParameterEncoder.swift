@@ -66,7 +66,7 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
         }
     }
 
-    /// Makes an encoder. The defaults are AFNetworking's.
+    /// Creates an encoder. The defaults are AFNetworking's.
     public init(arrayStyle: ArrayStyle = .brackets, booleanStyle: BooleanStyle = .numeric) {
         self.arrayStyle = arrayStyle
         self.booleanStyle = booleanStyle

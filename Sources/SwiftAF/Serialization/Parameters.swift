@@ -51,7 +51,7 @@ public enum Parameters: Sendable {
         /// The value of the key.
         public let value: Parameters
 
-        /// Makes a member.
+        /// Creates a member.
         public init(key: String, value: Parameters) {
             self.key = key
             self.value = value
@@ -60,7 +60,7 @@ public enum Parameters: Sendable {
 }
 
 extension Parameters {
-    /// Makes a dictionary with its members in order. If a key is repeated, its last value is used.
+    /// Creates a dictionary with its members in order. If a key is repeated, its last value is used.
     public init(_ pairs: some Sequence<(String, Parameters)>) {
         var members: [Member] = []
         var positions: [String: Int] = [:]
@@ -75,18 +75,18 @@ extension Parameters {
         self = .dictionary(members)
     }
 
-    /// Makes a dictionary of values; see ``Parameters`` for the values that it can have. Takes `[String: Int]`,
+    /// Creates a dictionary of values; see ``Parameters`` for the values that it can have. Takes `[String: Int]`,
     /// `[String: String]`, `[String: Any]` and others. The members are sorted by key.
     public init(_ dictionary: [String: Any?]) {
         self = Self.make(of: dictionary, at: nil)
     }
 
-    /// Makes an array of values; see ``Parameters`` for the values that it can have.
+    /// Creates an array of values; see ``Parameters`` for the values that it can have.
     public init(_ array: [Any?]) {
         self = Self.make(of: array, at: nil)
     }
 
-    /// Makes an empty array of `[]`, which would otherwise be any of the others.
+    /// Creates an empty array of `[]`, which would otherwise be any of the others.
     @_documentation(visibility: internal)
     public init(_ empty: [Never]) {
         self = .array([])
@@ -121,7 +121,7 @@ extension Parameters {
 }
 
 extension Parameters {
-    /// Makes a number with all its digits.
+    /// Creates a number with all its digits.
     private init(_ number: JSONNumber) {
         if let value = number.exactly(as: Int64.self) {
             self = .integer(value)
@@ -136,11 +136,11 @@ extension Parameters {
 }
 
 extension Parameters {
-    /// The value of a key; nil without such a member. Setting it makes a dictionary of ``null``; setting nil removes the
-    /// member.
+    /// The value of a key; nil without such a member. Setting it makes a dictionary of ``null``; setting nil removes
+    /// the member.
     ///
-    /// An ``encodable(_:)`` becomes a dictionary, and keeps its other members with the names of their keys. Setting a member of
-    /// anything else, such as an array, fails the request with ``SessionError/Code/invalidInput``.
+    /// An ``encodable(_:)`` becomes a dictionary, and keeps its other members with the names of their keys. Setting a
+    /// member of anything else, such as an array, fails the request with ``SessionError/Code/invalidInput``.
     ///
     /// ```swift
     /// var parameters: Parameters = ["page": page]
@@ -215,7 +215,7 @@ extension Parameters: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expr
     public init(stringLiteral value: String) { self = .string(value) }
     public init(arrayLiteral elements: Any?...) { self.init(elements) }
 
-    /// Makes a dictionary with its members in order. If a key is repeated, its last value is used.
+    /// Creates a dictionary with its members in order. If a key is repeated, its last value is used.
     public init(dictionaryLiteral elements: (String, Any?)...) {
         self.init(elements.map { ($0.0, Self.make(of: $0.1, at: $0.0)) })
     }

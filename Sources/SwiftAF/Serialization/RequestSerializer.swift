@@ -61,13 +61,13 @@ public struct HTTPRequestSerializer: RequestSerializer {
     /// OPTIONS and extension methods it has a meaning of its own.
     private static let methodsOfForms: Set<String> = ["POST", "PUT", "PATCH"]
 
-    /// Makes a serializer with the default settings.
+    /// Creates a serializer with the default settings.
     public init() {}
 
     /// Returns the request with the parameters in its URL or body.
     ///
-    /// ``Parameters/null`` means no parameters. A POST, PUT or PATCH with neither parameters nor a body gets an empty form,
-    /// which servers of such APIs expect.
+    /// ``Parameters/null`` means no parameters. A POST, PUT or PATCH with neither parameters nor a body gets an empty
+    /// form, which servers of such APIs expect.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` if both a body and parameters for the body are given; the errors of
     ///   ``queryString``, ``bodyEncoder`` or an `Encodable`.

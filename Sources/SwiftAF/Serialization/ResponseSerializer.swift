@@ -23,7 +23,7 @@ public struct SerializedResult<Output: Sendable>: Sendable {
     /// The error; nil on success.
     public var error: (any Error)?
 
-    /// Makes a result, successful unless it has an error.
+    /// Creates a result, successful unless it has an error.
     public init(value: Output? = nil, error: (any Error)? = nil) {
         self.value = value
         self.error = error

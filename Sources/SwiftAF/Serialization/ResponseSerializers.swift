@@ -9,7 +9,7 @@ public struct DataResponseSerializer: ValidatingResponseSerializer, Hashable, Co
     /// The responses that are acceptable.
     public var validation: ResponseValidation
 
-    /// Makes a serializer. By default, any content type with status 200 to 299 is acceptable.
+    /// Creates a serializer. By default, any content type with status 200 to 299 is acceptable.
     public init(validation: ResponseValidation = .default) {
         self.validation = validation
     }
@@ -36,7 +36,7 @@ public struct StringResponseSerializer: ValidatingResponseSerializer, Hashable, 
     /// The responses that are acceptable.
     public var validation: ResponseValidation
 
-    /// Makes a serializer. By default, any content type with status 200 to 299 is acceptable.
+    /// Creates a serializer. By default, any content type with status 200 to 299 is acceptable.
     public init(validation: ResponseValidation = .default) {
         self.validation = validation
     }
@@ -75,7 +75,7 @@ public struct JSONResponseSerializer: ValidatingResponseSerializer, Hashable, Co
     /// The content types that AFNetworking accepts as JSON.
     public static let contentTypes: Set<String> = ["application/json", "text/json", "text/javascript"]
 
-    /// Makes a serializer. By default, ``contentTypes`` with status 200 to 299 are acceptable.
+    /// Creates a serializer. By default, ``contentTypes`` with status 200 to 299 are acceptable.
     public init(
         validation: ResponseValidation = ResponseValidation(acceptableContentTypes: contentTypes),
         allowsFragments: Bool = true,

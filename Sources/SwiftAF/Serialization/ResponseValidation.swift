@@ -19,7 +19,7 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
     /// accepts `application/problem+json` and every other type that ends in `+json`.
     public var acceptableSuffixes: Set<String>
 
-    /// Makes a validation. By default, any type with status 200 to 299 is acceptable.
+    /// Creates a validation. By default, any type with status 200 to 299 is acceptable.
     public init(
         acceptableStatusCodes: Set<Int>? = Self.success, acceptableContentTypes: Set<String>? = nil,
         acceptableSuffixes: Set<String> = []

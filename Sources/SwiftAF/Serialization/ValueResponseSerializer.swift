@@ -19,8 +19,8 @@ extension ResponseSerializer {
     }
 }
 
-/// Makes a value in the format of its type: ``JSONValue`` and every other `Decodable` from JSON, `Data` and `String` as
-/// they are.
+/// Creates a value in the format of its type: ``JSONValue`` and every other `Decodable` from JSON, `Data` and `String`
+/// as they are.
 ///
 /// A manager uses its own settings: ``HTTPSessionManager/responseSerializer`` if its output is this type, else
 /// ``HTTPSessionManager/decoder`` and ``HTTPSessionManager/validation``. Elsewhere the defaults apply.
@@ -31,7 +31,7 @@ extension ResponseSerializer {
 public struct ValueResponseSerializer<Output: Decodable & Sendable>: ManagedSerializer, WrappingSerializer {
     private let settings: ResponseSettings
 
-    /// Makes a serializer for a type.
+    /// Creates a serializer for a type.
     public init(_ type: Output.Type = Output.self) {
         self.init(.standard)
     }

@@ -12,7 +12,7 @@ extension HTTPSessionManager {
     /// called on ``completionExecutor``, of an awaited call on the network thread, where it must not block.
     public typealias ProgressHandler = @Sendable (TransferProgress) -> Void
 
-    /// Makes a task for a request, without the request serializer. Call ``SessionTask/resume()`` to start it.
+    /// Creates a task for a request, without the request serializer. Call ``SessionTask/resume()`` to start it.
     ///
     /// - Parameters:
     ///   - request: The request.
@@ -52,8 +52,8 @@ extension HTTPSessionManager {
     ///   - configure: Changes the request before its parameters are added. Called at once.
     ///   - progress: Called with snapshots of the progress.
     ///   - success: Called with the task and the value.
-    ///   - failure: Called with every error; nil, the default, ignores errors. If the body of a refused response could be
-    ///     parsed, the value is ``SessionError/parsedBody``.
+    ///   - failure: Called with every error; nil, the default, ignores errors. If the body of a refused response could
+    ///     be parsed, the value is ``SessionError/parsedBody``.
     /// - Returns: The running task; nil if the request couldn't be built.
     @discardableResult
     public func request<Serializer: ResponseSerializer>(

@@ -46,8 +46,8 @@ extension HTTPSessionManager {
     ///   - url: An absolute URL, or one relative to ``baseURL``: a `String` or a `URL`.
     ///   - parameters: Sent by ``requestSerializer``, by default as a form; the first fields of a multipart `body`.
     ///   - json: A value that ``encoder`` writes as the body, at once and where the caller runs. `post`, `put`, `patch`
-    ///     and `request` also take a literal of mixed values: `["name": name, "age": age]`. With nil there is no body; a
-    ///     nil optional that a generic function passes as its `some Encodable` is a value, written as `null`.
+    ///     and `request` also take a literal of mixed values: `["name": name, "age": age]`. With nil there is no body;
+    ///     a nil optional that a generic function passes as its `some Encodable` is a value, written as `null`.
     ///   - body: The body. Only one of `parameters`, `json` and `body` can be the body; otherwise the call fails with
     ///     ``SessionError/Code/invalidInput``.
     ///   - headers: Header fields, which replace those of ``headers`` with the same names.

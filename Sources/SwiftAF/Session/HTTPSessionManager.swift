@@ -29,7 +29,7 @@ public final class HTTPSessionManager: Sendable {
 
     private struct State {
         var snapshot: Snapshot
-        /// Sessions with earlier policies, or of before the invalidation, that still have requests in flight.
+        /// Sessions with earlier policies, or from before the invalidation, that still have requests in flight.
         var retired: [Retired] = []
         var isInvalidated = false
 
@@ -72,7 +72,7 @@ public final class HTTPSessionManager: Sendable {
         private(set) var hasSecretHeaders = false
         var timeouts: HTTPRequest.Timeouts
         var cachePolicy: HTTPRequest.CachePolicy?
-        /// Made when a manager first needs it, which `swiftaf` doesn't; shared, so that no request makes one.
+        /// Created when a manager first needs it, which `swiftaf` never does; shared, so that no request creates one.
         private static let standardRequestSerializer: any RequestSerializer = HTTPRequestSerializer()
         /// Nil stands for the standard one.
         private var givenRequestSerializer: (any RequestSerializer)?
@@ -84,7 +84,7 @@ public final class HTTPSessionManager: Sendable {
         var completionExecutor = CompletionExecutor.main
         var completionGroup: DispatchGroup?
         var handlers = TransferHandlers()
-        /// Of all monitors, so that events keep their order when monitors change. Nil before the first ones.
+        /// The queue of all monitors, so that events keep their order when monitors change. Nil before the first ones.
         var monitorQueue: MonitorQueue?
         var downloadDestination: DownloadDestination?
 
@@ -100,7 +100,7 @@ public final class HTTPSessionManager: Sendable {
         }
     }
 
-    /// Makes a manager with a new session. If the base URL or the configuration is invalid, every request fails with
+    /// Creates a manager with a new session. If the base URL or the configuration is invalid, every request fails with
     /// that error; ``checkConfiguration()`` throws it. Without file descriptors or memory for a session, too, but then
     /// each request tries again to make it.
     ///
@@ -124,7 +124,7 @@ public final class HTTPSessionManager: Sendable {
         state = Locked(State(snapshot: Snapshot(session, configuration.securityPolicy, settings)))
     }
 
-    /// Makes a manager with a `URL` as its base.
+    /// Creates a manager with a `URL` as its base.
     public convenience init(
         baseURL: URL,
         configuration: SessionConfiguration = .default,
@@ -215,9 +215,9 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.cachePolicy = newValue } }
     }
 
-    /// Writes the JSON bodies of requests, in whatever form a call has them: `json` arguments, `HTTPBody.json(_:encoder:)`,
-    /// and parameters with a ``JSONRequestSerializer``. Dates, data, names of members and infinities are written as it
-    /// says. Default: ``JSONCoder``. Read when a task is made.
+    /// Writes the JSON bodies of requests, in whatever form a call has them: `json` arguments,
+    /// `HTTPBody.json(_:encoder:)`, and parameters with a ``JSONRequestSerializer``. Dates, data, names of members and
+    /// infinities are written as it says. Default: ``JSONCoder``. Read when a task is made.
     public var encoder: any DataEncoder {
         get { settings.handlers.encoder }
         set { set { $0.handlers.encoder = newValue } }
@@ -271,11 +271,11 @@ public final class HTTPSessionManager: Sendable {
     /// }
     /// ```
     ///
-    /// Child tasks, default actors and interceptors run there, too (SE-0417). Sequences of request bodies don't. While code
-    /// runs there, no transfer of the manager proceeds, so it must be short, and must not block: a thread that waits for a
-    /// transfer would wait for itself.
-    /// Tasks keep the network thread running. A manager that was invalidated, or whose session couldn't be made,
-    /// returns the global concurrent executor; a change of ``securityPolicy`` begins another network thread.
+    /// Child tasks, default actors and interceptors run there, too (SE-0417). Sequences of request bodies don't. While
+    /// code runs there, no transfer of the manager proceeds, so it must be short, and must not block: a thread that
+    /// waits for a transfer would wait for itself. Tasks keep the network thread running. A manager that was
+    /// invalidated, or whose session couldn't be made, returns the global concurrent executor; a change of
+    /// ``securityPolicy`` begins another network thread.
     public var taskExecutor: any TaskExecutor {
         (try? snapshot.session.get())?.executor ?? globalConcurrentExecutor
     }
@@ -318,10 +318,10 @@ public final class HTTPSessionManager: Sendable {
     }
 
     /// Answers the authentication challenges of servers and proxies; the proposed credential is the request's or
-    /// ``SessionConfiguration/credential``. Nil uses the proposal; without one, the 401 or 407 is the response. It
-    /// may send requests of this manager: a request that waits for its answer leaves its connection to others. A
-    /// download or a stream doesn't, so that as many of them as ``SessionConfiguration/maximumConnectionsPerHost`` would
-    /// wait for each other; fetch their credentials with another manager. Read when a task is made.
+    /// ``SessionConfiguration/credential``. Nil uses the proposal; without one, the 401 or 407 is the response. It may
+    /// send requests of this manager: a request that waits for its answer leaves its connection to others. A download
+    /// or a stream doesn't, so that as many of them as ``SessionConfiguration/maximumConnectionsPerHost`` would wait
+    /// for each other; fetch their credentials with another manager. Read when a task is made.
     public var authenticationChallengeHandler: AuthenticationChallengeHandler? {
         get { settings.handlers.challenge }
         set { set { $0.handlers.challenge = newValue } }
@@ -463,13 +463,13 @@ public final class HTTPSessionManager: Sendable {
         RequestEvents.reportInvalidated(self, to: former.settings.handlers.monitors)
     }
 
-    /// Invalidates the manager, and waits until everything under way has completed: requests, downloads, streams, events
-    /// and WebSockets. Then waits for the monitors, as ``flushMonitors()`` does. Nothing is sent after it has returned: a
-    /// call that was made before and hasn't begun by then fails with ``SessionError/Code/closed``, and so does a task that
-    /// is resumed later.
+    /// Invalidates the manager, and waits until everything under way has completed: requests, downloads, streams,
+    /// events and WebSockets. Then waits for the monitors, as ``flushMonitors()`` does. Nothing is sent after it has
+    /// returned: a call that was made before and hasn't begun by then fails with ``SessionError/Code/closed``, and so
+    /// does a task that is resumed later.
     ///
-    /// Cancelling the waiting task cancels what is still under way. Only that ends an open WebSocket, an endless stream, or
-    /// a stream without a reader. The closures of tasks may still wait in their queue (``completionGroup``).
+    /// Cancelling the waiting task cancels what is still under way. Only that ends an open WebSocket, an endless
+    /// stream, or a stream without a reader. The closures of tasks may still wait in their queue (``completionGroup``).
     ///
     /// Don't call this in a request's interceptor or handler, which would wait for itself.
     public func shutdown() async {
@@ -520,7 +520,8 @@ public final class HTTPSessionManager: Sendable {
 
     /// The request with all that is needed to send it.
     ///
-    /// - Parameter naming: Of a download that has no path; no other handler is asked about the response of a download.
+    /// - Parameter naming: Names the file of a download without a path. No other handler is asked about the response
+    ///   of a download.
     // Not inlined, because the memory of a waiting task would include its copies (the row `waiting` of Benchmarks/run).
     @inline(never)
     func prepare(

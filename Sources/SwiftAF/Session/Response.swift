@@ -25,7 +25,7 @@ public struct Response<Value: Sendable>: Sendable {
     /// What the manager decodes with; nil for a response that no manager made.
     var settings: ResponseSettings?
 
-    /// Makes a response, for tests and caches. Without a body, the value is the body if it is `Data`; otherwise the
+    /// Creates a response, for tests and caches. Without a body, the value is the body if it is `Data`; otherwise the
     /// body is empty.
     public init(value: Value, head: HTTPResponse, body: Data? = nil, filePath: String? = nil) {
         self.value = value
@@ -64,7 +64,7 @@ public struct Response<Value: Sendable>: Sendable {
 }
 
 extension Response where Value == Data {
-    /// Makes a response with a body, for tests and caches.
+    /// Creates a response with a body, for tests and caches.
     public init(head: HTTPResponse, body: Data = Data(), filePath: String? = nil) {
         self.init(value: body, head: head, body: body, filePath: filePath)
     }

@@ -10,7 +10,7 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// The default speed limits of requests, per transfer. Default: no limit.
     public var rateLimit = HTTPRequest.RateLimit()
 
-    /// When to send `Expect: 100-continue` before a body (RFC 9110, section 10.1.1). Default:
+    /// When to send `Expect: 100-continue` before a body (RFC 9110 10.1.1). Default:
     /// ``HTTPRequest/ContinueExpectation/automatic``.
     public var continueExpectation = HTTPRequest.ContinueExpectation.automatic
 
@@ -30,8 +30,8 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// The maximum number of idle connections kept for reuse. Zero: connections aren't reused. Default: 64.
     public var maximumIdleConnections = 64
 
-    /// The idle time after which a connection isn't reused, rounded up to whole seconds; it is closed within seconds then, as
-    /// is one that the server has closed. Zero: connections aren't reused. Default: 60 s.
+    /// The idle time after which a connection isn't reused, rounded up to whole seconds; it is closed within seconds
+    /// then, as is one that the server has closed. Zero: connections aren't reused. Default: 60 s.
     public var idleConnectionLifetime: Duration = .seconds(60)
 
     /// The age from which a connection isn't reused, rounded up to whole seconds. Nil, the default, or zero: no limit.
@@ -87,14 +87,14 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var hsts: HSTSStore?
 
     /// The HTTP cache; nil disables caching. Several sessions may use the same cache. Responses to requests with
-    /// different credentials are kept apart, unless they are public: `Authorization`, a ``Credential``, the names of keys
-    /// (such as `X-Api-Key`; ``HTTPHeaders/Field/isSecret`` lists them), and header fields that are marked secret, but not
-    /// cookies. Responses over https are used only under the same ``securityPolicy``.
-    /// Default: nil.
+    /// different credentials are kept apart, unless they are public: `Authorization`, a ``Credential``, the names of
+    /// keys (such as `X-Api-Key`; ``HTTPHeaders/Field/isSecret`` lists them), and header fields that are marked secret,
+    /// but not cookies. Responses over https are used only under the same ``securityPolicy``. Default: nil.
     public var cache: HTTPCache?
 
-    /// Whether a request waits for another one of this session that is already receiving the same response, if that may be
-    /// stored in the ``cache``, and then uses it if it fits: of many requests at the same time, only one asks the server.
+    /// Whether a request waits for another one of this session that is already receiving the same response, if that may
+    /// be stored in the ``cache``, and then uses it if it fits: of many requests at the same time, only one asks the
+    /// server.
     ///
     /// The wait is as long as that request takes, also as long as the reader of its stream pauses it;
     /// ``HTTPRequest/Timeouts/total`` ends it. If that request is cancelled or reaches a limit of its own, one of those
@@ -103,8 +103,8 @@ public struct SessionConfiguration: Hashable, Sendable {
 
     /// Separates the responses of this session from those of others with the same cache: sessions of other users, with
     /// another client certificate, with ``network`` options that lead to other servers (host overrides, a Unix socket),
-    /// or with another ``SecurityPolicy/handler``. Other differences of ``securityPolicy`` keep responses apart without it.
-    /// At most 255 bytes without a line feed. Default: nil.
+    /// or with another ``SecurityPolicy/handler``. Other differences of ``securityPolicy`` keep responses apart without
+    /// it. At most 255 bytes without a line feed. Default: nil.
     public var cachePartition: String?
 
     /// The initial trust policy for servers; see ``HTTPSessionManager/securityPolicy``. Default:
@@ -131,8 +131,8 @@ extension SessionConfiguration {
         /// The maximum size of the heads and trailers of a hop in bytes, including informational responses. Default:
         /// 256 KiB.
         public var maximumHeaderBytes = 256 << 10
-        /// The maximum number of fields of a hop's heads and trailers; with libcurl before 8.18, lines that continue one
-        /// count, too. Default: 512.
+        /// The maximum number of fields of a hop's heads and trailers; with libcurl before 8.18, lines that continue
+        /// one count, too. Default: 512.
         public var maximumHeaderCount = 512
         /// The maximum number of informational (1xx) responses before the final one. Default: 16.
         public var maximumInformationalResponses = 16

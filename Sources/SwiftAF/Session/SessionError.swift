@@ -17,7 +17,7 @@ public import FoundationEssentials
 public struct SessionError: Error, Sendable {
     private var storage: Storage
 
-    /// Makes an error of a code. Everything else can be set afterwards.
+    /// Creates an error of a code. Everything else can be set afterwards.
     ///
     /// - Parameters:
     ///   - code: The kind of the error.
@@ -54,9 +54,9 @@ public struct SessionError: Error, Sendable {
         set { ownStorage().values.reason = newValue }
     }
 
-    /// Whom the error is about, as far as it is known: of ``Code/dns``, ``Code/connect``, ``Code/tls``,
-    /// ``Code/untrusted``, ``Code/authentication`` and ``Code/bodyNotReplayable``. Of the last one it is the party that
-    /// asks for credentials. Nil for this machine.
+    /// The party that the error is about, if it is known: with ``Code/dns``, ``Code/connect``, ``Code/tls``,
+    /// ``Code/untrusted`` and ``Code/authentication``. With ``Code/bodyNotReplayable``, the party that asks for
+    /// credentials. Nil for this machine.
     public var party: Party? {
         get { storage.values.party }
         set { ownStorage().values.party = newValue }
@@ -148,8 +148,8 @@ public struct SessionError: Error, Sendable {
     /// - Parameters:
     ///   - type: The type of the value.
     ///   - decoder: Nil uses the ``HTTPSessionManager/decoder`` of the manager whose call failed, else a ``JSONCoder``.
-    /// - Throws: ``Code/serialization`` if there is no body, or if it can't be decoded; ``underlying`` is then the error
-    ///   of the decoder.
+    /// - Throws: ``Code/serialization`` if there is no body, or if it can't be decoded; ``underlying`` is then the
+    ///   error of the decoder.
     public func decodeBody<Value: Decodable>(
         as type: Value.Type = Value.self,
         decoder: (any DataDecoder)? = nil
@@ -209,7 +209,7 @@ extension SessionError {
         /// them; see docs/cli.md.
         public let rawValue: String
 
-        /// Makes a value with any name.
+        /// Creates a value with any name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -272,7 +272,7 @@ extension SessionError {
         /// them; see docs/cli.md.
         public let rawValue: String
 
-        /// Makes a value with any name.
+        /// Creates a value with any name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -325,93 +325,93 @@ extension SessionError {
         /// Another fault of the chain.
         public static let other = Reason(rawValue: "other")
 
-        // Of other codes.
+        // With other codes.
 
-        /// Of ``Code/invalidInput``: the URL has no scheme, such as `example.org/a`.
+        /// With ``Code/invalidInput``: the URL has no scheme, such as `example.org/a`.
         public static let noScheme = Reason(rawValue: "noScheme")
-        /// Of ``Code/invalidInput``: the URL names an IPv6 zone, which URLs can't (RFC 9844).
+        /// With ``Code/invalidInput``: the URL names an IPv6 zone, which URLs can't (RFC 9844).
         public static let ipv6Zone = Reason(rawValue: "ipv6Zone")
-        /// Of ``Code/invalidInput``: an address in ``NetworkOptions/hostOverrides`` is invalid.
+        /// With ``Code/invalidInput``: an address in ``NetworkOptions/hostOverrides`` is invalid.
         public static let hostOverride = Reason(rawValue: "hostOverride")
-        /// Of ``Code/invalidInput``: a client certificate or its key can't be read, perhaps for lack of its password.
+        /// With ``Code/invalidInput``: a client certificate or its key can't be read, perhaps for lack of its password.
         public static let keyPassword = Reason(rawValue: "keyPassword")
-        /// Of ``Code/invalidInput``: the bytes of a client certificate aren't a valid certificate.
+        /// With ``Code/invalidInput``: the bytes of a client certificate aren't a valid certificate.
         public static let clientCertificate = Reason(rawValue: "clientCertificate")
-        /// Of ``Code/invalidInput``: the key of a client certificate isn't valid, or belongs to another
+        /// With ``Code/invalidInput``: the key of a client certificate isn't valid, or belongs to another
         /// certificate.
         public static let clientKey = Reason(rawValue: "clientKey")
-        /// Of ``Code/invalidInput``: a proxy in ``SessionConfiguration/proxies`` is invalid.
+        /// With ``Code/invalidInput``: a proxy in ``SessionConfiguration/proxies`` is invalid.
         public static let proxyURL = Reason(rawValue: "proxyURL")
-        /// Of ``Code/invalidInput``: ``SecurityPolicy/anchors`` are invalid.
+        /// With ``Code/invalidInput``: ``SecurityPolicy/anchors`` are invalid.
         public static let anchors = Reason(rawValue: "anchors")
-        /// Of ``Code/invalidInput`` and ``Code/unsupported``: ``NetworkOptions/dnsOverHTTPS`` is invalid, or can't be used
-        /// with other options.
+        /// With ``Code/invalidInput`` and ``Code/unsupported``: ``NetworkOptions/dnsOverHTTPS`` is invalid, or can't be
+        /// used with other options.
         public static let dnsOverHTTPSURL = Reason(rawValue: "dnsOverHTTPSURL")
-        /// Of ``Code/dns`` and ``Code/connect``: this machine has no route to the internet, and the failure is that of a
-        /// missing route, or of a name that wasn't found.
+        /// With ``Code/dns`` and ``Code/connect``: this machine has no route to the internet, and the failure is that
+        /// of a missing route, or of a name that wasn't found.
         public static let offline = Reason(rawValue: "offline")
-        /// Of ``Code/dns``: the server of DNS over HTTPS didn't find the name, or couldn't be reached.
+        /// With ``Code/dns``: the server of DNS over HTTPS didn't find the name, or couldn't be reached.
         public static let dnsOverHTTPS = Reason(rawValue: "dnsOverHTTPS")
-        /// Of ``Code/connect``: ``NetworkOptions/interface`` isn't an interface or an address of this machine.
+        /// With ``Code/connect``: ``NetworkOptions/interface`` isn't an interface or an address of this machine.
         public static let interface = Reason(rawValue: "interface")
-        /// Of ``Code/redirect``: ``RedirectPolicy/maximumCount`` was exceeded.
+        /// With ``Code/redirect``: ``RedirectPolicy/maximumCount`` was exceeded.
         public static let redirectLimit = Reason(rawValue: "redirectLimit")
-        /// Of ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumBodySize`` or that of
+        /// With ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumBodySize`` or that of
         /// ``HTTPRequest/Limits`` was exceeded. ``StreamedResponse/collect(upTo:)`` has no reason.
         public static let bodyLimit = Reason(rawValue: "bodyLimit")
-        /// Of ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumHeaderBytes`` or
+        /// With ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumHeaderBytes`` or
         /// ``SessionConfiguration/Limits/maximumHeaderCount`` was exceeded.
         public static let headLimit = Reason(rawValue: "headLimit")
-        /// Of ``Code/tooLarge``: libcurl's own limit for a line, 100 KiB in the head and 4 KiB in trailers.
+        /// With ``Code/tooLarge``: libcurl's own limit for a line, 100 KiB in the head and 4 KiB in trailers.
         public static let lineLimit = Reason(rawValue: "lineLimit")
-        /// Of ``Code/tooLarge``: a compressed body decodes to more than
-        /// ``SessionConfiguration/Limits/maximumDecodingRatio`` times its size, perhaps to exhaust the memory. Raise the
-        /// limit only for servers that you trust.
+        /// With ``Code/tooLarge``: a compressed body decodes to more than
+        /// ``SessionConfiguration/Limits/maximumDecodingRatio`` times its size, perhaps to exhaust the memory. Raise
+        /// the limit only for servers that you trust.
         ///
         /// Or a compressed stream was read more slowly than it arrived, and what was already received of it decodes to
         /// more than 34 MiB. Read faster, or request it without compression:
         /// ``HTTPRequest/decompressesBody`` `= false`. The message says which.
         public static let decodedLimit = Reason(rawValue: "decodedLimit")
-        /// Of ``Code/tooLarge``: a compressed stream was read more slowly than it arrived, and one read of libcurl
+        /// With ``Code/tooLarge``: a compressed stream was read more slowly than it arrived, and one read of libcurl
         /// decodes to more than its own limit of 64 MiB. Read faster, or request it without compression:
         /// ``HTTPRequest/decompressesBody`` `= false`.
         public static let pieceLimit = Reason(rawValue: "pieceLimit")
-        /// Of ``Code/tooLarge``: a limit of the messages of a WebSocket.
+        /// With ``Code/tooLarge``: a limit of the messages of a WebSocket.
         public static let messageLimit = Reason(rawValue: "messageLimit")
-        /// Of ``Code/protocol``: the body has another digest than the server says (RFC 9530).
+        /// With ``Code/protocol``: the body has another digest than the server says (RFC 9530).
         public static let declaredDigest = Reason(rawValue: "declaredDigest")
-        /// Of ``Code/protocol``: the body has another digest than expected.
+        /// With ``Code/protocol``: the body has another digest than expected.
         public static let digest = Reason(rawValue: "digest")
-        /// Of ``Code/authentication``: the proxy of a tunnel needs credentials, or refused them.
+        /// With ``Code/authentication``: the proxy of a tunnel needs credentials, or refused them.
         public static let proxyCredentials = Reason(rawValue: "proxyCredentials")
-        /// Of ``Code/bodyNotReplayable``: credentials are asked for, but the body can't be sent again with them.
+        /// With ``Code/bodyNotReplayable``: credentials are asked for, but the body can't be sent again with them.
         public static let credentials = Reason(rawValue: "credentials")
-        /// Of ``Code/tls``: the server doesn't use TLS on this port.
+        /// With ``Code/tls``: the server doesn't use TLS on this port.
         public static let notTLS = Reason(rawValue: "notTLS")
-        /// Of ``Code/tls``: the server and this client have no TLS version in common.
+        /// With ``Code/tls``: the server and this client have no TLS version in common.
         public static let tlsVersion = Reason(rawValue: "tlsVersion")
-        /// Of ``Code/tls``: the server requires a client certificate.
+        /// With ``Code/tls``: the server requires a client certificate.
         public static let certificateRequired = Reason(rawValue: "certificateRequired")
-        /// Of ``Code/tls``: the server refused the client certificate.
+        /// With ``Code/tls``: the server refused the client certificate.
         public static let certificateRefused = Reason(rawValue: "certificateRefused")
-        /// Of ``Code/tls``: the server ended the handshake without a reason. With TLS 1.2 it may require a client
+        /// With ``Code/tls``: the server ended the handshake without a reason. With TLS 1.2 it may require a client
         /// certificate.
         public static let handshakeRefused = Reason(rawValue: "handshakeRefused")
-        /// Of ``Code/timeout``: the peer of a WebSocket sent no pong in time.
+        /// With ``Code/timeout``: the peer of a WebSocket sent no pong in time.
         public static let noPong = Reason(rawValue: "noPong")
-        /// Of ``Code/timeout``: the peer of a WebSocket didn't finish the closing handshake in time.
+        /// With ``Code/timeout``: the peer of a WebSocket didn't finish the closing handshake in time.
         public static let noCloseFrame = Reason(rawValue: "noCloseFrame")
-        /// Of ``Code/timeout``: a WebSocket wasn't open after ``WebSocket/Options/openTimeout``, or the request's total
-        /// time limit.
+        /// With ``Code/timeout``: a WebSocket wasn't open after ``WebSocket/Options/openTimeout``, or the request's
+        /// total time limit.
         public static let notOpen = Reason(rawValue: "notOpen")
     }
 
-    /// Whom an error is about. Later versions may add parties.
+    /// The party that an error is about. Later versions may add parties.
     public struct Party: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
         /// The name, such as `proxy`, which stays the same in later versions.
         public let rawValue: String
 
-        /// Makes a value with any name.
+        /// Creates a value with any name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }

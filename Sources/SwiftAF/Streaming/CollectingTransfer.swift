@@ -73,11 +73,11 @@ extension CoreRequest {
 }
 
 extension HTTPSessionManager {
-    /// Sends a request like ``response(for:progress:)``, with the same attempts and events, and passes the body on as it
-    /// arrives.
+    /// Sends a request like ``response(for:progress:)``, with the same attempts and events, and passes the body on as
+    /// it arrives.
     ///
-    /// - Parameter receive: Called with pieces of the body, where the caller runs. Only those of the first attempt with a
-    ///   successful status, because a reader can't take back what it has seen. May take time: what waits for it isn't
+    /// - Parameter receive: Called with pieces of the body, where the caller runs. Only those of the first attempt with
+    ///   a successful status, because a reader can't take back what it has seen. May take time: what waits for it isn't
     ///   larger than the body.
     package func response(
         for request: HTTPRequest, receiving receive: (HTTPResponse, Data) -> Void

@@ -3,8 +3,8 @@
 public enum ConnectionChange: Sendable {
     /// The server accepted the connection, with this head.
     case connected(HTTPResponse)
-    /// The connection has ended, or couldn't be made; the next one is made after the delay. The error is nil if the server
-    /// ended an event stream regularly.
+    /// The connection has ended, or couldn't be made; the next one is made after the delay. The error is nil if the
+    /// server ended an event stream regularly.
     case lost(SessionError?, reconnectsAfter: Duration)
 }
 

@@ -41,8 +41,8 @@ protocol ReconnectionConnector {
     ) async throws(SessionError) -> ConnectionReading<Element>
 }
 
-/// The loop of an iterator that reconnects: one connection after the other, with a delay between them, until the sequence
-/// ends. Reports each change of the connection.
+/// The loop of an iterator that reconnects: one connection after the other, with a delay between them, until the
+/// sequence ends. Reports each change of the connection.
 struct ReconnectionLoop<Connector: ReconnectionConnector> {
     private enum Phase {
         case connecting

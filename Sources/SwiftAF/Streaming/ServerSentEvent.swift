@@ -36,7 +36,7 @@ public struct ServerSentEvent: Sendable, Hashable {
         }
     }
 
-    /// Makes an event, for tests.
+    /// Creates an event, for tests.
     public init(id: String = "", event: String = "message", data: String, retry: Duration? = nil) {
         self.id = id
         self.event = event

@@ -61,9 +61,9 @@ extension HTTPSessionManager {
 /// A sequence of server-sent events, by the HTML standard. Each iterator has its own connection.
 ///
 /// The iterator reconnects when the server ends the response, when the connection is lost, or when connecting fails. It
-/// sends the last id as `Last-Event-ID`, unless that is longer than 4096 bytes or has control characters: then the field
-/// isn't sent. The delay is the server's `retry`. After failures a random time is added, whose maximum doubles with each
-/// consecutive failure. Reaching the session's idle limit counts as a lost connection.
+/// sends the last id as `Last-Event-ID`, unless that is longer than 4096 bytes or has control characters: then the
+/// field isn't sent. The delay is the server's `retry`. After failures a random time is added, whose maximum doubles
+/// with each consecutive failure. Reaching the session's idle limit counts as a lost connection.
 ///
 /// ``Options/reconnects`` says which requests are repeated; by default, those with an idempotent method. If the request
 /// isn't repeated, the sequence ends with the response. It throws the error of the transfer if the connection can't be
@@ -179,7 +179,7 @@ private struct EventStreamConnector: ReconnectionConnector {
     private let source: ServerSentEvents
     private var state: EventStreamState
     private var parser: EventStreamParser
-    /// Of the last request that was made; nil before the first one.
+    /// The URL of the last request; nil before the first one.
     private(set) var url: String?
     /// The manager's when the connection was made.
     private var decoder: (any DataDecoder)?

@@ -28,8 +28,8 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         }
     }
 
-    /// Returns all bytes that are buffered, which doesn't leave the actor of the caller, or waits for the next ones; nil
-    /// at the end. Throws in a cancelled task, also if bytes are buffered.
+    /// Returns all bytes that are buffered, which doesn't leave the actor of the caller, or waits for the next ones;
+    /// nil at the end. Throws in a cancelled task, also if bytes are buffered.
     func next(isolation: isolated (any Actor)?) async throws(SessionError) -> Data? {
         if Task.isCancelled {
             cancel()

@@ -18,8 +18,8 @@ extension StreamedResponse {
 
     /// The lines of the body.
     ///
-    /// The body can be read once only, and one iterator at a time reads it. What an iterator has not returned goes to the
-    /// one that reads next, so a loop can read the first line and another one the rest:
+    /// The body can be read once only, and one iterator at a time reads it. What an iterator has not returned goes to
+    /// the one that reads next, so a loop can read the first line and another one the rest:
     ///
     /// ```swift
     /// let header = try await response.lines.first { _ in true }
@@ -57,8 +57,8 @@ extension StreamedResponse {
     }
 }
 
-/// Reads lines. What it hasn't returned is the stream's, so that another reader can go on: Swift keeps the iterator of a
-/// loop at the top level of a program although the loop has ended.
+/// Reads lines. What it hasn't returned is the stream's, so that another reader can go on: Swift keeps the iterator of
+/// a loop at the top level of a program although the loop has ended.
 private final class LineReader {
     private let owner: StreamOwner
     private let url: String

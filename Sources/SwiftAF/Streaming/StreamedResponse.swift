@@ -33,9 +33,9 @@ public struct StreamedResponse: Sendable {
     /// print(response.completedHead?.trailers["Digest"] ?? "no digest")
     /// ```
     ///
-    /// Nil until the whole body has been received: it is there when a loop over the body or ``lines`` has reached the end,
-    /// and when ``collect(upTo:)`` has returned. Nil if the transfer has failed or was cancelled; an error has its own
-    /// ``SessionError/metrics``. May be read on any thread.
+    /// Nil until the whole body has been received: it is there when a loop over the body or ``lines`` has reached the
+    /// end, and when ``collect(upTo:)`` has returned. Nil if the transfer has failed or was cancelled; an error has its
+    /// own ``SessionError/metrics``. May be read on any thread.
     public var completedHead: HTTPResponse? {
         bytes.owner.stream.completedHead.map { end in
             // An interceptor may have changed the rest.

@@ -1,6 +1,6 @@
 /// Classes of bytes in HTTP's grammar.
 package enum ASCII {
-    /// Whether a byte is forbidden in header values: control characters except tab (RFC 9110, section 5.5).
+    /// Whether a byte is forbidden in header values: control characters except tab (RFC 9110 5.5).
     static func isForbiddenInField(_ byte: UInt8) -> Bool {
         isControl(byte) && byte != 0x09
     }
@@ -16,7 +16,7 @@ package enum ASCII {
         byte &- UInt8(ascii: "0") < 10
     }
 
-    /// Whether a byte is HTTP's optional white space (RFC 9110, section 5.6.3): a space or a tab.
+    /// Whether a byte is HTTP's optional white space (RFC 9110 5.6.3): a space or a tab.
     static func isBlank(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09
     }

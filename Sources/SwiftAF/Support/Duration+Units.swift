@@ -5,8 +5,8 @@ extension Duration {
         return overflows ? Duration(attoseconds: attoseconds < 0 ? .min : .max) : Duration(attoseconds: sum)
     }
 
-    /// The whole seconds and the rest of a duration, limited to what `Int64` can hold: `components` traps for a longer
-    /// duration, of about 292 billion years.
+    /// Like `components`, but limited to what `Int64` can hold: `components` traps for more than about 292 billion
+    /// years.
     package var limitedComponents: (seconds: Int64, attoseconds: Int64) {
         min(max(self, .seconds(Int64.min)), .seconds(Int64.max)).components
     }

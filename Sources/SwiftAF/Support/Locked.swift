@@ -3,8 +3,8 @@ import Synchronization
 /// A value protected by a `Mutex`, with annotations for ThreadSanitizer.
 ///
 /// On Linux `Mutex` locks within a library that isn't instrumented, so that ThreadSanitizer would report every
-/// protected access as a race. The atomic makes the same ordering visible to it, at the cost of two moves, which are plain
-/// ones on x86-64.
+/// protected access as a race. The atomic makes the same ordering visible to it, at the cost of two moves, which are
+/// plain ones on x86-64.
 package struct Locked<Value>: ~Copyable {
     private let mutex: Mutex<Value>
     private let fence = ThreadSanitizerFence()

@@ -1,5 +1,5 @@
-/// Runs reports one at a time, so that an older value can't follow a newer one, and without a lock, because what a report
-/// resumes may call the program's executor.
+/// Runs reports one at a time, so that an older value can't follow a newer one, and without a lock, because what a
+/// report resumes may call the program's executor.
 struct SerialReporter: ~Copyable, Sendable {
     enum State {
         case idle
@@ -11,8 +11,8 @@ struct SerialReporter: ~Copyable, Sendable {
 
     private let state = Locked(State.idle)
 
-    /// Calls `report`, which reports the newest value, at least once after this call began: on this thread, or on one that
-    /// reports already.
+    /// Calls `report`, which reports the newest value, at least once after this call began: on this thread, or on one
+    /// that reports already.
     borrowing func report(_ report: () -> Void) {
         let isFirst = state.withLock { state in
             defer { state = state == .idle ? .reporting : .reportingAgain }

@@ -25,7 +25,7 @@ package enum UserFolders {
         environment[variable].flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 
-    /// Makes a folder and those above it with mode 0700. If that fails, opening it reports why.
+    /// Creates a folder and those above it with mode 0700. If that fails, opening it reports why.
     package static func make(_ path: String) {
         try? FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

@@ -1,4 +1,5 @@
-/// Calls that wait for their turn, in the order of their arrival. A call keeps its place while it tries, without a waiter.
+/// Calls that wait for their turn, in the order of their arrival. A call keeps its place while it tries, without a
+/// waiter.
 ///
 /// Every operation takes constant time on average: thousands of calls may wait, and each leaves under a lock.
 package struct WaitingLine<Waiter> {

@@ -70,7 +70,8 @@ extension CoreRequest {
     func outcome(
         _ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome = { await CoreTask($0).outcome() }
     ) async -> CoreOutcome {
-        // Until the end has been reported. Before the beginning is, as a call that is refused is no request for monitors.
+        // Until the end has been reported. Before the beginning is, as a call that is refused is no request for
+        // monitors.
         guard session.activity.begin() else { return CoreOutcome(failure: closed) }
         defer { session.activity.end() }
         guard let events = RequestEvents.begun(http, handlers.monitors) else { return await retrying(send) }

@@ -20,7 +20,7 @@ public struct CompletionExecutor: Sendable {
     let queue: DispatchQueue?
     private let run: @Sendable (@escaping Work) -> Void
 
-    /// Makes an executor of a function.
+    /// Creates an executor of a function.
     ///
     /// - Parameter post: Arranges that work runs once, soon, without waiting for it. Called from any thread.
     public init(_ post: @escaping @Sendable (@escaping Work) -> Void) {
@@ -77,7 +77,7 @@ public struct CompletionExecutor: Sendable {
     }
 }
 
-/// Makes a closure of a manager from one of the main actor, which then runs there, whatever the
+/// Creates a closure of a manager from one of the main actor, which then runs there, whatever the
 /// ``HTTPSessionManager/completionExecutor`` is.
 ///
 /// ```swift

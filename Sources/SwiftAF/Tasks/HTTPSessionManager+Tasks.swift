@@ -1,5 +1,5 @@
 extension HTTPSessionManager {
-    /// Makes a task that isn't started; it stays in the registry and the group until it has completed.
+    /// Creates a task that isn't started; it stays in the registry and the group until it has completed.
     ///
     /// - Parameters:
     ///   - conversion: How much work `end` does.

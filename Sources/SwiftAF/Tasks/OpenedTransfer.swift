@@ -19,8 +19,8 @@ extension CoreRequest {
     func open<Opened: OpenedTransfer>(
         _ send: @escaping @Sendable (CoreRequest) async throws(SessionError) -> Opened
     ) async throws(SessionError) -> Opened {
-        // Until the end has been reported, or will be by the transfer. Before the beginning is, as a call that is refused is
-        // no request for monitors.
+        // Until the end has been reported, or will be by the transfer. Before the beginning is, as a call that is
+        // refused is no request for monitors.
         guard session.activity.begin() else { throw closed }
         defer { session.activity.end() }
         guard let events = RequestEvents.begun(http, handlers.monitors) else {

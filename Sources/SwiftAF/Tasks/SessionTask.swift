@@ -72,7 +72,7 @@ public final class SessionTask: Sendable {
     /// Where results are converted. Kept, because each call of `global()` allocates.
     private static let workers = DispatchQueue.global()
 
-    /// Of a task, or of a request that has none.
+    /// Returns a new number for a task, or for a request without a task.
     static func nextID() -> UInt64 {
         lastID.add(1, ordering: .relaxed).newValue
     }
@@ -249,8 +249,8 @@ public final class SessionTask: Sendable {
     // MARK: Implementation
 
     private func perform(_ change: (inout Storage) -> Phase.Action) {
-        // Under the lock, so that the transfer and the monitors receive changes in order. Adding an event runs no code of
-        // the program.
+        // Under the lock, so that the transfer and the monitors receive changes in order. Adding an event runs no code
+        // of the program.
         let (action, watchers) = storage.withLock { storage -> (Phase.Action, [Watcher]) in
             let action = change(&storage)
             switch action {

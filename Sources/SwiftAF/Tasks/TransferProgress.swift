@@ -12,7 +12,7 @@ public struct TransferProgress: Hashable, Sendable {
     /// The number of bytes that a resumed download started with. Not counted in the other properties.
     public var offset: Int64
 
-    /// Makes a snapshot, for tests and previews.
+    /// Creates a snapshot, for tests and previews.
     public init(
         sent: Int64 = 0, sentTotal: Int64? = nil, received: Int64 = 0, receivedTotal: Int64? = nil, offset: Int64 = 0
     ) {

@@ -24,7 +24,7 @@ public struct TransferUpdates<Value: Sendable>: AsyncSequence, Sendable {
 
     private let call: @Sendable (@escaping Report) async throws -> Value
 
-    /// Makes a sequence of the progress and the result of a call.
+    /// Creates a sequence of the progress and the result of a call.
     ///
     /// - Parameter call: Makes the call with the given closure for its progress.
     public init(_ call: @escaping @Sendable (@escaping Report) async throws -> Value) {

@@ -171,8 +171,8 @@ extension Data {
         self.init(UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.size))
     }
 
-    /// Converts pieces, each DER or PEM, to one PEM text. What isn't PEM becomes a block, because OpenSSL ignores what is
-    /// between blocks; the core refuses one that isn't DER of one item.
+    /// Converts pieces, each DER or PEM, to one PEM text. What isn't PEM becomes a block, because OpenSSL ignores what
+    /// is between blocks; the core refuses one that isn't DER of one item.
     fileprivate init(joining pieces: [Data], as label: String, _ name: String) throws(SessionError) {
         self.init()
         for piece in pieces {
@@ -189,7 +189,8 @@ extension Data {
         }
     }
 
-    /// As the core's `afc__is_der()`: a certificate or a list begins with a SEQUENCE (0x30) whose length has several bytes.
+    /// As the core's `afc__is_der()`: a certificate or a list begins with a SEQUENCE (0x30) whose length has several
+    /// bytes.
     private var isPEM: Bool {
         let isDER = first == 0x30 && dropFirst().first.map { 0x80...0x84 ~= $0 } == true
         return !isDER && firstRange(of: Data("-----BEGIN ".utf8)) != nil

@@ -4,26 +4,27 @@ public import FoundationEssentials
 ///
 /// Set it as ``SessionConfiguration/hsts``. Then http URLs of known hosts, also in redirects, are upgraded to https
 /// before anything is sent, and Strict-Transport-Security fields are stored from fully verified https connections.
-/// Thread-safe. `init(path:)` and ``save(to:)`` wait for the disk. So does the release of the last reference, if there is a
-/// file and something has changed; it may happen on a session's network thread. To save elsewhere, keep a reference and
-/// call ``save(to:)``.
+/// Thread-safe. `init(path:)` and ``save(to:)`` wait for the disk. So does the release of the last reference, if there
+/// is a file and something has changed; it may happen on a session's network thread. To save elsewhere, keep a
+/// reference and call ``save(to:)``.
 public final class HSTSStore: Sendable {
     let core: CoreHSTS
 
-    /// Makes a store.
+    /// Creates a store.
     ///
     /// - Parameters:
-    ///   - path: The file to load, if it exists, and to save when the store is released, or the process ends by returning
-    ///     or by `exit()`; see ``save(to:)``. A process that is ended by a signal saves nothing. Nil for none.
+    ///   - path: The file to load, if it exists, and to save when the store is released, or the process ends by
+    ///     returning or by `exit()`; see ``save(to:)``. A process that is ended by a signal saves nothing. Nil for
+    ///     none.
     ///   - maximumCount: The maximum number of hosts; beyond it, those that expire first are evicted.
-    /// - Throws: ``SessionError/Code/file`` for an unreadable file, and for one that doesn't exist and can't be created in
-    ///   its folder. Invalid lines are skipped. Saving replaces the file, whatever was in it: of several processes
+    /// - Throws: ``SessionError/Code/file`` for an unreadable file, and for one that doesn't exist and can't be created
+    ///   in its folder. Invalid lines are skipped. Saving replaces the file, whatever was in it: of several processes
     ///   that use one at the same time, what the last one saves stays.
     public init(path: String? = nil, maximumCount: Int = 10_000) throws(SessionError) {
         core = try CoreHSTS(path, maximumCount: maximumCount)
     }
 
-    /// Makes a store with the file of a file URL.
+    /// Creates a store with the file of a file URL.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` if it isn't a file URL; otherwise as with a path.
     public convenience init(path: URL, maximumCount: Int = 10_000) throws(SessionError) {

@@ -44,8 +44,8 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
     /// checked, and only a pin of the server's own key, or a chain to a pinned certificate, matches.
     public var allowsInvalidCertificates: Bool
 
-    /// Whether the certificate must be for the request's host. If not, responses under a name that the certificate doesn't
-    /// have aren't stored in an HTTP cache, nor is their Strict-Transport-Security.
+    /// Whether the certificate must be for the request's host. If not, responses under a name that the certificate
+    /// doesn't have aren't stored in an HTTP cache, nor is their Strict-Transport-Security.
     public var validatesDomainName: Bool
 
     /// Rules for single hosts. The most specific one applies. Default: none.
@@ -60,7 +60,7 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
         case securityLevel, verificationDate, pinning, allowsInvalidCertificates, validatesDomainName, rules
     }
 
-    /// Makes a policy without pins.
+    /// Creates a policy without pins.
     public init(
         anchors: TrustAnchors = .system,
         allowsInvalidCertificates: Bool = false,
@@ -71,7 +71,7 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
         self.validatesDomainName = validatesDomainName
     }
 
-    /// Makes a policy that pins certificates. Without certificates, a mode other than none refuses every server.
+    /// Creates a policy that pins certificates. Without certificates, a mode other than none refuses every server.
     ///
     /// - Parameters:
     ///   - pinningMode: How a chain must match the certificates.
@@ -176,7 +176,7 @@ extension SecurityPolicy {
         /// Replaces ``SecurityPolicy/validatesDomainName`` for the host. Default: true.
         public var validatesDomainName = true
 
-        /// Makes a rule with all checks.
+        /// Creates a rule with all checks.
         public init(_ host: String, includesSubdomains: Bool = false, pinning: Pinning = Pinning()) {
             self.host = host
             self.includesSubdomains = includesSubdomains

@@ -15,7 +15,7 @@ public struct TLSOptions: Hashable, Sendable {
     /// Called when a server requests a certificate, before ``clientCertificates`` are used. Default: nil.
     public var clientCertificateHandler: ClientCertificateHandler?
     /// Whether to write the TLS keys of every connection to the file named by the environment variable SSLKEYLOGFILE.
-    /// That file can decrypt the connections. Default: false.
+    /// With that file, anyone can decrypt the connections. Default: false.
     public var writesKeyLog = false
 
     /// Makes the default options.
@@ -47,7 +47,7 @@ public struct ClientCertificate: Hashable, Sendable {
     let source: Source
     let password: String?
 
-    /// Makes a certificate from memory.
+    /// Creates a certificate from memory.
     ///
     /// - Parameters:
     ///   - certificate: PEM, optionally followed by intermediates; or PKCS #12 with the key.
@@ -60,7 +60,7 @@ public struct ClientCertificate: Hashable, Sendable {
         self.host = host
     }
 
-    /// Makes a certificate from files in the same formats, which are read when the session is made.
+    /// Creates a certificate from files in the same formats, which are read when the session is made.
     public init(path: String, keyPath: String? = nil, password: String? = nil, host: String? = nil) {
         source = .files(certificate: path, key: keyPath)
         self.password = password
@@ -75,7 +75,7 @@ public struct ClientCertificateRequest: Hashable, Sendable {
     /// The names of the accepted authorities (RFC 4514); empty if the server names none.
     public var authorities: [String]
 
-    /// Makes a request, for tests of a handler.
+    /// Creates a request, for tests of a handler.
     public init(host: String, authorities: [String] = []) {
         self.host = host
         self.authorities = authorities
@@ -100,7 +100,7 @@ public final class ClientCertificateHandler: Sendable, Hashable {
     /// The decision about a request for a certificate. Called by the session; a test can call it, too.
     public let decide: @Sendable (ClientCertificateRequest) -> Decision
 
-    /// Makes a handler that chooses a certificate for each connection.
+    /// Creates a handler that chooses a certificate for each connection.
     ///
     /// - Parameter decide: Called during the handshake, on the session's network thread, before the request is sent.
     ///   Must not block. The decision applies to the connection and to those that resume its TLS session.

@@ -19,7 +19,7 @@ public struct TrustReport: Hashable, Sendable {
     /// The certificates; the server's first.
     public var chain: [TrustCertificate]
 
-    /// Makes a report, for tests of a ``TrustHandler`` or of code that shows reports.
+    /// Creates a report, for tests of a ``TrustHandler`` or of code that shows reports.
     public init(
         isAccepted: Bool, reason: SessionError.Reason? = nil, depth: Int = 0, message: String = "",
         pinning: PinOutcome = .none, isVerified: Bool = true, host: String = "", chain: [TrustCertificate] = []
@@ -109,7 +109,7 @@ public final class TrustHandler: Sendable, Hashable {
     /// The decision about a report. Called by the session; a test can call it, too.
     public let decide: @Sendable (TrustReport) -> Decision
 
-    /// Makes a handler that may change verdicts.
+    /// Creates a handler that may change verdicts.
     ///
     /// - Parameter decide: Called during the handshake, on the session's network thread, before the request is sent.
     ///   Must not block. Called again if the stapled OCSP response is refused afterwards.

@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 import SwiftAF
 
-/// Runs calls that may block for ever, each on a thread of its own. On the threads of Dispatch or of Swift's tasks, some
-/// hundred of them would stop the whole program.
+/// Runs calls that may block for ever, each on a thread of its own. On the threads of Dispatch or of Swift's tasks,
+/// some hundred of them would stop the whole program.
 ///
-/// At most `maximumCount` calls run at the same time; others wait for their turn. A call that blocks can't be interrupted: if
-/// its Swift task is cancelled, the caller gets the error at once, and the thread stays until the call returns. While all
-/// threads are held by such calls, other calls fail, because they might wait for ever.
+/// At most `maximumCount` calls run at the same time; others wait for their turn. A call that blocks can't be
+/// interrupted: if its Swift task is cancelled, the caller gets the error at once, and the thread stays until the call
+/// returns. While all threads are held by such calls, other calls fail, because they might wait for ever.
 final class BlockingCalls<Value: Sendable>: Sendable {
     typealias Call = @Sendable () throws -> Value
 
@@ -38,8 +38,8 @@ final class BlockingCalls<Value: Sendable>: Sendable {
 
     /// Returns what the call returns.
     ///
-    /// - Throws: The error of the call; `CancellationError` as soon as the Swift task is cancelled, after which a call that
-    ///   waited isn't made; ``BlockedForEver``; `POSIXError` if the system has no more threads.
+    /// - Throws: The error of the call; `CancellationError` as soon as the Swift task is cancelled, after which a call
+    ///   that waited isn't made; ``BlockedForEver``; `POSIXError` if the system has no more threads.
     func run(_ call: @escaping Call) async throws -> Value {
         let id = state.withLock { state in
             state.lastID += 1

@@ -3,7 +3,7 @@ public import SwiftAF
 
 // The calls that take an `HTTPRequest`, and not any `RequestConvertible`.
 extension HTTPSessionManager {
-    /// Makes a task for a `URLRequest`: see `dataTask(for:with:progress:completionHandler:)` of SwiftAF.
+    /// Creates a task for a `URLRequest`: see `dataTask(for:with:progress:completionHandler:)` of SwiftAF.
     public func dataTask<Serializer: ResponseSerializer>(
         for request: URLRequest, with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         progress: ProgressHandler? = nil,

@@ -1,11 +1,11 @@
 import Foundation
 import SwiftAF
 
-/// The bytes of an `InputStream` in chunks. Can be iterated once, and only if nothing else has opened the stream: what is
-/// left of one would pass for a whole body. Reading may block, so it happens on threads of its own.
+/// The bytes of an `InputStream` in chunks. Can be iterated once, and only if nothing else has opened the stream: what
+/// is left of one would pass for a whole body. Reading may block, so it happens on threads of its own.
 struct InputStreamChunks: AsyncSequence, Sendable {
-    /// For all streams of the process: a read of a pipe or a terminal blocks a thread until there are bytes, even if its
-    /// request was cancelled.
+    /// For all streams of the process: a read of a pipe or a terminal blocks a thread until there are bytes, even if
+    /// its request was cancelled.
     private static let reads = BlockingCalls<Data?>(maximumCount: 64, threadName: "af-streams")
 
     private let reader: Reader

@@ -47,9 +47,9 @@ extension SessionError {
     /// The closest code of `NSURLErrorDomain`.
     ///
     /// A rejected certificate is always -1202, as in AFNetworking; ``reason`` has the details. Of a connection that
-    /// failed because this machine has no route, and of a name that wasn't found while it is offline, it is -1009. A file
-    /// that couldn't be opened is -3001, unless ``systemError`` says more. An input that is invalid for another reason
-    /// than the URL is -1000, too.
+    /// failed because this machine has no route, and of a name that wasn't found while it is offline, it is -1009. A
+    /// file that couldn't be opened is -3001, unless ``systemError`` says more. An input that is invalid for another
+    /// reason than the URL is -1000, too.
     public var urlErrorCode: URLError.Code {
         if let reason, let found = Self.reasonErrorCodes[reason] { return found }
         switch code {

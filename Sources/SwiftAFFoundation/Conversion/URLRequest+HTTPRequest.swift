@@ -8,12 +8,13 @@ extension HTTPRequest {
     ///
     /// - `timeoutInterval` becomes ``Timeouts/idle``, unless it is Foundation's default of 60 s: then the session's
     ///   timeout applies. A year or more is no limit.
-    /// - An `InputStream` becomes a body that is read in chunks while it is sent, and only once: a redirect that replays
-    ///   the body, and another request with a stream that was opened before, fail with
-    ///   ``SessionError/Code/bodyNotReplayable``. Its length is taken from the Content-Length field. It is read on one of at most 64 threads of the
-    ///   process. Cancelling the request doesn't interrupt a read that blocks, such as that of a pipe without a writer: its
-    ///   thread is occupied until the read returns. While all are, further streams wait, or fail if all reads are those of
-    ///   cancelled requests. The idle time limit doesn't count while a stream is read or waits.
+    /// - An `InputStream` becomes a body that is read in chunks while it is sent, and only once: a redirect that
+    ///   replays the body, and another request with a stream that was opened before, fail with
+    ///   ``SessionError/Code/bodyNotReplayable``. Its length is taken from the Content-Length field. It is read on one
+    ///   of at most 64 threads of the process. Cancelling the request doesn't interrupt a read that blocks, such as
+    ///   that of a pipe without a writer: its thread is occupied until the read returns. While all are, further streams
+    ///   wait, or fail if all reads are those of cancelled requests. The idle time limit doesn't count while a stream
+    ///   is read or waits.
     /// - Cache policy, cookies, service type and cellular access become ``hints``; those with their default value stay
     ///   unset. Pipelining isn't converted: Foundation has deprecated it.
     /// - Content-Length and Transfer-Encoding are omitted: they are computed from the body.
@@ -37,7 +38,7 @@ extension HTTPRequest {
         hints = Hints(request)
     }
 
-    /// The value of a Content-Length field (RFC 9110, section 8.6). Nil for what isn't 1*DIGIT, such as a signed number.
+    /// The value of a Content-Length field (RFC 9110 8.6). Nil for what isn't 1*DIGIT, such as a signed number.
     private static func length(_ value: String) -> Int64? {
         value.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int64(value) : nil
     }
@@ -111,7 +112,7 @@ extension HTTPHeaders {
         }
     }
 
-    /// A comma (RFC 9110, section 5.3). Cookies, whose values may contain commas, are the exception (RFC 9113, section
+    /// A comma (RFC 9110 5.3). Cookies, whose values may contain commas, are the exception (RFC 9113
     /// 8.2.3).
     private static func separator(of name: String) -> String {
         name.lowercased() == "cookie" ? "; " : ", "

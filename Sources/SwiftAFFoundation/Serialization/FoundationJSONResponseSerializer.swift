@@ -30,8 +30,8 @@ public struct FoundationJSONResponseSerializer: ValidatingResponseSerializer, Ha
     public var removesNullsFromArrays: Bool
 
     /// The maximum memory of the parsed objects in bytes, estimated before they are made; a text beyond it is an error.
-    /// Default: 1 GiB, about 350,000 dictionaries with members: on Linux each of them takes at least 3 KB. To read larger
-    /// texts, use `JSONResponseSerializer` or `Codable` types, which take a small part of this.
+    /// Default: 1 GiB, about 350,000 dictionaries with members: on Linux each of them takes at least 3 KB. To read
+    /// larger texts, use `JSONResponseSerializer` or `Codable` types, which take a small part of this.
     public var maximumMemory: Int
 
     private var readingBits: UInt

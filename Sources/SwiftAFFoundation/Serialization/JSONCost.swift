@@ -1,7 +1,7 @@
 import Foundation
 
-/// Estimates the memory that `JSONSerialization` takes for the objects of a text, which may be hundreds of times as large as
-/// the text: on Linux the smallest dictionary with a member has 3 KB.
+/// Estimates the memory that `JSONSerialization` takes for the objects of a text, which may be hundreds of times as
+/// large as the text: on Linux the smallest dictionary with a member has 3 KB.
 ///
 /// The numbers were measured, and are right to a factor of two.
 struct JSONCost {

@@ -36,8 +36,8 @@ public struct PropertyListRequestSerializer: RequestSerializer, Hashable, Codabl
     ///
     /// - Throws: `SessionError` with code `serialization` if the parameters can't be encoded or contain a value that a
     ///   property list can't represent: null, a set, a date that is NaN or infinite; in XML also a date outside of the
-    ///   years 0000 to 9999, and text with a character that XML forbids, such as U+0000. With `invalidInput` if the request
-    ///   already has a body.
+    ///   years 0000 to 9999, and text with a character that XML forbids, such as U+0000. With `invalidInput` if the
+    ///   request already has a body.
     public func serialize(_ request: HTTPRequest, parameters: Parameters?) throws -> HTTPRequest {
         if base.encodesInURI(request.method) { return try base.serialize(request, parameters: parameters) }
         var request = request

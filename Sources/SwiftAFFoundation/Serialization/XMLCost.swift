@@ -1,19 +1,19 @@
 import SwiftAF
 
-/// Counts what makes libxml2 take more than linear time, or much more memory than the size of the document. It looks for a
-/// prefix in all namespaces in scope, and for a namespace in all elements around.
+/// Counts what makes libxml2 take more than linear time, or much more memory than the size of the document. It looks
+/// for a prefix in all namespaces in scope, and for a namespace in all elements around.
 struct XMLCost {
     /// The maximum size in bytes of UTF-8. libxml2 stops with an internal error beyond it (XML_MAX_LOOKUP_LIMIT).
     static let maximumSize = 10_000_000
-    /// The maximum number of nodes: elements, attributes, comments, instructions. A tree takes about 250 bytes for each, an
-    /// element of four bytes included.
+    /// The maximum number of nodes: elements, attributes, comments, instructions. A tree takes about 250 bytes for
+    /// each, an element of four bytes included.
     static let maximumNodeCount = 1_000_000
     /// The maximum nesting. Less than the depth at which libxml2 stops building a tree, which makes Foundation crash.
     static let maximumDepth = 200
     /// The maximum number of namespaces that an element and those around it declare.
     static let maximumNamespaceCount = 256
-    /// The maximum number of attributes of an element, each of which libxml2 compares with all others. Rows of databases
-    /// have up to a thousand.
+    /// The maximum number of attributes of an element, each of which libxml2 compares with all others. Rows of
+    /// databases have up to a thousand.
     static let maximumAttributeCount = 1024
 
     /// For each open element, the number of namespaces that it declares.

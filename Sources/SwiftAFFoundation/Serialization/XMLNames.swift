@@ -13,8 +13,8 @@ struct XMLNames {
         guard all.insert(name).inserted else { throw XMLCost.error("two elements have the same xml:id") }
     }
 
-    /// Whether it is a name without a colon (XML 1.0, 5th edition, section 2.3). libxml2 knows fewer letters: of the values
-    /// that it prints nevertheless, each is a word.
+    /// Whether it is a name without a colon (XML 1.0, 5th edition, section 2.3). libxml2 knows fewer letters: of the
+    /// values that it prints nevertheless, each is a word.
     private static func isName(_ name: String) -> Bool {
         guard let first = name.unicodeScalars.first, isNameStart(first) else { return false }
         return name.unicodeScalars.allSatisfy { isNameStart($0) || isOtherNameCharacter($0) }

@@ -99,8 +99,8 @@ enum XMLText {
         return result
     }
 
-    /// Whether a tag, after its `<`, has more quoted values than an element may have attributes. Before its `>` it has no
-    /// other `<`, not even in a value, or the parser stops there.
+    /// Whether a tag, after its `<`, has more quoted values than an element may have attributes. Before its `>` it has
+    /// no other `<`, not even in a value, or the parser stops there.
     private static func hasTooManyAttributes(_ tag: ArraySlice<UInt8>) -> Bool {
         var quote: UInt8?
         var count = 0

@@ -35,7 +35,7 @@ public final class WebSocketTask: Sendable {
         /// The number.
         public let rawValue: Int
 
-        /// Makes a code with any number.
+        /// Creates a code with any number.
         public init(rawValue: Int) {
             self.rawValue = rawValue
         }
@@ -345,7 +345,7 @@ public final class WebSocketTask: Sendable {
 }
 
 extension HTTPSessionManager {
-    /// Makes a WebSocket with the methods of `URLSessionWebSocketTask`. Call ``WebSocketTask/resume()`` to begin.
+    /// Creates a WebSocket with the methods of `URLSessionWebSocketTask`. Call ``WebSocketTask/resume()`` to begin.
     ///
     /// - Parameters:
     ///   - url: A ws, wss, http or https URL.
@@ -354,7 +354,7 @@ extension HTTPSessionManager {
         WebSocketTask(self, HTTPRequest(.get, url.absoluteString), protocols)
     }
 
-    /// Makes a WebSocket with a request, which describes the handshake. Its field Sec-WebSocket-Protocol has the
+    /// Creates a WebSocket with a request, which describes the handshake. Its field Sec-WebSocket-Protocol has the
     /// subprotocols to offer. See ``webSocketTask(with:protocols:)``.
     public func webSocketTask(with request: URLRequest) -> WebSocketTask {
         var handshake = HTTPRequest(request)

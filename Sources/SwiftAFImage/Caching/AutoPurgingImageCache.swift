@@ -15,7 +15,7 @@ public final class AutoPurgingImageCache: ImageRequestCache {
     /// The size of all cached images in bytes.
     public var memoryUsage: Int { images.cost }
 
-    /// Makes a cache. Default: 100 MiB, purged to 60 MiB, or to 60 % of another capacity.
+    /// Creates a cache. Default: 100 MiB, purged to 60 MiB, or to 60 % of another capacity.
     public init(memoryCapacity: Int = 100 << 20, preferredMemoryUsageAfterPurge: Int? = nil) {
         images = LRUCache(
             capacity: memoryCapacity, preferredCostAfterPurge: preferredMemoryUsageAfterPurge, keepsExactOrder: true)

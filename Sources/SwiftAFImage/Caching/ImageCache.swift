@@ -60,9 +60,9 @@ public enum ImageCacheKey {
     /// credential, the body and the additional identifier, encoded so that different requests never collide. Contains
     /// secrets, if the request does.
     ///
-    /// Of the header fields, the case of names and the order of different names don't matter. Those that name the
-    /// request are left out: `traceparent`, `tracestate`, `X-Request-ID` and `X-Correlation-ID`. A request without an
-    /// Accept field has the identifier of one with `Accept: image/*`, which downloaders add.
+    /// The case of field names and the order of different names don't matter. Fields that name the request are left
+    /// out: `traceparent`, `tracestate`, `X-Request-ID` and `X-Correlation-ID`. A request without an Accept field has
+    /// the identifier of one with `Accept: image/*`, which downloaders add.
     ///
     /// A body that isn't in memory, such as a file, may be another one each time; one of more than 16 KiB would be a
     /// long identifier. Such a request has another identifier at each call, and downloaders neither merge nor cache it.

@@ -17,7 +17,7 @@ public protocol ImageDecoding: Sendable {
     /// default returns nil. Images that views request play if this returns an animation.
     func decodeAnimation(_ data: Data, options: ImageDecodingOptions) throws -> ImageAnimation?
 
-    /// Makes a decoder for previews during a download. The default returns nil.
+    /// Creates a decoder for previews during a download. The default returns nil.
     func makeProgressiveDecoder(options: ImageDecodingOptions) -> (any ProgressiveImageDecoding)?
 }
 
@@ -100,15 +100,16 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
 ///
 /// It decodes PNG, JPEG, GIF, TIFF, BMP, ICO and, if gdk-pixbuf's loader is installed, WebP. The type is detected from
 /// the contents. X bitmaps need a decoder of your own: gdk-pixbuf takes the memory for them before their size can be
-/// checked. A JPEG with more than 100 scans, a TIFF with more than 8 samples per pixel, with tiles or strips of more than
-/// four bytes for each pixel of ``ImageDecodingOptions/maximumPixelCount``, or with values in its directory that are
-/// together larger than the file, and a GIF whose data is in tiny blocks are ``/SwiftAF/SessionError/Code/tooLarge``. Of a
-/// PNG, only the chunks that an image is made of are read, and apart from the pixels none of more than 256 KiB.
+/// checked. A JPEG with more than 100 scans, a TIFF with more than 8 samples per pixel, with tiles or strips of more
+/// than four bytes for each pixel of ``ImageDecodingOptions/maximumPixelCount``, or with values in its directory that
+/// are together larger than the file, and a GIF whose data is in tiny blocks are
+/// ``/SwiftAF/SessionError/Code/tooLarge``. Of a PNG, only the chunks that an image is made of are read, and apart from
+/// the pixels none of more than 256 KiB.
 ///
-/// A file that is cut off is an error. Not found are missing rows of a PNG whose chunks are all there, if it is interlaced or
-/// scaled down while it is decoded, and those of a TIFF.
+/// A file that is cut off is an error. Not found are missing rows of a PNG whose chunks are all there, if it is
+/// interlaced or scaled down while it is decoded, and those of a TIFF.
 public struct SystemImageDecoder: ImageDecoding, Hashable {
-    /// Makes a decoder.
+    /// Creates a decoder.
     public init() {}
 
     static let unavailable = "images need a build of the package with the trait Images, or a decoder of your own"

@@ -11,7 +11,7 @@ public struct ImageFile: Sendable {
     /// Limits and options of decoding.
     public var options: ImageDecodingOptions
 
-    /// Makes a file from its bytes. Nothing is decoded or checked.
+    /// Creates a file from its bytes. Nothing is decoded or checked.
     public init(
         _ data: Data, decoder: any ImageDecoding = SystemImageDecoder(),
         options: ImageDecodingOptions = ImageDecodingOptions()
@@ -45,7 +45,7 @@ public struct ImageFileResponseSerializer: StatusFirstSerializer {
     /// Limits and options of decoding.
     public var options: ImageDecodingOptions
 
-    /// Makes a serializer. By default it accepts what ``ImageResponseSerializer`` accepts.
+    /// Creates a serializer. By default it accepts what ``ImageResponseSerializer`` accepts.
     public init(
         validation: ResponseValidation = ResponseValidation(
             acceptableContentTypes: ImageResponseSerializer.contentTypes),

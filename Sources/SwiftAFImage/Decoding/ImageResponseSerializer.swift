@@ -3,7 +3,7 @@ public import SwiftAF
 
 /// Decodes the body as an image, animated if the file is. Throws if it can't be decoded.
 ///
-/// Of a response with a refused status, the error is always ``/SwiftAF/SessionError/Code/status``, whatever the body
+/// For a response with a refused status, the error is always ``/SwiftAF/SessionError/Code/status``, whatever the body
 /// is. If that is an image, it is the error's ``/SwiftAF/SessionError/parsedBody``.
 public struct ImageResponseSerializer: StatusFirstSerializer {
     /// The decoded image.
@@ -32,7 +32,7 @@ public struct ImageResponseSerializer: StatusFirstSerializer {
         "image/x-xbitmap", "image/x-win-bitmap", "image/vnd.microsoft.icon", "image/webp", "image/jpg",
     ]
 
-    /// Makes a serializer. By default it accepts ``contentTypes`` with status 200 to 299.
+    /// Creates a serializer. By default it accepts ``contentTypes`` with status 200 to 299.
     public init(
         validation: ResponseValidation = ResponseValidation(acceptableContentTypes: contentTypes),
         decoder: any ImageDecoding = SystemImageDecoder(),

@@ -8,8 +8,8 @@ struct JPEGMarkers {
 
     /// The number of scans that have begun.
     private(set) var scanCount = 0
-    /// Whether the image's own end is there (EOI), not just that of a thumbnail in its segments. What some programs append
-    /// to a file doesn't count, however much it is.
+    /// Whether the image's own end is there (EOI), not just that of a thumbnail in its segments. What some programs
+    /// append to a file doesn't count, however much it is.
     private(set) var hasEnd = false
     private var place = Place.data
 
@@ -57,8 +57,8 @@ struct JPEGMarkers {
         return scans
     }
 
-    /// The end of the piece that begins at `start`, for a loader that gets the file in pieces: each scan is in another one,
-    /// however few bytes it has, so that decoding can end between them.
+    /// The end of the piece that begins at `start`, for a loader that gets the file in pieces: each scan is in another
+    /// one, however few bytes it has, so that decoding can end between them.
     ///
     /// - Parameter scans: Places of ``read(_:)``.
     static func pieceEnd(from start: Int, scans: [Int], limit: Int) -> Int {
@@ -69,8 +69,8 @@ struct JPEGMarkers {
         switch marker {
         // Any number of these may begin a marker.
         case 0xFF: break
-        // Compressed data contains FF before 00 and before the markers that restart it (D0 to D7). Those below C0 have no
-        // meaning: where data is to restart, libjpeg skips them without a size; elsewhere it fails.
+        // Compressed data contains FF before 00 and before the markers that restart it (D0 to D7). Those below C0 have
+        // no meaning: where data is to restart, libjpeg skips them without a size; elsewhere it fails.
         case 0x00...0xBF, 0xD0...0xD8: place = .data
         case 0xD9: hasEnd = true
         default:

@@ -1,5 +1,5 @@
-/// Follows the chunks of a PNG while its bytes arrive, in pieces of any size, and passes on only those that an image is made
-/// of: the pixels, and one of each of the others.
+/// Follows the chunks of a PNG while its bytes arrive, in pieces of any size, and passes on only those that an image is
+/// made of: the pixels, and one of each of the others.
 ///
 /// libpng expands up to 1000 chunks of compressed text to up to 8 MB each, wherever they are in the file and before the
 /// size of the image is known, and any number of profiles, one after the other. It collects any other chunk as a whole,

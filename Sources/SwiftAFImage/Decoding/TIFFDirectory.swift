@@ -1,13 +1,14 @@
 internal import FoundationEssentials
 internal import SwiftAF
 
-/// What a TIFF says about the memory that libtiff takes beside the image: for the values of its directory, of which libtiff
-/// keeps each one, and for a tile or a strip. A tile may be larger than the image, and a pixel may have thousands of samples.
+/// What a TIFF says about the memory that libtiff takes beside the image: for the values of its directory, of which
+/// libtiff keeps each one, and for a tile or a strip. A tile may be larger than the image, and a pixel may have
+/// thousands of samples.
 struct TIFFDirectory {
     private static let maximumSampleCount = 8
     /// Small images have tiles that are larger.
     private static let tileAllowance = 1 << 20
-    /// Of a pixel of the image, and of a tile or a strip on average.
+    /// The bytes of a pixel of the image, and the average of a tile or a strip.
     private static let bytesPerPixel = 4
     /// The size of each type of number that libtiff reads as an unsigned one.
     private static let numberSizes = [1: 1, 3: 2, 4: 4]
@@ -92,7 +93,8 @@ struct TIFFDirectory {
         }
     }
 
-    /// Of a tile or a strip. The numbers of a file may be too large for a product of integers.
+    /// The size of a tile or a strip. A `Double`, because the product of a file's numbers may be too large for an
+    /// integer.
     private func byteCount(_ width: Int, _ height: Int) -> Double {
         Double(width) * Double(height) * Double(sampleCount) * Double(bitsPerSample) / 8
     }

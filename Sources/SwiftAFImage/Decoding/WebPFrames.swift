@@ -3,8 +3,8 @@ internal import SwiftAF
 
 /// What a WebP says about its size and its frames, read without decoding them.
 ///
-/// gdk-pixbuf's loader takes the memory for an image before it can be refused, and decodes all frames of an animation at
-/// once.
+/// gdk-pixbuf's loader takes the memory for an image before it can be refused, and decodes all frames of an animation
+/// at once.
 struct WebPFrames {
     let width, height: Int
     /// At most one more than the limit.

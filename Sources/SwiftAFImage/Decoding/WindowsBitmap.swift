@@ -1,8 +1,8 @@
-/// What the header of a bitmap says about its pixels: in a BMP, or in an entry of an ICO. gdk-pixbuf reads as many rows as
-/// there are, and reports no error if some are missing.
+/// What the header of a bitmap says about its pixels: in a BMP, or in an entry of an ICO. gdk-pixbuf reads as many rows
+/// as there are, and reports no error if some are missing.
 struct WindowsBitmap {
     private static let fileHeaderSize = 14
-    /// Of OS/2, with sides of 16 bits.
+    /// The size of a header of OS/2, which has sides of 16 bits.
     private static let coreHeaderSize = 12
     private static let infoHeaderSize = 40
 

@@ -12,7 +12,7 @@ package struct AnimationClock {
     }
 
     private let durations: [Duration]
-    /// Of all frames, from the current one's; nil for without end.
+    /// How often all frames are still shown, the current time included; nil for without end.
     private var playsLeft: Int?
     private var state = State.resting
 

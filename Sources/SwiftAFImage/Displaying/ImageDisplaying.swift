@@ -39,8 +39,8 @@ extension ImageDisplaying {
     ///     current image, or clears the slot if `clearsImage` is true.
     ///   - processors: Applied to the image, in order, such as `.resize(width: 64, height: 64)` in a list.
     ///   - slot: The place of the image in the view.
-    ///   - clearsImage: Whether the current image is removed before the download, if it isn't replaced by a cached image
-    ///     or a placeholder. For rows of a list that are used again. Default: false.
+    ///   - clearsImage: Whether the current image is removed before the download, if it isn't replaced by a cached
+    ///     image or a placeholder. For rows of a list that are used again. Default: false.
     public func setImage(
         from url: String?, placeholder: Image? = nil, processors: [any ImageProcessing] = [],
         in slot: ImageSlot = .image, clearsImage: Bool = false
@@ -65,8 +65,9 @@ extension ImageDisplaying {
     /// it has an Accept field of its own.
     ///
     /// If the slot already waits for the same image, by the same downloader and cache policy, it isn't requested again;
-    /// these closures are called as well, and another placeholder is shown, unless a preview is. A request with an empty URL shows the placeholder, even if that is nil, and
-    /// fails before this function returns. One with another invalid URL fails later, as a download does.
+    /// these closures are called as well, and another placeholder is shown, unless a preview is. A request with an
+    /// empty URL shows the placeholder, even if that is nil, and fails before this function returns. One with another
+    /// invalid URL fails later, as a download does.
     ///
     /// - Parameters:
     ///   - request: The request for the image.
@@ -74,8 +75,8 @@ extension ImageDisplaying {
     ///     current image, or clears the slot if `clearsImage` is true.
     ///   - processors: Applied to the image, in order.
     ///   - slot: The place of the image in the view.
-    ///   - clearsImage: Whether the current image is removed before the download, if it isn't replaced by a cached image
-    ///     or a placeholder. For rows of a list that are used again. Default: false.
+    ///   - clearsImage: Whether the current image is removed before the download, if it isn't replaced by a cached
+    ///     image or a placeholder. For rows of a list that are used again. Default: false.
     ///   - showsPartialImages: Whether to show previews during the download. Ignored if the image is already being
     ///     downloaded. If its body is cut short and retried, only the image itself follows.
     ///   - success: Called instead of showing the image; the closure shows it. Nil shows the image.

@@ -25,7 +25,7 @@ public struct ImageSlot: Sendable, Hashable {
     /// The state in which the image is shown.
     public var state: ControlState
 
-    /// Makes a slot.
+    /// Creates a slot.
     public init(_ layer: Layer, _ state: ControlState = .normal) {
         self.layer = layer
         self.state = state

@@ -41,10 +41,10 @@ extension ImageDownloadReceipt: CustomStringConvertible, CustomReflectable {
 /// ```
 ///
 /// Two requests are for the same image if their methods, URLs, header fields, bodies, credentials and processors are
-/// equal; see ``ImageCacheKey``. Relative URLs are resolved against the manager's base URL first. A URL and a request for it are the same image, because a request without an Accept
-/// field is sent with `Accept: image/*`. Requests with the same cache policy share a download: the first one is sent,
-/// in its own ``/SwiftAF/TraceContext``. Images are decoded and processed off the caller's thread, while they count as
-/// active downloads.
+/// equal; see ``ImageCacheKey``. Relative URLs are resolved against the manager's base URL first. A URL and a request
+/// for it are the same image, because a request without an Accept field is sent with `Accept: image/*`. Requests with
+/// the same cache policy share a download: the first one is sent, in its own ``/SwiftAF/TraceContext``. Images are
+/// decoded and processed off the caller's thread, while they count as active downloads.
 public final class ImageDownloader: Sendable {
     /// The cache; nil for none.
     public let imageCache: (any ImageRequestCache)?
@@ -78,7 +78,7 @@ public final class ImageDownloader: Sendable {
     /// The shared downloader: four downloads at once, first in, first out, into a cache of 100 MiB.
     public static let `default` = ImageDownloader()
 
-    /// Makes a downloader.
+    /// Creates a downloader.
     ///
     /// - Parameters:
     ///   - fetcher: Performs the requests; nil for a new session with ``defaultSessionConfiguration``.
@@ -104,7 +104,7 @@ public final class ImageDownloader: Sendable {
         queue = Locked(Queue(maximumActive: maximumActiveDownloads, prioritization: downloadPrioritization))
     }
 
-    /// Makes a downloader that performs its requests with a manager.
+    /// Creates a downloader that performs its requests with a manager.
     ///
     /// - Parameters:
     ///   - manager: Performs the requests.

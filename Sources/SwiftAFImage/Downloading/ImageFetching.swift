@@ -6,14 +6,14 @@ public protocol ImageFetching: Sendable {
     /// Performs a request. Must end soon after its Swift task is cancelled.
     func fetch(_ request: HTTPRequest) async throws(SessionError) -> Response<Data>
 
-    /// Performs a request like ``fetch(_:)``, and passes the pieces of the body on as they arrive: those of one attempt,
-    /// if there are several. The default passes none on.
+    /// Performs a request like ``fetch(_:)``, and passes the pieces of the body on as they arrive: those of one
+    /// attempt, if there are several. The default passes none on.
     func fetch(
         _ request: HTTPRequest, receiving: (HTTPResponse, Data) -> Void
     ) async throws(SessionError) -> Response<Data>
 
-    /// The URL that a request is sent to, by which its image is cached: a fetcher that resolves relative URLs returns the
-    /// absolute one. The default returns the request's URL.
+    /// The URL that a request is sent to, by which its image is cached: a fetcher that resolves relative URLs returns
+    /// the absolute one. The default returns the request's URL.
     func resolvedURL(of request: HTTPRequest) -> String
 }
 
@@ -51,10 +51,11 @@ struct SessionFetcher: ImageFetching {
 }
 
 /// Makes previews of an image during its download. The interval grows with the received size, so that all previews
-/// together cost a few decodings, and with the number of pixels, which each preview copies: a small file may have millions.
+/// together cost a few decodings, and with the number of pixels, which each preview copies: a small file may have
+/// millions.
 final class ProgressivePreview {
     private static let least = 16 << 10
-    /// Of a preview, for each byte received after it. A photograph has about 4 in a byte.
+    /// The pixels of a preview for each byte that must be received after it. A photograph has about 4 in a byte.
     private static let pixelsPerByte = 16
 
     private var decoder: (any ProgressiveImageDecoding)?

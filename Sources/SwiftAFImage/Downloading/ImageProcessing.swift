@@ -14,7 +14,7 @@ public struct ResizeProcessor: ImageProcessing, Hashable {
     /// The size to fit, in pixels.
     public let width, height: Int
 
-    /// Makes a processor for a size in pixels.
+    /// Creates a processor for a size in pixels.
     public init(width: Int, height: Int) {
         self.width = max(1, width)
         self.height = max(1, height)
@@ -103,7 +103,7 @@ public struct ScaleProcessor: ImageProcessing, Hashable {
     /// Pixels per point.
     public let scale: Double
 
-    /// Makes a processor for a number of pixels per point.
+    /// Creates a processor for a number of pixels per point.
     public init(scale: Double) {
         self.scale = scale
     }
@@ -125,7 +125,7 @@ public struct RoundCornersProcessor: ImageProcessing, Hashable {
     /// The radius in pixels; limited to half of the shorter side.
     public let radius: Int
 
-    /// Makes a processor for a radius in pixels.
+    /// Creates a processor for a radius in pixels.
     public init(radius: Int) {
         self.radius = max(0, radius)
     }

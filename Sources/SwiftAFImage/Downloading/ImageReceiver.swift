@@ -32,7 +32,7 @@ final class ImageReceiver: Sendable {
 
     var wantsPartial: Bool { partial != nil }
 
-    /// Once.
+    /// Delivers the result. Called once.
     func call(_ result: Result<DownloadedImage, SessionError>) {
         executor { [self] in
             state.withLock { state in

@@ -25,8 +25,8 @@ struct LoadQueue<Handler, Spec, Work> {
         let handler: Handler
     }
 
-    /// What has left the queue. The objects in it are the program's and may use the queue when they are released, so the
-    /// caller keeps it until it has released the queue's lock.
+    /// What has left the queue. The objects in it are the program's and may use the queue when they are released, so
+    /// the caller keeps it until it has released the queue's lock.
     struct Departure {
         var waiting: [Waiting] = []
         var work: Work?
@@ -83,7 +83,7 @@ struct LoadQueue<Handler, Spec, Work> {
     let prioritization: ImageDownloadPrioritization
     private var loads: [String: Load] = [:]
     private var lines: [Int: Line] = [:]
-    /// Of the lines, highest first.
+    /// The priorities of the lines, highest first.
     private var priorities: [Int] = []
     private var lastTicket = 0
     private var runs: [Int: Run] = [:]
