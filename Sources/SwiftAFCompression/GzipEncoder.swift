@@ -28,7 +28,7 @@ public struct GzipEncoder: RequestBodyEncoder, Hashable, Codable {
     ///   ``/SwiftAF/SessionError/Code/serialization`` if it fails.
     public func encode(_ body: Data) throws -> Data {
         #if Compression
-            return try Deflater.gzip(body, level: Int32(min(max(level, 0), 9)))
+            return try Deflater.gzip(body, level: zlibLevel(level))
         #else
             throw SessionError(
                 .unsupported, message: "gzip needs a build of the package with the trait Compression")

@@ -2,6 +2,9 @@
     internal import CZlib
     import SwiftAF
 
+    /// The nearest level that is accepted: 0 (no compression), 1 (fastest) to 9 (smallest).
+    func zlibLevel(_ level: Int) -> Int32 { Int32(min(max(level, 0), 9)) }
+
     /// zlib's state has a pointer to its stream, which must not move.
     func makeStream() -> UnsafeMutablePointer<z_stream> {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)

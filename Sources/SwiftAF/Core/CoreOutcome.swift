@@ -41,9 +41,7 @@ extension CoreOutcome {
             guard let settings, failure.body != nil else { throw failure }
             throw failure.decoded(by: settings.decoder)
         }
-        guard let head = response else {
-            throw SessionError(.unknown, message: "the transfer ended without a response")
-        }
+        guard let head = response else { throw .noResponse() }
         var response = Response(head: head, body: body, filePath: filePath)
         response.sharedTrust = trust
         return response

@@ -106,9 +106,7 @@ extension SessionError.Party {
 extension SessionError {
     /// Makes the error of a failure in the core.
     init(_ failure: afc_failure, url: String? = nil, response: HTTPResponse? = nil, body: Data? = nil) {
-        let message = withUnsafeBytes(of: failure.text) { text in
-            String(decoding: text.prefix { $0 != 0 }, as: UTF8.self)
-        }
+        let message = String.fromCArray(failure.text)
         self.init(
             Code(failure.status), reason: Reason(failure.reason) ?? Reason(failure.timeout) ?? Reason(failure.trust),
             message: message.isEmpty ? nil : message, url: url, response: response, body: body)

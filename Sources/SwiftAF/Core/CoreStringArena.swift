@@ -79,3 +79,10 @@ struct CStringArena {
         return afc_slice(UnsafeRawBufferPointer(start: start, count: bytes.count))
     }
 }
+
+extension String {
+    /// The text in an array of `char` of a C struct, up to the NUL that ends it.
+    static func fromCArray(_ array: some BitwiseCopyable) -> String {
+        withUnsafeBytes(of: array) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+}

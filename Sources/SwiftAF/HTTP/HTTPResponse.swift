@@ -75,7 +75,7 @@ public struct HTTPResponse: Sendable {
     /// The number of bytes of the body by Content-Length; nil if that is missing or invalid, and if ``isDecoded``, as
     /// it is then the number of encoded bytes.
     public var contentLength: Int64? {
-        guard !isDecoded, let text = headers[.contentLength], text.utf8.allSatisfy(ASCII.isDigit) else {
+        guard !isDecoded, let text = headers[.contentLength], ASCII.isNumber(text) else {
             return nil
         }
         return Int64(text)

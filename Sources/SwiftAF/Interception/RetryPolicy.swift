@@ -135,7 +135,7 @@ enum RetryAfter {
     /// to the server's Date field, if there is one.
     static func delay(of response: HTTPResponse, now: Date) -> Duration? {
         guard let text = response.headers.first(named: .retryAfter), !text.isEmpty else { return nil }
-        if text.utf8.allSatisfy(ASCII.isDigit) {
+        if ASCII.isNumber(text) {
             return min(.longestPause, .seconds(Int64(text) ?? .max))
         }
         guard let date = HTTPDate.parse(text, now: now) else { return nil }

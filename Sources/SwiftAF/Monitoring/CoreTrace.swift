@@ -18,9 +18,7 @@ extension WireTrace {
 
 extension WireTrace.Connection {
     fileprivate init(_ connection: afc_trace_connection) {
-        let address = withUnsafeBytes(of: connection.remote_address) { bytes in
-            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-        }
+        let address = String.fromCArray(connection.remote_address)
         self.init(
             address: address.isEmpty ? nil : address, port: Int(connection.remote_port), isProxy: connection.is_proxy,
             isReused: connection.is_reused, tlsVersion: connection.tls_version.map { String(cString: $0) },

@@ -34,14 +34,14 @@ public final class NetworkReachabilityManager: Sendable {
     /// throws if the address is invalid.
     public convenience init(address: String) {
         let error = SessionError(.invalidInput, message: "invalid address \"\(address)\"")
-        self.init(host: CoreMonitor.isAddress(address) ? .success(address) : .failure(error))
+        self.init(host: CoreReachabilityMonitor.isAddress(address) ? .success(address) : .failure(error))
     }
 
     private init(host: Result<String?, SessionError>) {
         let storage = ReachabilityStorage()
         self.storage = storage
         let monitor = Result { () throws(SessionError) in
-            try CoreMonitor(host: try host.get()) { storage.receive($0) }
+            try CoreReachabilityMonitor(host: try host.get()) { storage.receive($0) }
         }
         control = ReachabilityControl(monitor, storage)
         storage.adopt(self)

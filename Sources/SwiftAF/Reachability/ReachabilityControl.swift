@@ -1,12 +1,12 @@
 /// Runs the monitor of a manager while the program wants it or there are sequences of changes.
 final class ReachabilityControl: Sendable {
-    private let monitor: Result<CoreMonitor, SessionError>
+    private let monitor: Result<CoreReachabilityMonitor, SessionError>
     private let storage: ReachabilityStorage
     /// Whether the monitor runs. Held while it is started and stopped, so that the last command is the one that is
     /// wanted.
     private let isRunning = Locked(false)
 
-    init(_ monitor: Result<CoreMonitor, SessionError>, _ storage: ReachabilityStorage) {
+    init(_ monitor: Result<CoreReachabilityMonitor, SessionError>, _ storage: ReachabilityStorage) {
         self.monitor = monitor
         self.storage = storage
     }

@@ -7,9 +7,12 @@ package struct BinaryPropertyList {
     /// booleans, numbers, finite dates, data, strings, arrays and dictionaries, not too deeply nested, and whose copies
     /// don't take much more memory than the data. Sets and the identifiers of keyed archives (UIDs) are refused.
     package static func isHarmless(_ data: Data) -> Bool {
-        guard data.starts(with: "bplist".utf8) else { return true }
+        guard isBinary(data) else { return true }
         return data.withUnsafeBytes { BinaryPropertyList($0)?.isHarmless ?? false }
     }
+
+    /// Whether the data begins as every version of a binary property list does.
+    static func isBinary(_ data: Data) -> Bool { data.starts(with: "bplist".utf8) }
 
     /// The maximum nesting, as in XML.
     package static let maximumDepth = 200

@@ -25,7 +25,7 @@ struct UnsafePropertyList: Error, CustomStringConvertible {
 }
 
 private func isHarmlessPropertyList(_ data: Data) -> Bool {
-    if data.starts(with: "bplist".utf8) { return BinaryPropertyList.isHarmless(data) }
+    if BinaryPropertyList.isBinary(data) { return BinaryPropertyList.isHarmless(data) }
     return data.withUnsafeBytes { bytes in
         var tags = XMLTags(bytes)
         return tags.areNested(atMost: BinaryPropertyList.maximumDepth + 1)

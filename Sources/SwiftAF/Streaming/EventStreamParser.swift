@@ -143,7 +143,7 @@ private struct EventBlock {
 
     /// Parses a value that consists of digits only; a value out of range is clamped.
     private static func milliseconds(_ digits: Slice<UnsafeRawBufferPointer>) -> Duration? {
-        guard !digits.isEmpty, digits.allSatisfy({ $0 &- 0x30 < 10 }) else { return nil }
+        guard !digits.isEmpty, digits.allSatisfy(ASCII.isDigit) else { return nil }
         var number: Int64 = 0
         for digit in digits {
             let (tenfold, overflows) = number.multipliedReportingOverflow(by: 10)

@@ -16,6 +16,11 @@ package enum ASCII {
         byte &- UInt8(ascii: "0") < 10
     }
 
+    /// Whether a text is a number without a sign: one or more decimal digits (`1*DIGIT`).
+    package static func isNumber(_ text: some StringProtocol) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy(isDigit)
+    }
+
     /// Whether a byte is HTTP's optional white space (RFC 9110 5.6.3): a space or a tab.
     static func isBlank(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09
@@ -28,7 +33,7 @@ package enum ASCII {
     }
 
     /// Compares strings, ignoring the case of ASCII letters only.
-    static func equalIgnoringCase(_ left: String, _ right: some StringProtocol) -> Bool {
+    package static func equalIgnoringCase(_ left: String, _ right: some StringProtocol) -> Bool {
         let (left, right) = (left.utf8, right.utf8)
         guard left.count == right.count else { return false }
         return left.elementsEqual(right) { lowercased($0) == lowercased($1) }
@@ -44,7 +49,7 @@ package enum ASCII {
     }
 
     /// Returns the text with ASCII capitals in lower case. Unlike `lowercased()`, it doesn't change other characters.
-    static func lowercased(_ text: some StringProtocol) -> String {
+    package static func lowercased(_ text: some StringProtocol) -> String {
         String(decoding: text.utf8.map(lowercased), as: UTF8.self)
     }
 

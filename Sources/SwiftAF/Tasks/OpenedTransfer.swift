@@ -66,8 +66,8 @@ extension CoreRequest {
 
 extension SessionError {
     /// The error of a transfer that ended without a response, and without an error of its own.
-    static func noResponse(to request: CoreRequest) -> SessionError {
-        SessionError(.unknown, message: "the transfer ended without a response", url: request.http.url)
+    static func noResponse(to request: CoreRequest? = nil) -> SessionError {
+        SessionError(.unknown, message: "the transfer ended without a response", url: request?.http.url)
     }
 }
 

@@ -41,9 +41,7 @@ extension TrustCertificate {
             notBefore: Date(timeIntervalSince1970: TimeInterval(one.not_before_s)),
             notAfter: Date(timeIntervalSince1970: TimeInterval(one.not_after_s)),
             names: names.compactMap { $0.map { String(cString: $0) } },
-            pin: withUnsafeBytes(of: one.pin) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) },
-            fingerprint: withUnsafeBytes(of: one.fingerprint) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            })
+            pin: String.fromCArray(one.pin),
+            fingerprint: String.fromCArray(one.fingerprint))
     }
 }

@@ -40,7 +40,7 @@ extension HTTPRequest {
 
     /// The value of a Content-Length field (RFC 9110 8.6). Nil for what isn't 1*DIGIT, such as a signed number.
     private static func length(_ value: String) -> Int64? {
-        value.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int64(value) : nil
+        ASCII.isNumber(value) ? Int64(value) : nil
     }
 }
 
@@ -107,7 +107,7 @@ extension HTTPHeaders {
     var joined: [(name: String, value: String)] {
         var seen: Set<String> = []
         return fields.compactMap { field in
-            guard seen.insert(field.name.lowercased()).inserted else { return nil }
+            guard seen.insert(ASCII.lowercased(field.name)).inserted else { return nil }
             return (field.name, values(named: field.name).joined(separator: Self.separator(of: field.name)))
         }
     }
@@ -115,7 +115,7 @@ extension HTTPHeaders {
     /// A comma (RFC 9110 5.3). Cookies, whose values may contain commas, are the exception (RFC 9113
     /// 8.2.3).
     private static func separator(of name: String) -> String {
-        name.lowercased() == "cookie" ? "; " : ", "
+        ASCII.equalIgnoringCase(name, "cookie") ? "; " : ", "
     }
 }
 

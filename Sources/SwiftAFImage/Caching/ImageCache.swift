@@ -73,12 +73,12 @@ public enum ImageCacheKey {
         let url = URLText(request.url).withoutFragment
         var name = "\(request.method) \(url)"
         // Sorting is stable: fields of the same name keep their order.
-        let fields = request.headers.fields.map { (name: $0.name.lowercased(), value: $0.value) }
+        let fields = request.headers.fields.map { (name: ASCII.lowercased($0.name), value: $0.value) }
         for field in fields.sorted(by: { $0.name < $1.name }) where !ignoredFields.contains(field.name) {
             // With the sizes, because a value may contain a line feed as long as it isn't sent.
             name += "\n\(field.name.utf8.count) \(field.value.utf8.count) \(field.name): \(field.value)"
         }
-        for suppressed in request.headers.suppressedDefaults.map({ $0.lowercased() }).sorted() {
+        for suppressed in request.headers.suppressedDefaults.map({ ASCII.lowercased($0) }).sorted() {
             name += "\nNo \(suppressed.debugDescription)"
         }
         // Escaped, because a path may contain a line feed.

@@ -106,7 +106,7 @@ struct GIFFrames {
         guard fields.count == repetitionsName.count + 5, fields.starts(with: repetitionsName),
             Array(fields.dropFirst(repetitionsName.count).prefix(2)) == [3, 1]
         else { return nil }
-        return Int(fields[repetitionsName.count + 2]) | Int(fields[repetitionsName.count + 3]) << 8
+        return fields[(repetitionsName.count + 2)...].prefix(2).littleEndianInteger
     }
 
     private static let repetitionsName = [11] + Array("NETSCAPE2.0".utf8)
@@ -168,7 +168,7 @@ struct GIFFrames {
                 // The first block doesn't end the extension, even if it is empty.
                 guard let size = next(), at + Int(size) <= bytes.count else { return nil }
                 if label == 0xF9, size >= 4 {
-                    let centiseconds = Int(bytes[at + 1]) | Int(bytes[at + 2]) << 8
+                    let centiseconds = bytes[(at + 1)...(at + 2)].littleEndianInteger
                     block = .control(.milliseconds(10 * centiseconds))
                 }
                 at += Int(size)

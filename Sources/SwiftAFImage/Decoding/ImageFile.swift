@@ -58,7 +58,7 @@ public struct ImageFileResponseSerializer: StatusFirstSerializer {
     }
 
     public func parse(_ body: Data, of response: HTTPResponse) throws -> ImageFile {
-        guard !body.isEmpty else { throw SessionError(.serialization, message: "the response has no image") }
+        guard !body.isEmpty else { throw SessionError.noImage }
         return ImageFile(body, decoder: decoder, options: options)
     }
 }

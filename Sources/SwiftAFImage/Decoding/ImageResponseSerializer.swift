@@ -46,7 +46,7 @@ public struct ImageResponseSerializer: StatusFirstSerializer {
     }
 
     public func parse(_ body: Data, of response: HTTPResponse) throws -> Image {
-        guard !body.isEmpty else { throw SessionError(.serialization, message: "the response has no image") }
+        guard !body.isEmpty else { throw SessionError.noImage }
         return try animatedImage(body) ?? decoder.decode(body, options: options)
     }
 
@@ -68,7 +68,7 @@ protocol StatusFirstSerializer: ValidatingResponseSerializer {}
 
 extension StatusFirstSerializer {
     public func serialize(_ response: HTTPResponse, body: Data) throws -> Output {
-        try result(for: response, body: body).image()
+        try result(for: response, body: body).get()
     }
 
     public func result(for response: HTTPResponse, body: Data) -> SerializedResult<Output> {
@@ -78,13 +78,18 @@ extension StatusFirstSerializer {
 
 extension SerializedResult {
     /// The value if there is no error, which otherwise has the value.
-    func image() throws -> Output {
+    func get() throws -> Output {
         if var error = error as? SessionError {
             error.parsedBody = value
             throw error
         }
         if let error { throw error }
-        guard let value else { throw SessionError(.serialization, message: "the response has no image") }
+        guard let value else { throw SessionError.noImage }
         return value
     }
+}
+
+extension SessionError {
+    /// The error of a response without a body, or without a value.
+    static var noImage: SessionError { SessionError(.serialization, message: "the response has no image") }
 }

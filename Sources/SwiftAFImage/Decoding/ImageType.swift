@@ -63,7 +63,7 @@ extension ImageType {
         var at = 8
         while at + 8 <= bytes.count {
             if bytes[(at + 4)..<(at + 8)].elementsEqual("IEND".utf8) { return true }
-            at += 12 + bytes[at..<(at + 4)].reduce(0) { $0 << 8 | Int($1) }
+            at += 12 + bytes[at..<(at + 4)].bigEndianInteger
         }
         return false
     }

@@ -37,7 +37,7 @@ struct PNGChunks {
             }
             head += part
             guard head.count == Self.headSize else { break }
-            let size = head[..<4].reduce(0) { $0 << 8 | Int($1) }
+            let size = head[..<4].bigEndianInteger
             isLeftOut = !passes(Array(head[4...]), size: size)
             left = size + Self.checksumSize
             if !isLeftOut { passed += head }

@@ -116,8 +116,7 @@ struct TIFFDirectory {
         func number(_ at: Int, _ count: Int) -> Int? {
             guard at + count <= bytes.count else { return nil }
             let number = bytes[at..<at + count]
-            return isBigEndian
-                ? number.reduce(0) { $0 << 8 | Int($1) } : number.reversed().reduce(0) { $0 << 8 | Int($1) }
+            return isBigEndian ? number.bigEndianInteger : number.littleEndianInteger
         }
 
         /// The entries of a directory up to the end of the file, and the offset of the next directory, or 0.

@@ -19,7 +19,7 @@ struct WebPFrames {
         var head = [UInt8](data.prefix(30))
         head += [UInt8](repeating: 0, count: 30 - head.count)
         func number(_ at: Int, _ count: Int) -> Int {
-            head[at..<at + count].reversed().reduce(0) { $0 << 8 | Int($1) }
+            head[at..<at + count].littleEndianInteger
         }
         switch String(decoding: head[12..<16], as: UTF8.self) {
         case "VP8X": (width, height) = (number(24, 3) + 1, number(27, 3) + 1)

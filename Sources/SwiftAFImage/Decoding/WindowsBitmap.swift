@@ -113,7 +113,7 @@ struct WindowsBitmap {
         /// A number of `count` bytes; nil beyond the end of the file.
         func number(_ at: Int, _ count: Int) -> Int? {
             guard at + count <= bytes.count else { return nil }
-            return bytes[at..<at + count].reversed().reduce(0) { $0 << 8 | Int($1) }
+            return bytes[at..<at + count].littleEndianInteger
         }
 
         /// The numbers of a file may be too large for a product of integers.

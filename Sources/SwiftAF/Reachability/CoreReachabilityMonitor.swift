@@ -2,7 +2,7 @@ internal import CAFCore
 import Glibc
 
 /// Owns a reachability monitor of the core. Thread-safe.
-final class CoreMonitor: @unchecked Sendable {
+final class CoreReachabilityMonitor: @unchecked Sendable {
     private let raw: OpaquePointer
 
     typealias Receiver = @Sendable (NetworkReachability) -> Void
@@ -85,9 +85,7 @@ extension NetworkReachabilityStatus {
 extension NetworkReachability {
     fileprivate init(_ core: afc_reachability) {
         self.init(NetworkReachabilityStatus(core.status), link: NetworkLink(core.link))
-        linkName = withUnsafeBytes(of: core.link_name) { name in
-            String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
-        }
+        linkName = String.fromCArray(core.link_name)
     }
 }
 
