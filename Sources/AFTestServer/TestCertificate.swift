@@ -87,8 +87,7 @@ public final class TestCertificate: Sendable {
         commonName: String = "Test Authority", validity: Validity = .current, key: Key = .p256
     ) throws -> TestCertificate {
         try TestCertificate(
-            commonName: commonName, hosts: nil, validity: validity, key: key, authority: true, client: false,
-            issuer: nil)
+            commonName: commonName, hosts: nil, validity: validity, key: key, purpose: .authority, issuer: nil)
     }
 
     /// Creates a self-signed server certificate.
@@ -98,8 +97,7 @@ public final class TestCertificate: Sendable {
         hosts: [String] = loopbackHosts, validity: Validity = .current, key: Key = .p256
     ) throws -> TestCertificate {
         try TestCertificate(
-            commonName: nil, hosts: hosts, validity: validity, key: key, authority: false, client: false,
-            issuer: nil)
+            commonName: nil, hosts: hosts, validity: validity, key: key, purpose: .server, issuer: nil)
     }
 
     /// Issues a server certificate.
@@ -114,8 +112,7 @@ public final class TestCertificate: Sendable {
         hosts: [String] = loopbackHosts, commonName: String? = nil, validity: Validity = .current, key: Key = .p256
     ) throws -> TestCertificate {
         try TestCertificate(
-            commonName: commonName, hosts: hosts, validity: validity, key: key, authority: false, client: false,
-            issuer: self)
+            commonName: commonName, hosts: hosts, validity: validity, key: key, purpose: .server, issuer: self)
     }
 
     /// Issues a client certificate.
@@ -123,8 +120,7 @@ public final class TestCertificate: Sendable {
     /// - Throws: ``TestServerError`` if OpenSSL fails.
     public func issueClient(commonName: String, validity: Validity = .current) throws -> TestCertificate {
         try TestCertificate(
-            commonName: commonName, hosts: [], validity: validity, key: .p256, authority: false, client: true,
-            issuer: self)
+            commonName: commonName, hosts: [], validity: validity, key: .p256, purpose: .client, issuer: self)
     }
 
     /// Issues an intermediate certificate authority.
@@ -134,8 +130,7 @@ public final class TestCertificate: Sendable {
         commonName: String = "Test Intermediate", validity: Validity = .current
     ) throws -> TestCertificate {
         try TestCertificate(
-            commonName: commonName, hosts: nil, validity: validity, key: .p256, authority: true, client: false,
-            issuer: self)
+            commonName: commonName, hosts: nil, validity: validity, key: .p256, purpose: .authority, issuer: self)
     }
 
     /// Creates an OCSP response for a certificate issued by this one. It is valid for a day, starting an hour ago.
@@ -167,8 +162,12 @@ public final class TestCertificate: Sendable {
         return String(cString: text)
     }
 
+    private enum Purpose {
+        case authority, server, client
+    }
+
     private init(
-        commonName: String?, hosts: [String]?, validity: Validity, key: Key, authority: Bool, client: Bool,
+        commonName: String?, hosts: [String]?, validity: Validity, key: Key, purpose: Purpose,
         issuer: TestCertificate?
     ) throws {
         let strings = CStrings()
@@ -177,8 +176,8 @@ public final class TestCertificate: Sendable {
         options.hosts = strings.copy(hosts?.joined(separator: ","))
         options.not_before_s = validity.start
         options.not_after_s = validity.end
-        options.authority = authority
-        options.client = client
+        options.authority = purpose == .authority
+        options.client = purpose == .client
         options.rsa = key == .rsa2048
         let made = withExtendedLifetime((strings, issuer)) { afts_cert_new(&options, issuer?.handle.pointer) }
         guard let made else { throw TestServerError(message: "the certificate can't be made") }

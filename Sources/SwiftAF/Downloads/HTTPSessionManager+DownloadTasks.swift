@@ -42,7 +42,9 @@ extension HTTPSessionManager {
             try prepare(spec, snapshot, target.reporting(to: progress))
         }
         let (monitors, responses) = (snapshot.settings.handlers.monitors, snapshot.settings.responses)
-        return makeTask(spec.request, .download, request, monitors, target) { task, outcome in
+        return makeTask(
+            for: spec.request, kind: .download, prepared: request, monitors: monitors, target: target
+        ) { task, outcome in
             RequestEvents.reportFile(of: outcome, task: task)
             let error = outcome.downloadError(responses)
             if let error { task.refuseResponse(with: error) }

@@ -58,11 +58,10 @@ extension HTTPSessionManager {
         _ request: HTTPRequest, toBytes path: [UInt8], sha256: [UInt8]? = nil, options: DownloadOptions,
         progress: ProgressHandler?
     ) async throws(SessionError) -> DownloadResponse {
-        var spec = DownloadSpec(request, .path(String(decoding: path, as: UTF8.self)), options)
-        spec.file.rawPath = path
-        spec.file.digest = sha256.map { "sha-256=" + Data($0).base64EncodedString() }
-        spec.refusal = request.responseHandler
-        return try await download(spec, progress)
+        let file = CoreFile(
+            path: String(decoding: path, as: UTF8.self), rawPath: path, options: options,
+            digest: sha256.map { "sha-256=" + Data($0).base64EncodedString() })
+        return try await download(DownloadSpec(request, file, refusal: request.responseHandler), progress)
     }
 
     func download(
@@ -82,75 +81,5 @@ extension HTTPSessionManager {
         spec.replaceDefault(by: snapshot.settings.downloadDestination)
         let handler = try spec.responseHandler(snapshot.settings.responses)
         return try prepare(spec.request, snapshot, sink: .file(spec.file), naming: handler, progress: progress)
-    }
-}
-
-/// The request, the file and the options of a download.
-struct DownloadSpec: Sendable {
-    var request: HTTPRequest
-    var file: CoreFile
-    /// Names the file if it has no path, or is the manager's.
-    var destination: DownloadDestination?
-    /// Decides about the response of a download with a path.
-    var refusal: ResponseHandler?
-
-    init<Source: RequestConvertible>(_ source: Source, _ destination: DownloadDestination, _ options: DownloadOptions) {
-        request = Source.request(of: source)
-        file = CoreFile(options: options)
-        use(destination)
-    }
-
-    private mutating func use(_ destination: DownloadDestination) {
-        self.destination = nil
-        switch destination.choice {
-        case .path(let path):
-            file.path = path
-        case .resuming(let token):
-            file = CoreFile(
-                path: token.filePath, options: file.options.union([.resumes, .keepsPartialFile]), token: token)
-        case .named, .managerDefault, .invalid:
-            self.destination = destination
-        }
-    }
-
-    /// Replaces the manager's destination by what it is.
-    mutating func replaceDefault(by destination: DownloadDestination?) {
-        if case .managerDefault = self.destination?.choice, let destination { use(destination) }
-    }
-
-    /// Returns the handler that names the file, and refuses a successful response that isn't acceptable before a file
-    /// is replaced; nil if the file has a path, and every successful response is acceptable.
-    func responseHandler(_ settings: ResponseSettings) throws(SessionError) -> ResponseHandler? {
-        let name: (@Sendable (HTTPResponse) -> String)?
-        switch destination?.choice {
-        case .named(let destination):
-            name = destination
-        case .invalid(let error):
-            throw invalid(error.message)
-        case .managerDefault, .path, .resuming:
-            throw invalid("the download has no destination: pass one as to:, or set the manager's downloadDestination")
-        case nil:
-            if let fault = (file.path ?? "").pathFault("the path of the download") { throw invalid(fault) }
-            name = nil
-        }
-        let refusal = refusal
-        let validation = settings.validation
-        if name == nil, validation.acceptsAllSuccesses { return refusal }
-        return { [options = file.options] response in
-            if let decision = refusal?(response) {
-                guard case .allow = decision else { return decision }
-            }
-            guard response.isSuccessful else { return .allow }
-            // A 206 is the rest of a 200. A retry also resumes if the options only keep the partial file.
-            let isRest = response.status == 206 && !options.isDisjoint(with: [.resumes, .keepsPartialFile])
-            if let error = validation.error(ofHead: response, status: isRest ? 200 : response.status) {
-                return .fail(error)
-            }
-            return name.map { .download(to: $0(response), options: options) } ?? .allow
-        }
-    }
-
-    private func invalid(_ problem: String) -> SessionError {
-        SessionError(.invalidInput, message: problem, url: request.url)
     }
 }

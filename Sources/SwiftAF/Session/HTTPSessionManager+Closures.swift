@@ -200,7 +200,8 @@ extension HTTPSessionManager {
         }
         let monitors = snapshot.settings.handlers.monitors
         return makeTask(
-            request, request.body.taskKind, prepared, monitors, target, serializer.returnsBody ? .trivial : .work
+            for: request, kind: request.body.taskKind, prepared: prepared, monitors: monitors, target: target,
+            conversion: serializer.returnsBody ? .trivial : .work
         ) { task, outcome in
             RequestEvents.reportFile(of: outcome, task: task)
             let result = SerializedResult(outcome, serializer, responses)

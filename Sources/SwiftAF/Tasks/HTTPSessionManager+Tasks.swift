@@ -5,8 +5,8 @@ extension HTTPSessionManager {
     ///   - conversion: How much work `end` does.
     ///   - end: Called once, where that much work may be done; returns the closure to call on the completion queue.
     func makeTask(
-        _ request: HTTPRequest, _ kind: SessionTask.Kind, _ prepared: Result<CoreRequest, SessionError>,
-        _ monitors: MonitorGroup?, _ target: CompletionTarget, _ conversion: TaskSpec.Conversion = .work,
+        for request: HTTPRequest, kind: SessionTask.Kind, prepared: Result<CoreRequest, SessionError>,
+        monitors: MonitorGroup?, target: CompletionTarget, conversion: TaskSpec.Conversion = .work,
         _ end: @escaping @Sendable (SessionTask, CoreOutcome) -> @Sendable () -> Void
     ) -> SessionTask {
         let (id, request) = (SessionTask.nextID(), (try? prepared.get())?.http ?? request)

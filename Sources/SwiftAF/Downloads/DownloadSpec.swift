@@ -1,0 +1,94 @@
+/// The request, the file and the options of a download.
+struct DownloadSpec: Sendable {
+    /// Where the body is saved.
+    enum Target: Sendable {
+        /// At a path.
+        case file(CoreFile)
+        /// At the path that the closure returns for a response.
+        case named(@Sendable (HTTPResponse) -> String)
+        /// Where the manager's destination says.
+        case managerDefault
+        /// Nowhere: the download fails.
+        case invalid(SessionError)
+
+        fileprivate init(_ destination: DownloadDestination, _ options: DownloadOptions) {
+            self =
+                switch destination.choice {
+                case .path(let path): .file(CoreFile(path: path, options: options))
+                case .resuming(let token):
+                    .file(
+                        CoreFile(
+                            path: token.filePath, options: options.union([.resumes, .keepsPartialFile]), token: token))
+                case .named(let name): .named(name)
+                case .managerDefault: .managerDefault
+                case .invalid(let error): .invalid(error)
+                }
+        }
+    }
+
+    let request: HTTPRequest
+    private let options: DownloadOptions
+    private var target: Target
+    /// Decides about the response of a download with a path.
+    private let refusal: ResponseHandler?
+
+    init<Source: RequestConvertible>(_ source: Source, _ destination: DownloadDestination, _ options: DownloadOptions) {
+        request = Source.request(of: source)
+        self.options = options
+        target = Target(destination, options)
+        refusal = nil
+    }
+
+    init(_ request: HTTPRequest, _ file: CoreFile, refusal: ResponseHandler?) {
+        self.request = request
+        options = file.options
+        target = .file(file)
+        self.refusal = refusal
+    }
+
+    /// The file; without a path if the response is needed to name it.
+    var file: CoreFile {
+        if case .file(let file) = target { file } else { CoreFile(options: options) }
+    }
+
+    /// Replaces the manager's destination by what it is.
+    mutating func replaceDefault(by destination: DownloadDestination?) {
+        if case .managerDefault = target, let destination { target = Target(destination, options) }
+    }
+
+    /// Returns the handler that names the file, and refuses a successful response that isn't acceptable before a file
+    /// is replaced; nil if the file has a path, and every successful response is acceptable.
+    func responseHandler(_ settings: ResponseSettings) throws(SessionError) -> ResponseHandler? {
+        let name: (@Sendable (HTTPResponse) -> String)?
+        switch target {
+        case .file(let file):
+            if let fault = (file.path ?? "").pathFault("the path of the download") { throw invalid(fault) }
+            name = nil
+        case .named(let destination):
+            name = destination
+        case .managerDefault:
+            throw invalid("the download has no destination: pass one as to:, or set the manager's downloadDestination")
+        case .invalid(let error):
+            throw invalid(error.message)
+        }
+        let refusal = refusal
+        let validation = settings.validation
+        if name == nil, validation.acceptsAllSuccesses { return refusal }
+        return { [options = file.options] response in
+            if let decision = refusal?(response) {
+                guard case .allow = decision else { return decision }
+            }
+            guard response.isSuccessful else { return .allow }
+            // A 206 is the rest of a 200. A retry also resumes if the options only keep the partial file.
+            let isRest = response.status == 206 && !options.isDisjoint(with: [.resumes, .keepsPartialFile])
+            if let error = validation.error(ofHead: response, status: isRest ? 200 : response.status) {
+                return .fail(error)
+            }
+            return name.map { .download(to: $0(response), options: options) } ?? .allow
+        }
+    }
+
+    private func invalid(_ problem: String) -> SessionError {
+        SessionError(.invalidInput, message: problem, url: request.url)
+    }
+}
