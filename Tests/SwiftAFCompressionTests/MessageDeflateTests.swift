@@ -62,6 +62,16 @@
             #expect(convert([0xf3, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00, 0x00] + tail, stream, room: 100) == hello)
         }
 
+        @Test(arguments: [(-1, 0), (0, 0), (9, 9), (10, 9)])
+        func levelsAreClamped(level: Int, used: Int) throws {
+            let message = noise(5000)
+            func compressed(_ codec: some WebSocketCompression) throws -> [UInt8]? {
+                convert(message, try #require(codec.makeStream(isCompressing: true, windowBits: 15)), room: 16384)
+            }
+            #expect(try compressed(.deflate(level: level)) == compressed(.deflate(level: used)))
+            #expect(try compressed(.deflate(level: 0)) != compressed(.deflate(level: 9)))
+        }
+
         @Test func refusesInvalidCompressedData() throws {
             let stream = try #require(MessageDeflate().makeStream(isCompressing: false, windowBits: 15))
             #expect(convert([0xff, 0xff, 0xff], stream, room: 100) == nil)

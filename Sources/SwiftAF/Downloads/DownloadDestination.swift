@@ -45,6 +45,16 @@ public struct DownloadDestination: Sendable {
         return .named { head in (path.hasSuffix("/") ? path : path + "/") + head.suggestedFileName }
     }
 
+    /// A file in the folder of a file URL, named by ``HTTPResponse/suggestedFileName``. With another URL the download
+    /// fails with ``SessionError/Code/invalidInput``.
+    public static func folder(_ url: URL) -> DownloadDestination {
+        do {
+            return .folder(try url.filePath(of: "folder"))
+        } catch {
+            return DownloadDestination(choice: .invalid(error))
+        }
+    }
+
     /// A file whose path a closure returns when the head of a response with status 200 to 299 has arrived, before
     /// anything is written.
     ///

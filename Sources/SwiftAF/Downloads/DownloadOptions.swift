@@ -17,7 +17,7 @@ public struct DownloadOptions: OptionSet, Hashable, Sendable {
     /// otherwise nothing is kept.
     public static let keepsPartialFile = DownloadOptions(rawValue: 1 << 2)
     /// Resumes `PATH.part` if it was created for this URL and the server still has the same version; otherwise starts
-    /// over. Includes ``keepsPartialFile``. A file that is named by its response (``DownloadDestination/folder(_:)``,
+    /// over. Includes ``keepsPartialFile``. A file that is named by its response (``DownloadDestination/folder(_:)-(String)``,
     /// ``DownloadDestination/named(_:)``) is always downloaded from the start, because the request is sent before there
     /// is a name.
     public static let resumes = DownloadOptions(rawValue: 1 << 3 | keepsPartialFile.rawValue)

@@ -54,6 +54,10 @@ public struct DownloadResponse: Sendable {
     /// The URL of the response: the request's, or the last redirect's.
     public var url: String { head.url }
 
+    /// Returns the absolute URL of a reference in this response, relative to ``url``:
+    /// ``HTTPResponse/url(resolving:)``.
+    public func url(resolving reference: some URLConvertible) -> String { head.url(resolving: reference) }
+
     /// Times and sizes, hop by hop.
     public var metrics: ResponseMetrics { head.metrics }
 }

@@ -276,7 +276,7 @@ extension HTTPRequest {
 
     /// Size limits; a transfer that exceeds one fails with ``SessionError/Code/tooLarge``. At least 1. Nil uses the
     /// limit of the ``SessionConfiguration``.
-    public struct Limits: Hashable, Sendable {
+    public struct Limits: Hashable, Sendable, Codable {
         /// The maximum size of the body in bytes, after decoding. Nil: the configuration's for a body in memory, no
         /// limit for a stream or a file. Default: nil.
         public var maximumBodySize: Int64?
@@ -300,7 +300,7 @@ extension HTTPRequest {
 }
 
 /// The policy for redirects.
-public struct RedirectPolicy: Hashable, Sendable {
+public struct RedirectPolicy: Hashable, Sendable, Codable {
     /// The maximum number of redirects; one more fails with ``SessionError/Code/redirect``. Zero fails on the first
     /// one. Default: 20.
     public var maximumCount: Int

@@ -37,7 +37,7 @@ extension HTTPVersion: CustomStringConvertible {
 }
 
 /// The preferred version of HTTP. ``HTTPResponse/version`` is the one that was used.
-public struct HTTPVersionPreference: RawRepresentable, Hashable, Sendable {
+public struct HTTPVersionPreference: RawRepresentable, Hashable, Sendable, Codable {
     /// The stable name of the preference.
     public let rawValue: String
 

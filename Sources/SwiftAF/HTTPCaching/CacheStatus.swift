@@ -38,6 +38,11 @@ extension DownloadResponse {
     public var cacheStatus: CacheStatus { head.cacheStatus }
 }
 
+extension StreamedResponse {
+    /// Where the response came from. Known with the head.
+    public var cacheStatus: CacheStatus { head.cacheStatus }
+}
+
 extension Response {
     /// Where the response came from.
     public var cacheStatus: CacheStatus { head.cacheStatus }

@@ -153,6 +153,13 @@ extension HTTPCache {
         public var bodySize: Int
         /// The number of damaged responses, which were removed.
         public var damagedCount: Int
+
+        /// Creates a result, for tests.
+        public init(validCount: Int = 0, bodySize: Int = 0, damagedCount: Int = 0) {
+            self.validCount = validCount
+            self.bodySize = bodySize
+            self.damagedCount = damagedCount
+        }
     }
 }
 

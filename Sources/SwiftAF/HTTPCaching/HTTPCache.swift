@@ -124,6 +124,24 @@ extension HTTPCache {
         public var stored: Int
         /// The number of responses that weren't stored.
         public var refused: Int
+
+        /// Creates statistics, for tests and previews.
+        public init(
+            count: Int = 0, memoryUsage: Int = 0, memoryCapacity: Int = 0, diskUsage: Int = 0, diskCapacity: Int = 0,
+            hits: Int = 0, misses: Int = 0, revalidated: Int = 0, stale: Int = 0, stored: Int = 0, refused: Int = 0
+        ) {
+            self.count = count
+            self.memoryUsage = memoryUsage
+            self.memoryCapacity = memoryCapacity
+            self.diskUsage = diskUsage
+            self.diskCapacity = diskCapacity
+            self.hits = hits
+            self.misses = misses
+            self.revalidated = revalidated
+            self.stale = stale
+            self.stored = stored
+            self.refused = refused
+        }
     }
 }
 

@@ -133,8 +133,7 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
 
     /// Counters since the cache was made.
     public var statistics: LRUCacheStatistics {
-        withCore { $0.statistics }
-            ?? LRUCacheStatistics(hits: 0, misses: 0, insertions: 0, evictions: 0, count: 0, cost: 0)
+        withCore { $0.statistics } ?? LRUCacheStatistics()
     }
 
     /// Starts evicting entries when the kernel reports memory pressure (PSI), as AFNetworking does on a memory warning:
@@ -204,4 +203,16 @@ public struct LRUCacheStatistics: Sendable, Hashable {
     public var count: Int
     /// The current total cost of all entries.
     public var cost: Int
+
+    /// Creates statistics, for tests and previews.
+    public init(
+        hits: Int = 0, misses: Int = 0, insertions: Int = 0, evictions: Int = 0, count: Int = 0, cost: Int = 0
+    ) {
+        self.hits = hits
+        self.misses = misses
+        self.insertions = insertions
+        self.evictions = evictions
+        self.count = count
+        self.cost = cost
+    }
 }

@@ -206,6 +206,13 @@ public struct MultipartFormData: Sendable {
     public func write(to path: String) async throws(SessionError) {
         try await CoreFormSpool.write(form, to: path)
     }
+
+    /// Writes the form to the file of a file URL, like ``write(to:)-(String)``.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` if it isn't a file URL; otherwise as with a path.
+    public func write(to file: URL) async throws(SessionError) {
+        try await write(to: file.filePath(of: "form"))
+    }
 }
 
 extension MultipartFormData {

@@ -40,7 +40,7 @@ extension HTTPRequest {
     /// The file is created or replaced once it is complete. The caller must delete it.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` if the body isn't a form; the errors of
-    ///   ``MultipartFormData/write(to:)``.
+    ///   ``MultipartFormData/write(to:)-(String)``.
     public func writeMultipart(to path: String) async throws(SessionError) -> HTTPRequest {
         guard case .form(let form) = body.content else {
             throw SessionError(.invalidInput, message: "the request's body isn't a form", url: url)

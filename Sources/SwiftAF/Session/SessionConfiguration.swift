@@ -124,7 +124,7 @@ public struct SessionConfiguration: Hashable, Sendable {
 extension SessionConfiguration {
     /// Size limits. Exceeding one fails with ``SessionError/Code/tooLarge``. Zero counts as 1; a negative limit fails
     /// every request with ``SessionError/Code/invalidInput``. For no limit of the body, set `.max`.
-    public struct Limits: Hashable, Sendable {
+    public struct Limits: Hashable, Sendable, Codable {
         /// The maximum size of a body in memory, in bytes after decoding. Streamed bodies and bodies saved to a file
         /// are limited by their request only. Default: 64 MiB.
         public var maximumBodySize: Int64 = 64 << 20

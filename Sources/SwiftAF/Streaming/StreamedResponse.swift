@@ -55,6 +55,10 @@ public struct StreamedResponse: Sendable {
     /// The URL of the response: the request's, or the last redirect's.
     public var url: String { head.url }
 
+    /// Returns the absolute URL of a reference in this response, relative to ``url``:
+    /// ``HTTPResponse/url(resolving:)``.
+    public func url(resolving reference: some URLConvertible) -> String { head.url(resolving: reference) }
+
     /// The server's certificates and their evaluation, if ``HTTPRequest/reportsTrust`` is set and the response came
     /// over TLS.
     public var trust: TrustReport? { sharedTrust?.report }

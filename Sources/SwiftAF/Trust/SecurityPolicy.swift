@@ -228,4 +228,11 @@ extension SecurityPolicy {
         let end = "-----END CERTIFICATE-----\n"
         return Set(try pemOfCertificates(at: path).split(separator: end).map { Data(($0 + end).utf8) })
     }
+
+    /// Reads the certificates of all `.cer` files in the folder of a file URL.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` if it isn't a file URL; otherwise as with a path.
+    public static func certificates(inFolder url: URL) throws(SessionError) -> Set<Data> {
+        try certificates(inFolder: url.filePath(of: "folder of certificates"))
+    }
 }

@@ -66,6 +66,16 @@ public struct ClientCertificate: Hashable, Sendable {
         self.password = password
         self.host = host
     }
+
+    /// Creates a certificate from the files of file URLs.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` if one isn't a file URL.
+    public init(path: URL, keyPath: URL? = nil, password: String? = nil, host: String? = nil) throws(SessionError) {
+        var keyFile: String?
+        if let keyPath { keyFile = try keyPath.filePath(of: "key") }
+        self.init(
+            path: try path.filePath(of: "client certificate"), keyPath: keyFile, password: password, host: host)
+    }
 }
 
 /// A server's request for a client certificate.

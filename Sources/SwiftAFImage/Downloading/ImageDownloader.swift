@@ -11,7 +11,8 @@ public struct DownloadedImage: Sendable {
     /// False for a preview.
     public let isComplete: Bool
 
-    init(image: Image, response: HTTPResponse?, isComplete: Bool = true) {
+    /// Creates a downloaded image, for tests and previews.
+    public init(image: Image, response: HTTPResponse?, isComplete: Bool = true) {
         self.image = image
         self.response = response
         self.isComplete = isComplete

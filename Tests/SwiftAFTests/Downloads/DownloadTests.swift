@@ -73,6 +73,19 @@ struct DownloadTests {
         #expect(server.requests.isEmpty)
     }
 
+    @Test func savesIntoFolderOfFileURL() async throws {
+        let url = try #require(URL(string: "https://host/folder"))
+        let error = try await sessionError { try await manager.download("file", to: .folder(url)) }
+        #expect(error.code == .invalidInput && server.requests.isEmpty)
+        let saved = try await manager.download("file", to: .folder(URL(filePath: folder.path)))
+        #expect(saved.filePath == folder.file("file"))
+    }
+
+    @Test func missingDestinationNamesWhatToPass() async throws {
+        let error = try await sessionError { try await manager.download("file") }
+        #expect(error.code == .invalidInput && error.message.contains("pass one as to:"))
+    }
+
     @Test func createsMissingFoldersOnRequest() async throws {
         let path = folder.file("a/b/c")
         let error = try await sessionError { try await manager.download(HTTPRequest("file"), to: path) }

@@ -124,6 +124,20 @@ import Testing
         }
     }
 
+    private func isKept<Value: Codable & Equatable>(_ value: Value) throws -> Bool {
+        try JSONCoder().decode(Value.self, from: JSONCoder().encode(value)) == value
+    }
+
+    @Test func settingsSurviveCoding() throws {
+        var limits = SessionConfiguration.Limits()
+        limits.maximumBodySize = .max
+        #expect(try isKept(limits))
+        #expect(try isKept(HTTPRequest.Limits(maximumBodySize: 1)))
+        #expect(try isKept(RedirectPolicy(maximumCount: 3, followsRedirects: false, allowsInsecureDowngrade: true)))
+        #expect(try JSONCoder().encode([HTTPVersionPreference.http2]) == Data(#"["http2"]"#.utf8))
+        #expect(try isKept([HTTPVersionPreference.http3]))
+    }
+
     private func expectInvalid(_ request: HTTPRequest, _ part: String, _ location: SourceLocation = #_sourceLocation) {
         let error = #expect(throws: SessionError.self, sourceLocation: location) { try request.validate() }
         #expect(error?.code == .invalidInput, sourceLocation: location)

@@ -55,6 +55,7 @@ import Testing
         #expect(head.url(resolving: reference) == expected)
         #expect(head.url(resolving: reference[...]) == expected)
         #expect(Response(head: head).url(resolving: reference) == expected)
+        #expect(DownloadResponse(head: head, filePath: "/f", fileSize: 0).url(resolving: reference) == expected)
     }
 
     @Test(arguments: ["", "-1", "+1", "1a", "99999999999999999999", "1, 1"])

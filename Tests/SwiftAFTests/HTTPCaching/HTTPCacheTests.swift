@@ -157,7 +157,7 @@ import Testing
             }
             let stream = try await manager.stream(request)
             for try await _ in stream.bytes {}
-            return stream.head.cacheStatus
+            return stream.cacheStatus
         }
         #expect(try await status("/fresh", .returnCacheDataDontLoad) == .missing)
         #expect(try await status("/fresh") == .server)

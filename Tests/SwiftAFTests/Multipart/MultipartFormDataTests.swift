@@ -13,7 +13,7 @@ struct MultipartFormDataTests {
     /// What the form is on the wire.
     private func wire(_ form: MultipartFormData) async throws -> String {
         let path = folder.file("wire")
-        try await form.write(to: path)
+        try await form.write(to: URL(filePath: path))
         let bytes = try contents(of: path)
         if let length = try form.length() { #expect(length == bytes.count) }
         return String(decoding: bytes, as: UTF8.self)

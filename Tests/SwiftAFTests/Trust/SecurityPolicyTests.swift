@@ -77,6 +77,15 @@ private struct Chains: Sendable {
         #expect(reason(.default, Array(chains.httpbin.prefix(2))) == .unknownIssuer)
     }
 
+    @Test func clientCertificateTakesFileURLs() throws {
+        let (file, web) = (URL(filePath: "/c"), try #require(URL(string: "https://host/c")))
+        #expect(
+            try ClientCertificate(path: file, keyPath: URL(filePath: "/k"), host: "h")
+                == ClientCertificate(path: "/c", keyPath: "/k", host: "h"))
+        let error = #expect(throws: SessionError.self) { try ClientCertificate(path: file, keyPath: web) }
+        #expect(error?.code == .invalidInput && error?.message.contains("key") == true)
+    }
+
     @Test(arguments: [PinningMode.publicKey, .certificate])
     func readsCertificatesOfFolder(mode: PinningMode) throws {
         let folder = try TestFolder()
@@ -85,11 +94,14 @@ private struct Chains: Sendable {
         try Data("no certificate".utf8).write(to: URL(filePath: folder.file("notes.txt")))
         let found = try SecurityPolicy.certificates(inFolder: folder.path)
         #expect(found == [Data(chains.leaf.pem.utf8), Data(chains.root.pem.utf8)])
+        #expect(try SecurityPolicy.certificates(inFolder: URL(filePath: folder.path)) == found)
         var policy = SecurityPolicy(pinningMode: mode, pinnedCertificates: found)
         policy.anchors = .pem(chains.pem)
         #expect(policy.pinnedCertificates.count == 2)
         #expect(reason(policy, chains.httpbin, "httpbin.test") == nil)
         #expect(throws: SessionError.self) { try SecurityPolicy.certificates(inFolder: folder.file("none")) }
+        let url = try #require(URL(string: "https://host/folder"))
+        #expect(throws: SessionError.self) { try SecurityPolicy.certificates(inFolder: url) }
     }
 
     @Test(arguments: [PinningMode.publicKey, .certificate])
