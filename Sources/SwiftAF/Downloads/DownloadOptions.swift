@@ -17,9 +17,9 @@ public struct DownloadOptions: OptionSet, Hashable, Sendable {
     /// otherwise nothing is kept.
     public static let keepsPartialFile = DownloadOptions(rawValue: 1 << 2)
     /// Resumes `PATH.part` if it was created for this URL and the server still has the same version; otherwise starts
-    /// over. Includes ``keepsPartialFile``. A file that is named by its response (``DownloadDestination/folder(_:)-(String)``,
-    /// ``DownloadDestination/named(_:)``) is always downloaded from the start, because the request is sent before there
-    /// is a name.
+    /// over. Includes ``keepsPartialFile``. A file that is named by its response
+    /// (``DownloadDestination/folder(_:)-(String)``, ``DownloadDestination/named(_:)``) is always downloaded from the
+    /// start, because the request is sent before there is a name.
     public static let resumes = DownloadOptions(rawValue: 1 << 3 | keepsPartialFile.rawValue)
     /// Syncs the file and its folder to the disk before the download ends, so that the file survives a power failure.
     /// With a ``ResponseDecision`` that downloads over HTTP/2, other transfers of the session wait meanwhile.
