@@ -217,15 +217,15 @@ struct Runner: Sendable {
         _ command: RequestCommand, _ options: Options, _ sending: Sending
     ) throws(Failure) -> RequestRun {
         var request = try request(command, options)
+        var configuration = sending.configuration
+        if configuration.cache != nil {
+            configuration.cachePartition = try CachePartition(configuration.cachePartition, request: request).name()
+        }
         do throws(UsageError) {
             var file = try FileTarget.of(command, options)
             if file?.isNamedByResponse == true { file?.chosenName = ChosenName(among: sending.files) }
             if options.comparesTimestamps, case .path(let path)? = file?.name {
                 Timestamps.compare(&request, with: path)
-            }
-            var configuration = sending.configuration
-            if configuration.cache != nil {
-                configuration.cachePartition = CachePartition(configuration.cachePartition, request: request).name
             }
             return RequestRun(
                 request: request, file: file, options: options, configuration: configuration,

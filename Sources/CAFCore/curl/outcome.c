@@ -203,7 +203,8 @@ static bool has_rest_behind_encoding(const afc__exchange *exchange, CURLcode cod
 /** Detects libcurl's limit for decoded bytes of one read, 64 MiB. */
 static bool decodes_too_much(const afc__exchange *exchange, CURLcode code) {
     return (code == CURLE_OUT_OF_MEMORY || (int)code == AFC__CURLE_TOO_LARGE) &&
-           afc__exchange_receiving_is_paused(exchange) && afc__hop_in_body(&exchange->hop.transfer->hop) &&
+           afc__exchange_receiving_is_paused(exchange) &&
+           afc__hop_in_body(&exchange->hop.transfer->hop) &&
            afc__transfer_decodes_body(exchange->hop.transfer);
 }
 

@@ -84,7 +84,8 @@ final class CoreHTTPCache: @unchecked Sendable {
 extension HTTPCache {
     /// Returns a partition that stands for secrets: their SHA-256 (FIPS 180-4) in 64 hexadecimal digits in lower case.
     package static func fingerprint(of bytes: [UInt8]) throws(SessionError) -> String {
-        let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AFC_HTTP_CACHE_FINGERPRINT_SIZE)) { room in
+        let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AFC_HTTP_CACHE_FINGERPRINT_SIZE)) {
+            room in
             let status = bytes.withUnsafeBytes { afc_http_cache_fingerprint(room.baseAddress, afc_slice($0)) }
             return status == .AFC_OK ? room.baseAddress.map { String(cString: $0) } : nil
         }

@@ -47,10 +47,4 @@ extension Duration {
         let (seconds, attoseconds) = limitedComponents
         return (Double(seconds) * 1_000_000 + Double(attoseconds / (Self.attosecondsPerMillisecond / 1000))) / 1000
     }
-
-    /// The seconds.
-    package var fractionalSeconds: Double {
-        let (seconds, attoseconds) = limitedComponents
-        return Double(seconds) + Double(attoseconds) / 1e18
-    }
 }

@@ -115,7 +115,8 @@ import Testing
                 { $0.proxyCredential = Credential(user: "a", password: "s3cret\n") }
             ),
             ("the token of a credential contains", { $0.credential = Credential(bearerToken: "s3cret\n") }),
-            ("the priority is 1.5: expected 0 to 1", { $0.priority = 1.5 }), ("priority", { $0.priority = .init(rawValue: .nan) }),
+            ("the priority is 1.5: expected 0 to 1", { $0.priority = 1.5 }),
+            ("priority", { $0.priority = .init(rawValue: .nan) }),
         ]
         for (part, change) in changes {
             var request = HTTPRequest("http://h/")
