@@ -148,8 +148,9 @@ import Testing
         ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777 as Int?), ("Fri, 31 Dec 9999 23:59:59 GMT", nil), (nil, nil),
     ])
     func aTimeInTheFutureBecomesThatOfTheResponse(sent: String?, expected: Int?) async {
-        var headers = ["Last-Modified": "Fri, 31 Dec 9999 23:59:59 GMT"]
-        headers["Date"] = sent
+        let modified = "Fri, 31 Dec 9999 23:59:59 GMT"
+        let headers: Script.Headers =
+            if let sent { ["Date": sent, "Last-Modified": modified] } else { ["Last-Modified": modified] }
         server.route("/f", .respond(200, headers: headers, body: Data("abc".utf8)))
         let start = time(nil)
         #expect(await swiftaf("download", server.urlString("/f"), "-P", folder.path, "--timestamps").exit == 0)

@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test func formatsDurationInMilliseconds() {
-        #expect(Duration.microseconds(1234).milliseconds == 1.234)
+        #expect(Duration.microseconds(1234).fractionalMilliseconds == 1.234)
         #expect(Format.milliseconds(.microseconds(1250)) == "1.3 ms")
     }
 
