@@ -568,7 +568,7 @@ static const char *foreign_setting(const afc_request *request) {
     if (request->version != AFC_HTTP_PREFER_AUTOMATIC) return "version";
     if (request->keep_encoding) return "keep_encoding";
     if (request->expect != AFC_EXPECT_AUTOMATIC) return "expect";
-    if (request->flags != 0) return "flags";
+    if ((request->flags & ~(uint32_t)AFC_REQUEST_MERGE_COOKIES) != 0) return "flags";
     if (request->max_send_bytes_per_s != 0) return "max_send_bytes_per_s";
     return request->max_receive_bytes_per_s != 0 ? "max_receive_bytes_per_s" : NULL;
 }

@@ -212,7 +212,7 @@ static void fetches_through_redirect_and_challenge(const scene *scene, afc_sessi
     request.headers = &header;
     request.header_count = 1;
     request.timeouts.total_ms = 300000;
-    request.limits.body = 5;
+    request.limits.body_bytes = 5;
     request.limits.redirects = 1;
     request.priority = 7;
     call *call = perform(session, &request);

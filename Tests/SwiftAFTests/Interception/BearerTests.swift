@@ -330,9 +330,10 @@ struct BearerTests {
         let ends = Recorder<SessionError?>()
         manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }.resume()
         #expect(try await ends.value()?.decodeBody(as: Reason.self).errorCode == 7)
-        // Their bodies aren't collected.
+        let ofSocket = try await sessionError { _ = try await manager.webSocket("x") }
+        #expect(try ofSocket.decodeBody(as: Reason.self).errorCode == 7)
+        // The body of a stream isn't collected.
         #expect(try await sessionError { _ = try await manager.stream("x") }.body == nil)
-        #expect(try await sessionError { _ = try await manager.webSocket("x") }.body == nil)
     }
 
     // MARK: The cache

@@ -122,7 +122,6 @@ struct WebSocketHandlerTests {
     }
 
     @Test func challengeWithoutAnAnswerIsARefusal() async {
-        askForCredentials(times: 1000)
         let body = Data(#"{"title":"who?"}"#.utf8)
         server.route("/login", .respond(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""], body: body))
         manager.authenticationChallengeHandler = { _ in .performDefaultHandling }

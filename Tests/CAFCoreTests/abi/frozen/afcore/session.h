@@ -23,7 +23,7 @@ typedef struct afc_session_options {
     /**
      * Maximum simultaneous connections, per host (default 6) and in total (default 0). 0: no limit. Tasks
      * beyond it wait, ordered by priority, then by start. An HTTP/2 connection is shared by all tasks of a
-     * host, except those with a CALLBACK or FILE sink or a `max_receive_rate`, which use one each.
+     * host, except those with a CALLBACK or FILE sink or a `max_receive_bytes_per_s`, which use one each.
      */
     uint32_t max_connections_per_host, max_connections;
     uint32_t max_idle_connections; /**< Maximum idle connections kept open. 0: no reuse. */

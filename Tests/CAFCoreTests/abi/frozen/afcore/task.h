@@ -161,7 +161,8 @@ typedef struct afc_timeouts {
 
 /** Size limits. A task that exceeds one fails at once with AFC_ETOOBIG. 0: the default given here. */
 typedef struct afc_limits {
-    uint64_t body; /**< Decoded bytes. Default: 64 MiB for MEMORY, none for FILE and CALLBACK. */
+    uint64_t
+        body_bytes; /**< Decoded bytes. Default: 64 MiB for MEMORY, none for FILE and CALLBACK. */
     uint32_t
         head_bytes; /**< Bytes of a hop's heads and trailers, 1xx included. Default: 256 KiB. */
     uint32_t head_count;    /**< Fields of a hop's heads and trailers. Default: 512. */
@@ -235,7 +236,7 @@ typedef struct afc_request {
      * Maximum body bytes per second, averaged over the transfer; 0: no limit. Received bytes are counted
      * before decoding. Waiting for the rate doesn't count as idle.
      */
-    uint64_t max_send_rate, max_receive_rate;
+    uint64_t max_send_bytes_per_s, max_receive_bytes_per_s;
     afc_expect expect; /**< Default: AFC_EXPECT_AUTOMATIC. */
     /**
      * Waits instead of failing when there is no route to the host, or when its name can't be resolved and
