@@ -122,15 +122,15 @@ typedef struct afc__transfer {
     afc_timeouts timeouts;
     afc_http_version_preference version;
     bool allow_downgrade, waits_for_network;
-    uint8_t purpose; /**< An afc__purpose. */
+    bool merges_cookies; /**< Those of the jar join the Cookie field of the request. */
+    uint8_t purpose;     /**< An afc__purpose. */
     afc__coding coding;
     afc_expect expect;
     /* Small fields stand together: a session may have many waiting transfers. */
     uint8_t priority;
     bool has_own_proxy;
     bool ignores_cookies;
-    bool merges_cookies; /**< Those of the jar join the Cookie field of the request. */
-    bool collapses;      /**< Waits for another transfer that may store what it wants. */
+    bool collapses; /**< Waits for another transfer that may store what it wants. */
     afc_http_cache_policy cache_policy;
 
     afc__proxy *own_proxy; /**< With has_own_proxy: NULL is none at all. */

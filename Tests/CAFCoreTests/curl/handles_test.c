@@ -197,7 +197,7 @@ static void refuses_folded_first_line_of_tunnel(void **state) {
          * libcurl 8.18.0 and later join the line to the status line before they pass that on (recv_CONNECT_resp() in
          * lib/cf-h1-proxy.c): the tunnel stands, and TLS fails in it.
          */
-        check_ended(call, libcurl_is_at_least(8, 18) ? AFC_ETLS : AFC_EPROTOCOL);
+        check_ended(call, libcurl_is_at_least(8, 18) ? AFC_ETLS : AFC_ECONNECT);
         call_free(call);
     }
 }

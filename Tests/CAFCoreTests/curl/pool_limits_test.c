@@ -190,7 +190,7 @@ static void refuses_a_body_and_a_file(void **state) {
     afc_failure failure;
     afc_request request = AFC_REQUEST_INIT;
     request.url = "http://127.0.0.1/";
-    request.flags = 4;
+    request.flags = 1U << 31;
     assert_int_equal(afc_task_begin(NULL, world->session, &request, NULL, &failure),
                      AFC_EUNSUPPORTED);
     request.flags = AFC_REQUEST_CONNECT_ONLY;
