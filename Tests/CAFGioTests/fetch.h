@@ -2,7 +2,7 @@
 #ifndef AFGIO_TESTS_FETCH_H
 #define AFGIO_TESTS_FETCH_H
 
-#include "support/world.h"
+#include "support/fixture.h"
 
 #include <afcore-gio/afcore-gio.h>
 

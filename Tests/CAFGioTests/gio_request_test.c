@@ -3,49 +3,50 @@
 
 #include <string.h>
 
-typedef struct scene {
-    world *world;
+typedef struct session_fixture {
+    fixture *fixture;
     AfgioSession *session;
-} scene;
+} session_fixture;
 
-static int scene_setup(void **state) {
-    scene *scene = g_new0(struct scene, 1);
-    scene->world = world_new(NULL, NULL);
-    scene->session = afgio_session_new();
-    *state = scene;
+static int session_fixture_setup(void **state) {
+    session_fixture *session_fixture = g_new0(struct session_fixture, 1);
+    session_fixture->fixture = fixture_new(NULL, NULL);
+    session_fixture->session = afgio_session_new();
+    *state = session_fixture;
     return 0;
 }
 
-static int scene_teardown(void **state) {
-    scene *scene = *state;
-    g_clear_object(&scene->session);
-    world_free(scene->world);
-    g_free(scene);
+static int session_fixture_teardown(void **state) {
+    session_fixture *session_fixture = *state;
+    g_clear_object(&session_fixture->session);
+    fixture_free(session_fixture->fixture);
+    g_free(session_fixture);
     return 0;
 }
 
-#define SCENE_TEST(test) cmocka_unit_test_setup_teardown(test, scene_setup, scene_teardown)
+#define SESSION_TEST(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, session_fixture_setup, session_fixture_teardown)
 
 /** Serves a response that comes after the gate "gate" was opened. */
-static void serve_later(world *world, const char *path) {
+static void serve_later(fixture *fixture, const char *path) {
     afts_script *script = afts_script_new();
     afts_stall(script, "gate");
     afts_respond(script, 200, "", "late", 4);
-    serve(world, path, script);
+    serve(fixture, path, script);
 }
 
 /* ---- What is sent and received ------------------------------------------------------------- */
 
 static void returns_status_fields_and_body(void **state) {
-    scene *scene = *state;
-    serve_text(scene->world, "/",
+    session_fixture *session_fixture = *state;
+    serve_text(session_fixture->fixture, "/",
                "HTTP/1.1 203 Quite Good\r\nA: 1\r\nB: caf\xe9\r\na: 2\r\nC: caf\xc3\xa9\r\n"
                "Content-Length: 5\r\n\r\nhello");
-    fetch *fetch = fetch_url(scene->session, url_of(scene->world, "/"));
+    fetch *fetch = fetch_url(session_fixture->session, url_of(session_fixture->fixture, "/"));
     check_response(fetch, 203, "hello");
     AfgioResponse *response = fetch->response;
     assert_string_equal(afgio_response_get_reason(response), "Quite Good");
-    assert_string_equal(afgio_response_get_url(response), url_of(scene->world, "/"));
+    assert_string_equal(afgio_response_get_url(response), url_of(session_fixture->fixture, "/"));
     assert_string_equal(afgio_response_get_header(response, "a"), "1");
     assert_string_equal(afgio_response_get_header(response, "B"), "caf\xc3\xa9");
     assert_string_equal(afgio_response_get_header(response, "C"), "caf\xc3\xa9");
@@ -64,9 +65,9 @@ static void returns_status_fields_and_body(void **state) {
 }
 
 static void has_properties_of_response(void **state) {
-    scene *scene = *state;
-    serve(scene->world, "/", answer(404, "", "none"));
-    fetch *fetch = fetch_url(scene->session, url_of(scene->world, "/"));
+    session_fixture *session_fixture = *state;
+    serve(session_fixture->fixture, "/", answer(404, "", "none"));
+    fetch *fetch = fetch_url(session_fixture->session, url_of(session_fixture->fixture, "/"));
     check_response(fetch, 404, "none");
     guint status;
     char *reason, *url;
@@ -78,7 +79,7 @@ static void has_properties_of_response(void **state) {
                  "file", &file, "resumption", &resumption, "cache-use", &use, NULL);
     assert_int_equal(status, 404);
     assert_string_equal(reason, afgio_response_get_reason(fetch->response));
-    assert_string_equal(url, url_of(scene->world, "/"));
+    assert_string_equal(url, url_of(session_fixture->fixture, "/"));
     assert_int_equal(g_bytes_get_size(body), 4);
     assert_null(file);
     assert_int_equal(resumption, AFGIO_RESUMPTION_NONE);
@@ -90,8 +91,9 @@ static void has_properties_of_response(void **state) {
 }
 
 static void sends_method_fields_and_body(void **state) {
-    scene *scene = *state;
-    fetch *fetch = fetch_new(scene->session, "PATCH", url_of(scene->world, "/echo"));
+    session_fixture *session_fixture = *state;
+    fetch *fetch = fetch_new(session_fixture->session, "PATCH",
+                             url_of(session_fixture->fixture, "/echo"));
     AfgioRequest *request = fetch->request;
     GBytes *body = g_bytes_new_static("{}", 2);
     afgio_request_set_body(request, "application/json", body);
@@ -110,7 +112,7 @@ static void sends_method_fields_and_body(void **state) {
     afgio_request_set_body(request, NULL, NULL);
     fetch_wait(fetch);
     assert_non_null(fetch->response);
-    afts_request *seen = afts_copy_request(scene->world->server, 0);
+    afts_request *seen = afts_copy_request(session_fixture->fixture->server, 0);
     assert_non_null(seen);
     assert_string_equal(seen->method, "PATCH");
     check_slice(((afc_slice){(const char *)seen->body, seen->body_size}), "{}");
@@ -124,15 +126,17 @@ static void sends_method_fields_and_body(void **state) {
 }
 
 static void takes_back_fields_that_are_computed(void **state) {
-    scene *scene = *state;
+    session_fixture *session_fixture = *state;
     static const char *const names[] = {"Content-Length", "transfer-encoding"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        fetch *wrong = fetch_new(scene->session, "GET", url_of(scene->world, "/echo"));
+        fetch *wrong = fetch_new(session_fixture->session, "GET",
+                                 url_of(session_fixture->fixture, "/echo"));
         afgio_request_set_header(wrong->request, names[i], "7");
         fetch_send(wrong, NULL);
         fetch_wait(wrong);
         check_error(wrong, AFGIO_ERROR, AFGIO_ERROR_INVALID_INPUT);
-        fetch *right = fetch_new(scene->session, "GET", url_of(scene->world, "/echo"));
+        fetch *right = fetch_new(session_fixture->session, "GET",
+                                 url_of(session_fixture->fixture, "/echo"));
         afgio_request_set_header(right->request, names[i], "7");
         afgio_request_set_header(right->request, names[i], NULL);
         afgio_request_set_header(right->request, names[i], NULL);
@@ -145,7 +149,7 @@ static void takes_back_fields_that_are_computed(void **state) {
 }
 
 static void answers_a_challenge_with_its_credentials(void **state) {
-    scene *scene = *state;
+    session_fixture *session_fixture = *state;
     static const struct {
         const char *user, *password, *field;
         guint status;
@@ -155,11 +159,12 @@ static void answers_a_challenge_with_its_credentials(void **state) {
         {NULL, "pass", "", 401},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        serve(scene->world, "/", answer(200, "", "welcome"));
-        serve_once(scene->world, "/",
+        serve(session_fixture->fixture, "/", answer(200, "", "welcome"));
+        serve_once(session_fixture->fixture, "/",
                    answer(401, "WWW-Authenticate: Basic realm=\"x\"\r\n", "who?"));
-        size_t before = afts_server_stats(scene->world->server).requests;
-        fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+        size_t before = afts_server_stats(session_fixture->fixture->server).requests;
+        fetch *fetch = fetch_new(session_fixture->session, "GET",
+                                 url_of(session_fixture->fixture, "/"));
         afgio_request_set_credentials(fetch->request, "other", "secret");
         afgio_request_set_credentials(fetch->request, rows[i].user, rows[i].password);
         fetch_send(fetch, NULL);
@@ -168,9 +173,9 @@ static void answers_a_challenge_with_its_credentials(void **state) {
         fetch_wait(fetch);
         assert_non_null(fetch->response);
         assert_int_equal(afgio_response_get_status(fetch->response), rows[i].status);
-        assert_string_equal(seen_header(scene->world, before, "Authorization"), "");
+        assert_string_equal(seen_header(session_fixture->fixture, before, "Authorization"), "");
         if (rows[i].status == 200) {
-            assert_string_equal(seen_header(scene->world, before + 1, "Authorization"),
+            assert_string_equal(seen_header(session_fixture->fixture, before + 1, "Authorization"),
                                 rows[i].field);
         }
         fetch_free(fetch);
@@ -178,11 +183,12 @@ static void answers_a_challenge_with_its_credentials(void **state) {
 }
 
 static void has_time_limits_of_its_own(void **state) {
-    scene *scene = *state;
-    serve_later(scene->world, "/late");
+    session_fixture *session_fixture = *state;
+    serve_later(session_fixture->fixture, "/late");
     gint connect, idle, total;
-    g_object_set(scene->session, "total-timeout-ms", 60000, NULL);
-    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/late"));
+    g_object_set(session_fixture->session, "total-timeout-ms", 60000, NULL);
+    fetch *fetch = fetch_new(session_fixture->session, "GET",
+                             url_of(session_fixture->fixture, "/late"));
     g_object_get(fetch->request, "connect-timeout-ms", &connect, "idle-timeout-ms", &idle,
                  "total-timeout-ms", &total, NULL);
     assert_int_equal(connect, -1);
@@ -194,7 +200,7 @@ static void has_time_limits_of_its_own(void **state) {
     check_error(fetch, AFGIO_ERROR, AFGIO_ERROR_TIMEOUT);
     check_contains(fetch->error->message, "50 ms");
     fetch_free(fetch);
-    fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/late"));
+    fetch = fetch_new(session_fixture->session, "GET", url_of(session_fixture->fixture, "/late"));
     g_object_set(fetch->request, "total-timeout-ms", 51, NULL);
     fetch_send(fetch, NULL);
     fetch_wait(fetch);
@@ -204,19 +210,21 @@ static void has_time_limits_of_its_own(void **state) {
 
 /** No limit, where the session has one that passes at once. */
 static void may_have_no_time_limit(void **state) {
-    scene *scene = *state;
-    serve_later(scene->world, "/late");
-    g_object_set(scene->session, "total-timeout-ms", 1, "idle-timeout-ms", 1, NULL);
-    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/late"));
+    session_fixture *session_fixture = *state;
+    serve_later(session_fixture->fixture, "/late");
+    g_object_set(session_fixture->session, "total-timeout-ms", 1, "idle-timeout-ms", 1, NULL);
+    fetch *fetch = fetch_new(session_fixture->session, "GET",
+                             url_of(session_fixture->fixture, "/late"));
     g_object_set(fetch->request, "total-timeout-ms", 0, "idle-timeout-ms", 0, NULL);
     fetch_send(fetch, NULL);
     /* The limits of the session have passed when a request that has them, and was sent later, has ended. */
-    struct fetch *limited = fetch_new(scene->session, "GET", url_of(scene->world, "/late"));
+    struct fetch *limited = fetch_new(session_fixture->session, "GET",
+                                      url_of(session_fixture->fixture, "/late"));
     fetch_send(limited, NULL);
     fetch_wait(limited);
     check_error(limited, AFGIO_ERROR, AFGIO_ERROR_TIMEOUT);
     fetch_free(limited);
-    afts_release(scene->world->server, "gate", AFTS_OPEN);
+    afts_release(session_fixture->fixture->server, "gate", AFTS_OPEN);
     fetch_wait(fetch);
     check_response(fetch, 200, "late");
     fetch_free(fetch);
@@ -254,32 +262,34 @@ static void keeps_properties_of_request(void **state) {
 }
 
 static void reports_url_after_redirect(void **state) {
-    scene *scene = *state;
-    serve(scene->world, "/from", answer(302, "Location: /to\r\n", ""));
-    serve(scene->world, "/to", answer(200, "", "there"));
-    fetch *fetch = fetch_url(scene->session, url_of(scene->world, "/from"));
+    session_fixture *session_fixture = *state;
+    serve(session_fixture->fixture, "/from", answer(302, "Location: /to\r\n", ""));
+    serve(session_fixture->fixture, "/to", answer(200, "", "there"));
+    fetch *fetch = fetch_url(session_fixture->session, url_of(session_fixture->fixture, "/from"));
     check_response(fetch, 200, "there");
-    assert_string_equal(afgio_response_get_url(fetch->response), url_of(scene->world, "/to"));
+    assert_string_equal(afgio_response_get_url(fetch->response),
+                        url_of(session_fixture->fixture, "/to"));
     fetch_free(fetch);
 }
 
 /* Another host is another origin, although the server is the same. */
 static void secret_fields_stay_at_their_origin(void **state) {
-    scene *scene = *state;
-    char *there = g_strdup(url_of(scene->world, "/to"));
+    session_fixture *session_fixture = *state;
+    char *there = g_strdup(url_of(session_fixture->fixture, "/to"));
     char *port = strrchr(there, ':');
     char *location = g_strdup_printf("Location: http://localhost%s\r\n", port);
-    serve(scene->world, "/from", answer(302, location, ""));
-    serve(scene->world, "/to", answer(200, "", "there"));
-    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/from"));
+    serve(session_fixture->fixture, "/from", answer(302, location, ""));
+    serve(session_fixture->fixture, "/to", answer(200, "", "there"));
+    fetch *fetch = fetch_new(session_fixture->session, "GET",
+                             url_of(session_fixture->fixture, "/from"));
     afgio_request_mark_header_secret(fetch->request, "X-KEY");
     afgio_request_set_header(fetch->request, "X-Key", "key");
     afgio_request_set_header(fetch->request, "X-Other", "1");
     fetch_send(fetch, NULL);
     fetch_wait(fetch);
     check_response(fetch, 200, "there");
-    afts_request *first = afts_copy_request(scene->world->server, 0);
-    afts_request *second = afts_copy_request(scene->world->server, 1);
+    afts_request *first = afts_copy_request(session_fixture->fixture->server, 0);
+    afts_request *second = afts_copy_request(session_fixture->fixture->server, 1);
     assert_non_null(first);
     assert_non_null(second);
     assert_string_equal(afts_request_header(first, "X-Key"), "key");
@@ -297,11 +307,12 @@ static void secret_fields_stay_at_their_origin(void **state) {
 enum { LARGE_BODY = 300000, FETCHES = 40, THREADS = 4 };
 
 static void reports_progress_before_the_callback(void **state) {
-    scene *scene = *state;
+    session_fixture *session_fixture = *state;
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 200, "", "0123456789", 10, LARGE_BODY / 10);
-    serve(scene->world, "/", script);
-    fetch *fetch = fetch_new(scene->session, "POST", url_of(scene->world, "/"));
+    serve(session_fixture->fixture, "/", script);
+    fetch *fetch = fetch_new(session_fixture->session, "POST",
+                             url_of(session_fixture->fixture, "/"));
     GBytes *body = g_bytes_new_static("four", 4);
     afgio_request_set_body(fetch->request, NULL, body);
     g_bytes_unref(body);
@@ -318,9 +329,10 @@ static void reports_progress_before_the_callback(void **state) {
 }
 
 static void waits_for_response_and_reports_progress_meanwhile(void **state) {
-    scene *scene = *state;
-    serve(scene->world, "/", answer(200, "", "hello"));
-    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    session_fixture *session_fixture = *state;
+    serve(session_fixture->fixture, "/", answer(200, "", "hello"));
+    fetch *fetch = fetch_new(session_fixture->session, "GET",
+                             url_of(session_fixture->fixture, "/"));
     fetch_watch(fetch);
     fetch->response = afgio_session_send(fetch->session, fetch->request, NULL, &fetch->error);
     check_response(fetch, 200, "hello");
@@ -331,12 +343,12 @@ static void waits_for_response_and_reports_progress_meanwhile(void **state) {
 }
 
 static gpointer fetch_many(gpointer pointer) {
-    scene *scene = pointer;
+    session_fixture *session_fixture = pointer;
     fetch *fetches[FETCHES];
     char url[128];
-    afts_server_url(scene->world->server, "/", url, sizeof url);
+    afts_server_url(session_fixture->fixture->server, "/", url, sizeof url);
     for (int i = 0; i < FETCHES; i++) {
-        fetches[i] = fetch_new(scene->session, "GET", url);
+        fetches[i] = fetch_new(session_fixture->session, "GET", url);
         fetch_watch(fetches[i]);
         fetch_send(fetches[i], NULL);
     }
@@ -355,10 +367,11 @@ static gpointer fetch_many(gpointer pointer) {
 }
 
 static void calls_back_on_the_thread_of_each_caller(void **state) {
-    scene *scene = *state;
-    serve(scene->world, "/", answer(200, "", "hello"));
+    session_fixture *session_fixture = *state;
+    serve(session_fixture->fixture, "/", answer(200, "", "hello"));
     GThread *threads[THREADS];
-    for (int i = 0; i < THREADS; i++) threads[i] = g_thread_new("caller", fetch_many, scene);
+    for (int i = 0; i < THREADS; i++)
+        threads[i] = g_thread_new("caller", fetch_many, session_fixture);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(GPOINTER_TO_UINT(g_thread_join(threads[i])), FETCHES);
 }
@@ -388,9 +401,9 @@ static gpointer send_many(gpointer pointer) {
 }
 
 static void calls_back_in_default_context_of_threads_without_one(void **state) {
-    scene *scene = *state;
-    serve(scene->world, "/", answer(200, "", "hello"));
-    many many = {scene->session, url_of(scene->world, "/"), 0, 0};
+    session_fixture *session_fixture = *state;
+    serve(session_fixture->fixture, "/", answer(200, "", "hello"));
+    many many = {session_fixture->session, url_of(session_fixture->fixture, "/"), 0, 0};
     GThread *threads[THREADS];
     assert_true(g_main_context_acquire(NULL));
     for (int i = 0; i < THREADS; i++) threads[i] = g_thread_new("sender", send_many, &many);
@@ -401,14 +414,15 @@ static void calls_back_in_default_context_of_threads_without_one(void **state) {
 }
 
 static void request_keeps_its_session(void **state) {
-    scene *scene = *state;
-    serve_later(scene->world, "/");
-    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    session_fixture *session_fixture = *state;
+    serve_later(session_fixture->fixture, "/");
+    fetch *fetch = fetch_new(session_fixture->session, "GET",
+                             url_of(session_fixture->fixture, "/"));
     fetch_send(fetch, NULL);
-    g_clear_object(&scene->session);
+    g_clear_object(&session_fixture->session);
     g_clear_object(&fetch->session);
-    assert_true(afts_wait_stalled(scene->world->server, "gate", 1, PATIENCE_MS));
-    afts_release(scene->world->server, "gate", AFTS_OPEN);
+    assert_true(afts_wait_stalled(session_fixture->fixture->server, "gate", 1, PATIENCE_MS));
+    afts_release(session_fixture->fixture->server, "gate", AFTS_OPEN);
     fetch_wait(fetch);
     check_response(fetch, 200, "late");
     fetch_free(fetch);
@@ -431,15 +445,15 @@ static void note_request(GObject *session, GAsyncResult *result, gpointer pointe
 }
 
 static void keeps_the_request_until_the_callback_has_returned(void **state) {
-    scene *scene = *state;
-    serve(scene->world, "/", answer(200, "", "text"));
+    session_fixture *session_fixture = *state;
+    serve(session_fixture->fixture, "/", answer(200, "", "text"));
     /* The second is never begun. */
-    const char *urls[] = {url_of(scene->world, "/"), "ftp://host/"};
+    const char *urls[] = {url_of(session_fixture->fixture, "/"), "ftp://host/"};
     for (size_t i = 0; i < 2; i++) {
         parting parting = {.request = afgio_request_new("GET", urls[i])};
         AfgioRequest *request = parting.request;
         g_object_add_weak_pointer(G_OBJECT(request), (gpointer *)&parting.request);
-        afgio_session_send_async(scene->session, request, NULL, note_request, &parting);
+        afgio_session_send_async(session_fixture->session, request, NULL, note_request, &parting);
         g_object_unref(request);
         while (!parting.has_ended) g_main_context_iteration(NULL, TRUE);
         assert_true(parting.was_there);
@@ -448,31 +462,33 @@ static void keeps_the_request_until_the_callback_has_returned(void **state) {
 }
 
 static void cancels_before_sending(void **state) {
-    scene *scene = *state;
+    session_fixture *session_fixture = *state;
     GCancellable *cancellable = g_cancellable_new();
     g_cancellable_cancel(cancellable);
-    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    fetch *fetch = fetch_new(session_fixture->session, "GET",
+                             url_of(session_fixture->fixture, "/"));
     fetch_send(fetch, cancellable);
     fetch_wait(fetch);
     check_error(fetch, G_IO_ERROR, G_IO_ERROR_CANCELLED);
     fetch_free(fetch);
     GError *error = NULL;
-    AfgioRequest *request = afgio_request_new("GET", url_of(scene->world, "/"));
-    assert_null(afgio_session_send(scene->session, request, cancellable, &error));
+    AfgioRequest *request = afgio_request_new("GET", url_of(session_fixture->fixture, "/"));
+    assert_null(afgio_session_send(session_fixture->session, request, cancellable, &error));
     assert_true(g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED));
     g_error_free(error);
     g_object_unref(request);
     g_object_unref(cancellable);
-    assert_int_equal(afts_server_stats(scene->world->server).requests, 0);
+    assert_int_equal(afts_server_stats(session_fixture->fixture->server).requests, 0);
 }
 
 static void cancels_under_way(void **state) {
-    scene *scene = *state;
-    serve_later(scene->world, "/");
+    session_fixture *session_fixture = *state;
+    serve_later(session_fixture->fixture, "/");
     GCancellable *cancellable = g_cancellable_new();
-    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    fetch *fetch = fetch_new(session_fixture->session, "GET",
+                             url_of(session_fixture->fixture, "/"));
     fetch_send(fetch, cancellable);
-    assert_true(afts_wait_stalled(scene->world->server, "gate", 1, PATIENCE_MS));
+    assert_true(afts_wait_stalled(session_fixture->fixture->server, "gate", 1, PATIENCE_MS));
     g_cancellable_cancel(cancellable);
     fetch_wait(fetch);
     check_error(fetch, G_IO_ERROR, G_IO_ERROR_CANCELLED);
@@ -488,14 +504,14 @@ static gpointer cancel_when_stalled(gpointer pointer) {
 }
 
 static void cancels_a_waiting_thread(void **state) {
-    scene *scene = *state;
-    serve_later(scene->world, "/");
+    session_fixture *session_fixture = *state;
+    serve_later(session_fixture->fixture, "/");
     GCancellable *cancellable = g_cancellable_new();
-    gpointer both[] = {scene->world->server, cancellable};
+    gpointer both[] = {session_fixture->fixture->server, cancellable};
     GThread *thread = g_thread_new("canceller", cancel_when_stalled, both);
-    AfgioRequest *request = afgio_request_new("GET", url_of(scene->world, "/"));
+    AfgioRequest *request = afgio_request_new("GET", url_of(session_fixture->fixture, "/"));
     GError *error = NULL;
-    assert_null(afgio_session_send(scene->session, request, cancellable, &error));
+    assert_null(afgio_session_send(session_fixture->session, request, cancellable, &error));
     assert_true(g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED));
     g_error_free(error);
     assert_true(GPOINTER_TO_INT(g_thread_join(thread)));
@@ -504,10 +520,11 @@ static void cancels_a_waiting_thread(void **state) {
 }
 
 static void succeeds_if_cancelled_after_the_end(void **state) {
-    scene *scene = *state;
-    serve(scene->world, "/", answer(200, "", "hello"));
+    session_fixture *session_fixture = *state;
+    serve(session_fixture->fixture, "/", answer(200, "", "hello"));
     GCancellable *cancellable = g_cancellable_new();
-    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    fetch *fetch = fetch_new(session_fixture->session, "GET",
+                             url_of(session_fixture->fixture, "/"));
     fetch_send(fetch, cancellable);
     fetch_wait(fetch);
     g_cancellable_cancel(cancellable);
@@ -527,13 +544,14 @@ static gpointer cancel_each(gpointer pointer) {
 }
 
 static void ends_once_when_another_thread_cancels(void **state) {
-    scene *scene = *state;
-    serve(scene->world, "/", answer(200, "", "hello"));
+    session_fixture *session_fixture = *state;
+    serve(session_fixture->fixture, "/", answer(200, "", "hello"));
     GAsyncQueue *queue = g_async_queue_new();
     GThread *thread = g_thread_new("canceller", cancel_each, queue);
     for (int i = 0; i < FETCHES; i++) {
         GCancellable *cancellable = g_cancellable_new();
-        fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+        fetch *fetch = fetch_new(session_fixture->session, "GET",
+                                 url_of(session_fixture->fixture, "/"));
         g_async_queue_push(queue, g_object_ref(cancellable));
         fetch_watch(fetch);
         fetch_send(fetch, cancellable);
@@ -562,7 +580,7 @@ static void count_callback(GObject *session, GAsyncResult *result, gpointer poin
     ((stranded *)pointer)->callbacks++;
 }
 
-static void strand(stranded *stranded, scene *scene, const char *url) {
+static void strand(stranded *stranded, session_fixture *session_fixture, const char *url) {
     *stranded = (struct stranded){.context = g_main_context_new(),
                                   .request = afgio_request_new("GET", url),
                                   .cancellable = g_cancellable_new()};
@@ -571,7 +589,8 @@ static void strand(stranded *stranded, scene *scene, const char *url) {
     g_object_add_weak_pointer(G_OBJECT(request), (gpointer *)&stranded->request);
     g_object_add_weak_pointer(G_OBJECT(cancellable), (gpointer *)&stranded->cancellable);
     g_main_context_push_thread_default(stranded->context);
-    afgio_session_send_async(scene->session, request, cancellable, count_callback, stranded);
+    afgio_session_send_async(session_fixture->session, request, cancellable, count_callback,
+                             stranded);
     g_main_context_pop_thread_default(stranded->context);
     g_object_unref(request);
     g_object_unref(cancellable);
@@ -587,24 +606,24 @@ static void check_ends_with_context(stranded *stranded) {
 }
 
 static void freed_context_cancels_its_requests(void **state) {
-    scene *scene = *state;
+    session_fixture *session_fixture = *state;
     stranded stranded;
-    serve_later(scene->world, "/");
-    strand(&stranded, scene, url_of(scene->world, "/"));
-    assert_true(afts_wait_stalled(scene->world->server, "gate", 1, PATIENCE_MS));
+    serve_later(session_fixture->fixture, "/");
+    strand(&stranded, session_fixture, url_of(session_fixture->fixture, "/"));
+    assert_true(afts_wait_stalled(session_fixture->fixture->server, "gate", 1, PATIENCE_MS));
     check_ends_with_context(&stranded);
-    afts_release(scene->world->server, "gate", AFTS_OPEN);
-    assert_true(afts_wait_closed(scene->world->server, 1, PATIENCE_MS));
+    afts_release(session_fixture->fixture->server, "gate", AFTS_OPEN);
+    assert_true(afts_wait_closed(session_fixture->fixture->server, 1, PATIENCE_MS));
 }
 
 static void freed_context_releases_results_that_were_not_taken(void **state) {
-    scene *scene = *state;
+    session_fixture *session_fixture = *state;
     stranded stranded;
-    serve(scene->world, "/", answer(200, "", "hello"));
+    serve(session_fixture->fixture, "/", answer(200, "", "hello"));
     /* The second is never begun. */
-    const char *urls[] = {url_of(scene->world, "/"), "ftp://host/"};
+    const char *urls[] = {url_of(session_fixture->fixture, "/"), "ftp://host/"};
     for (size_t i = 0; i < COUNT_OF(urls); i++) {
-        strand(&stranded, scene, urls[i]);
+        strand(&stranded, session_fixture, urls[i]);
         while (!g_main_context_pending(stranded.context)) g_thread_yield();
         check_ends_with_context(&stranded);
     }
@@ -612,11 +631,11 @@ static void freed_context_releases_results_that_were_not_taken(void **state) {
 
 /** Sends requests whose main contexts are freed at any point of them. */
 static void contexts_may_be_freed_at_any_time(void **state) {
-    scene *scene = *state;
+    session_fixture *session_fixture = *state;
     stranded all[FETCHES];
-    serve(scene->world, "/", answer(200, "", "hello"));
+    serve(session_fixture->fixture, "/", answer(200, "", "hello"));
     for (unsigned i = 0; i < FETCHES; i++) {
-        strand(&all[i], scene, url_of(scene->world, "/"));
+        strand(&all[i], session_fixture, url_of(session_fixture->fixture, "/"));
         for (unsigned turns = 0; turns < i % 8; turns++) g_thread_yield();
         check_ends_with_context(&all[i]);
     }
@@ -634,9 +653,10 @@ static void wait_inside(AfgioRequest *request, gint64 sent, gint64 sent_total, g
 }
 
 static void progress_handler_may_wait_for_the_end(void **state) {
-    scene *scene = *state;
-    serve(scene->world, "/", answer(200, "", "hello"));
-    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    session_fixture *session_fixture = *state;
+    serve(session_fixture->fixture, "/", answer(200, "", "hello"));
+    fetch *fetch = fetch_new(session_fixture->session, "GET",
+                             url_of(session_fixture->fixture, "/"));
     g_signal_connect(fetch->request, "progress", G_CALLBACK(wait_inside), fetch);
     fetch_send(fetch, NULL);
     fetch_wait(fetch);
@@ -645,14 +665,14 @@ static void progress_handler_may_wait_for_the_end(void **state) {
 }
 
 static void cancels_all(void **state) {
-    scene *scene = *state;
-    serve_later(scene->world, "/");
-    afgio_session_cancel_all(scene->session);
-    fetch *one = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
-    fetch *two = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    session_fixture *session_fixture = *state;
+    serve_later(session_fixture->fixture, "/");
+    afgio_session_cancel_all(session_fixture->session);
+    fetch *one = fetch_new(session_fixture->session, "GET", url_of(session_fixture->fixture, "/"));
+    fetch *two = fetch_new(session_fixture->session, "GET", url_of(session_fixture->fixture, "/"));
     fetch_send(one, NULL);
     fetch_send(two, NULL);
-    afgio_session_cancel_all(scene->session);
+    afgio_session_cancel_all(session_fixture->session);
     fetch_wait(one);
     fetch_wait(two);
     check_error(one, G_IO_ERROR, G_IO_ERROR_CANCELLED);
@@ -663,8 +683,9 @@ static void cancels_all(void **state) {
 
 /* ---- Errors -------------------------------------------------------------------------------- */
 
-static void check_fails(scene *scene, const char *method, const char *url, AfgioError code) {
-    fetch *fetch = fetch_new(scene->session, method, url);
+static void check_fails(session_fixture *session_fixture, const char *method, const char *url,
+                        AfgioError code) {
+    fetch *fetch = fetch_new(session_fixture->session, method, url);
     fetch_send(fetch, NULL);
     fetch_wait(fetch);
     check_error(fetch, AFGIO_ERROR, code);
@@ -673,19 +694,22 @@ static void check_fails(scene *scene, const char *method, const char *url, Afgio
 }
 
 static void maps_failures_to_errors(void **state) {
-    scene *scene = *state;
+    session_fixture *session_fixture = *state;
     /* Bindings find the codes by the name of the domain. */
     assert_string_equal(g_quark_to_string(AFGIO_ERROR), "afgio-error-quark");
-    check_fails(scene, "GET", "ftp://host/", AFGIO_ERROR_INVALID_INPUT);
-    check_fails(scene, "GET", "", AFGIO_ERROR_INVALID_INPUT);
-    check_fails(scene, "NOT A TOKEN", "http://127.0.0.1/", AFGIO_ERROR_INVALID_INPUT);
-    serve_text(scene->world, "/cut", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello");
-    check_fails(scene, "GET", url_of(scene->world, "/cut"), AFGIO_ERROR_TRUNCATED);
-    serve_text(scene->world, "/wrong", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n");
-    check_fails(scene, "GET", url_of(scene->world, "/wrong"), AFGIO_ERROR_PROTOCOL);
-    const char *url = url_of(scene->world, "/");
-    afts_server_stop(scene->world->server);
-    check_fails(scene, "GET", url, AFGIO_ERROR_CONNECT);
+    check_fails(session_fixture, "GET", "ftp://host/", AFGIO_ERROR_INVALID_INPUT);
+    check_fails(session_fixture, "GET", "", AFGIO_ERROR_INVALID_INPUT);
+    check_fails(session_fixture, "NOT A TOKEN", "http://127.0.0.1/", AFGIO_ERROR_INVALID_INPUT);
+    serve_text(session_fixture->fixture, "/cut",
+               "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello");
+    check_fails(session_fixture, "GET", url_of(session_fixture->fixture, "/cut"),
+                AFGIO_ERROR_TRUNCATED);
+    serve_text(session_fixture->fixture, "/wrong", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n");
+    check_fails(session_fixture, "GET", url_of(session_fixture->fixture, "/wrong"),
+                AFGIO_ERROR_PROTOCOL);
+    const char *url = url_of(session_fixture->fixture, "/");
+    afts_server_stop(session_fixture->fixture->server);
+    check_fails(session_fixture, "GET", url, AFGIO_ERROR_CONNECT);
 }
 
 /* Of internal.h. */
@@ -702,14 +726,15 @@ static void makes_every_message_valid(void **state) {
 }
 
 static void refuses_invalid_requests(void **state) {
-    scene *scene = *state;
-    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    session_fixture *session_fixture = *state;
+    fetch *fetch = fetch_new(session_fixture->session, "GET",
+                             url_of(session_fixture->fixture, "/"));
     afgio_request_set_header(fetch->request, "A", "one\ntwo");
     fetch_send(fetch, NULL);
     fetch_wait(fetch);
     check_error(fetch, AFGIO_ERROR, AFGIO_ERROR_INVALID_INPUT);
     fetch_free(fetch);
-    fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    fetch = fetch_new(session_fixture->session, "GET", url_of(session_fixture->fixture, "/"));
     GFile *file = g_file_new_for_uri("resource:///file");
     afgio_request_set_destination(fetch->request, file, FALSE);
     fetch_send(fetch, NULL);
@@ -718,40 +743,40 @@ static void refuses_invalid_requests(void **state) {
     check_contains(fetch->error->message, "resource:///file");
     fetch_free(fetch);
     g_object_unref(file);
-    assert_int_equal(afts_server_stats(scene->world->server).requests, 0);
+    assert_int_equal(afts_server_stats(session_fixture->fixture->server).requests, 0);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(returns_status_fields_and_body),
-        SCENE_TEST(has_properties_of_response),
-        SCENE_TEST(sends_method_fields_and_body),
-        SCENE_TEST(takes_back_fields_that_are_computed),
-        SCENE_TEST(answers_a_challenge_with_its_credentials),
-        SCENE_TEST(has_time_limits_of_its_own),
-        SCENE_TEST(may_have_no_time_limit),
+        SESSION_TEST(returns_status_fields_and_body),
+        SESSION_TEST(has_properties_of_response),
+        SESSION_TEST(sends_method_fields_and_body),
+        SESSION_TEST(takes_back_fields_that_are_computed),
+        SESSION_TEST(answers_a_challenge_with_its_credentials),
+        SESSION_TEST(has_time_limits_of_its_own),
+        SESSION_TEST(may_have_no_time_limit),
         cmocka_unit_test(keeps_properties_of_request),
-        SCENE_TEST(reports_url_after_redirect),
-        SCENE_TEST(secret_fields_stay_at_their_origin),
-        SCENE_TEST(reports_progress_before_the_callback),
-        SCENE_TEST(waits_for_response_and_reports_progress_meanwhile),
-        SCENE_TEST(calls_back_on_the_thread_of_each_caller),
-        SCENE_TEST(calls_back_in_default_context_of_threads_without_one),
-        SCENE_TEST(request_keeps_its_session),
-        SCENE_TEST(keeps_the_request_until_the_callback_has_returned),
-        SCENE_TEST(cancels_before_sending),
-        SCENE_TEST(cancels_under_way),
-        SCENE_TEST(cancels_a_waiting_thread),
-        SCENE_TEST(succeeds_if_cancelled_after_the_end),
-        SCENE_TEST(ends_once_when_another_thread_cancels),
-        SCENE_TEST(cancels_all),
-        SCENE_TEST(freed_context_cancels_its_requests),
-        SCENE_TEST(freed_context_releases_results_that_were_not_taken),
-        SCENE_TEST(contexts_may_be_freed_at_any_time),
-        SCENE_TEST(progress_handler_may_wait_for_the_end),
-        SCENE_TEST(maps_failures_to_errors),
+        SESSION_TEST(reports_url_after_redirect),
+        SESSION_TEST(secret_fields_stay_at_their_origin),
+        SESSION_TEST(reports_progress_before_the_callback),
+        SESSION_TEST(waits_for_response_and_reports_progress_meanwhile),
+        SESSION_TEST(calls_back_on_the_thread_of_each_caller),
+        SESSION_TEST(calls_back_in_default_context_of_threads_without_one),
+        SESSION_TEST(request_keeps_its_session),
+        SESSION_TEST(keeps_the_request_until_the_callback_has_returned),
+        SESSION_TEST(cancels_before_sending),
+        SESSION_TEST(cancels_under_way),
+        SESSION_TEST(cancels_a_waiting_thread),
+        SESSION_TEST(succeeds_if_cancelled_after_the_end),
+        SESSION_TEST(ends_once_when_another_thread_cancels),
+        SESSION_TEST(cancels_all),
+        SESSION_TEST(freed_context_cancels_its_requests),
+        SESSION_TEST(freed_context_releases_results_that_were_not_taken),
+        SESSION_TEST(contexts_may_be_freed_at_any_time),
+        SESSION_TEST(progress_handler_may_wait_for_the_end),
+        SESSION_TEST(maps_failures_to_errors),
         cmocka_unit_test(makes_every_message_valid),
-        SCENE_TEST(refuses_invalid_requests),
+        SESSION_TEST(refuses_invalid_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 
 #include "support/check.h"
 #include "support/files.h"
-#include "support/world.h"
+#include "support/fixture.h"
 
 #include <dirent.h>
 #include <malloc.h>

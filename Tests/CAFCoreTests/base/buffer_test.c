@@ -1,7 +1,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "support/check.h"
-#include "support/chop.h"
+#include "support/pieces.h"
 #include "support/torture.h"
 
 #include <stdlib.h>
@@ -57,11 +57,11 @@ static void appends_pieces_of_any_size(void **state) {
     char *all = malloc(SIZE);
     assert_non_null(all);
     for (size_t i = 0; i < SIZE; i++) all[i] = (char)(i * 31 + i / 256);
-    CHOPPED(size) {
+    FOR_EACH_PIECE_SIZE(size) {
         afc__buffer buffer;
         afc__buffer_init(&buffer, SIZE);
         for (afc_slice rest = {all, SIZE}; rest.size != 0;) {
-            afc_slice piece = chop(&rest, size);
+            afc_slice piece = take_piece(&rest, size);
             check_status(afc__buffer_append(&buffer, piece.bytes, piece.size), AFC_OK);
         }
         afc_bytes taken = afc__buffer_take(&buffer);

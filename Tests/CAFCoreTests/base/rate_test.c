@@ -88,24 +88,24 @@ static void check_slow(call *call, int64_t size, int64_t last_piece) {
     assert_true(took >= (size - last_piece) * SECOND_US / RATE);
 }
 
-static void serve_zeros(world *world, const char *path, size_t size) {
+static void serve_zeros(fixture *fixture, const char *path, size_t size) {
     static const char zeros[1000];
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 200, NULL, zeros, sizeof zeros, size / sizeof zeros);
-    serve(world, path, script);
+    serve(fixture, path, script);
 }
 
 static void limits_receiving_into_every_kind_of_sink(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
-    serve_zeros(world, "/", SIZE);
+    serve_zeros(fixture, "/", SIZE);
     const char *path = path_in(&folder, "a");
     const afc_sink sinks[] = {{.kind = AFC_SINK_MEMORY},
                               {.kind = AFC_SINK_CALLBACK},
                               {.kind = AFC_SINK_FILE, .path = path}};
     for (size_t i = 0; i < COUNT_OF(sinks); i++) {
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call->request.sink = sinks[i];
         call->request.max_receive_bytes_per_s = RATE;
         check_slow(call, SIZE, RATE / 8);
@@ -116,17 +116,17 @@ static void limits_receiving_into_every_kind_of_sink(void **state) {
 }
 
 static void limits_sending_from_every_kind_of_source(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
     const char *path = path_in(&folder, "a");
     char *bytes = calloc(1, SIZE);
     assert_non_null(bytes);
     write_file(path, (afc_slice){bytes, SIZE});
-    serve(world, "/", answer(200, NULL, "ok"));
+    serve(fixture, "/", answer(200, NULL, "ok"));
     for (int kind = AFC_BODY_BYTES; kind <= AFC_BODY_MULTIPART; kind++) {
         script_reader script = {.bytes = {bytes, SIZE}};
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call->request.method = "POST";
         call->request.max_send_bytes_per_s = RATE;
         call->request.body.kind = (afc_body_kind)kind;
@@ -143,7 +143,7 @@ static void limits_sending_from_every_kind_of_source(void **state) {
         check_slow(call, SIZE, RATE / 8);
         assert_true(call->progress.sent >= SIZE);
         call_free(call);
-        afts_request *request = afts_copy_request(world->server, (size_t)kind - 1);
+        afts_request *request = afts_copy_request(fixture->server, (size_t)kind - 1);
         assert_non_null(request);
         assert_true(request->body_complete && request->body_total >= SIZE);
         afts_request_free(request);
@@ -153,13 +153,13 @@ static void limits_sending_from_every_kind_of_source(void **state) {
 }
 
 static void sending_and_receiving_have_separate_limits(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     char *bytes = calloc(1, SIZE);
     assert_non_null(bytes);
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 200, NULL, bytes, SIZE / 4, 1);
-    serve(world, "/", script);
-    call *call = call_new(world, "/");
+    serve(fixture, "/", script);
+    call *call = call_new(fixture, "/");
     call_send(call, "PUT", (afc_slice){bytes, SIZE});
     call->request.max_send_bytes_per_s = RATE;
     call->request.max_receive_bytes_per_s = RATE;
@@ -169,12 +169,12 @@ static void sending_and_receiving_have_separate_limits(void **state) {
 }
 
 static void limit_ends_with_its_request(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     char *bytes = calloc(1, SIZE);
     assert_non_null(bytes);
-    serve_zeros(world, "/", SIZE);
+    serve_zeros(fixture, "/", SIZE);
     for (int limited = 1; limited >= 0; limited--) {
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call_send(call, "PUT", (afc_slice){bytes, SIZE});
         call->request.max_receive_bytes_per_s = call->request.max_send_bytes_per_s = limited
                                                                                          ? RATE * 10
@@ -189,9 +189,9 @@ static void limit_ends_with_its_request(void **state) {
 }
 
 static void throttled_task_can_be_cancelled_and_suspended(void **state) {
-    world *world = *state;
-    serve_zeros(world, "/", SIZE);
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    serve_zeros(fixture, "/", SIZE);
+    call *call = call_new(fixture, "/");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->request.max_receive_bytes_per_s = 1;
     call_start(call);
@@ -206,12 +206,12 @@ static void throttled_task_can_be_cancelled_and_suspended(void **state) {
 }
 
 static void total_time_limit_runs_while_throttled(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char body[100];
-    serve(world, "/", answer(200, NULL, "ok"));
+    serve(fixture, "/", answer(200, NULL, "ok"));
     for (int way = 0; way < 2; way++) {
-        call *call = call_new(world, "/");
-        serve_zeros(world, "/", SIZE);
+        call *call = call_new(fixture, "/");
+        serve_zeros(fixture, "/", SIZE);
         if (way == 0) call->request.max_receive_bytes_per_s = 1;
         if (way == 1) call->request.max_send_bytes_per_s = 1;
         if (way == 1) call_send(call, "PUT", (afc_slice){body, sizeof body});
@@ -224,9 +224,9 @@ static void total_time_limit_runs_while_throttled(void **state) {
 }
 
 static void throttled_task_is_not_idle(void **state) {
-    world *world = *state;
-    serve_zeros(world, "/", 3000);
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    serve_zeros(fixture, "/", 3000);
+    call *call = call_new(fixture, "/");
     call_send(call, "PUT", S("abc"));
     call->request.max_send_bytes_per_s = 1;
     call->request.max_receive_bytes_per_s = 1000;
@@ -238,12 +238,12 @@ static void throttled_task_is_not_idle(void **state) {
 }
 
 static void redirect_sends_the_body_at_the_same_rate(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     char *bytes = calloc(1, SIZE);
     assert_non_null(bytes);
-    serve(world, "/", answer(307, "Location: /there", ""));
-    serve(world, "/there", answer(200, NULL, "ok"));
-    call *call = call_new(world, "/");
+    serve(fixture, "/", answer(307, "Location: /there", ""));
+    serve(fixture, "/there", answer(200, NULL, "ok"));
+    call *call = call_new(fixture, "/");
     call_send(call, "PUT", (afc_slice){bytes, SIZE});
     call->request.max_send_bytes_per_s = RATE;
     check_slow(call, 2 * SIZE, RATE / 8);
@@ -258,14 +258,14 @@ int main(void) {
         cmocka_unit_test(each_byte_costs_its_time),
         cmocka_unit_test(counts_each_byte_once),
         cmocka_unit_test(extreme_numbers_do_not_overflow),
-        WORLD_TEST(limits_receiving_into_every_kind_of_sink),
-        WORLD_TEST(limits_sending_from_every_kind_of_source),
-        WORLD_TEST(sending_and_receiving_have_separate_limits),
-        WORLD_TEST(limit_ends_with_its_request),
-        WORLD_TEST(throttled_task_can_be_cancelled_and_suspended),
-        WORLD_TEST(total_time_limit_runs_while_throttled),
-        WORLD_TEST(throttled_task_is_not_idle),
-        WORLD_TEST(redirect_sends_the_body_at_the_same_rate),
+        FIXTURE_TEST(limits_receiving_into_every_kind_of_sink),
+        FIXTURE_TEST(limits_sending_from_every_kind_of_source),
+        FIXTURE_TEST(sending_and_receiving_have_separate_limits),
+        FIXTURE_TEST(limit_ends_with_its_request),
+        FIXTURE_TEST(throttled_task_can_be_cancelled_and_suspended),
+        FIXTURE_TEST(total_time_limit_runs_while_throttled),
+        FIXTURE_TEST(throttled_task_is_not_idle),
+        FIXTURE_TEST(redirect_sends_the_body_at_the_same_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* A file system that refuses written bytes only when a file is closed or synced, as NFS and quotas may (close(2)). */
-#include "support/scene.h"
+#include "support/download_fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,12 +65,12 @@ static void refused_bytes_fail_the_download_and_keep_the_old_file(void **state) 
     (void)state;
     folder folder;
     folder_make(&folder);
-    world *world = world_new(NULL, NULL);
+    fixture *fixture = fixture_new(NULL, NULL);
     const char *path = path_in(&folder, "file");
-    serve(world, "/", answer(200, "ETag: \"one\"", "new content"));
+    serve(fixture, "/", answer(200, "ETag: \"one\"", "new content"));
     for (int flags = 0; flags <= AFC_FILE_KEEP_PARTIAL; flags += AFC_FILE_KEEP_PARTIAL) {
         write_file(path, S("old"));
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call->request.sink.kind = AFC_SINK_FILE;
         call->request.sink.path = path;
         call->request.sink.flags = (unsigned)flags;
@@ -82,57 +82,59 @@ static void refused_bytes_fail_the_download_and_keep_the_old_file(void **state) 
         check_file(path, S("old"));
         call_free(call);
     }
-    world_free(world);
+    fixture_free(fixture);
     folder_remove(&folder);
 }
 
 /** The bytes of the file aren't those that were written, so they must not be resumed. */
 static void resumes_nothing_after_lost_bytes(void **state) {
-    scene *scene = *state;
+    download_fixture *download_fixture = *state;
     const struct {
         atomic_bool *fault;
         unsigned flags;
         int error;
-    } rows[] = {{&is_over, BOTH, EDQUOT}, {&is_broken, BOTH | AFC_FILE_SYNC, EIO}};
+    } rows[] = {{&is_over, KEEP_AND_RESUME, EDQUOT},
+                {&is_broken, KEEP_AND_RESUME | AFC_FILE_SYNC, EIO}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         atomic_store(rows[i].fault, true);
-        call *lost = download(scene, rows[i].flags);
+        call *lost = download(download_fixture, rows[i].flags);
         atomic_store(rows[i].fault, false);
         check_ended(lost, AFC_EFILE);
         assert_int_equal(lost->failure.system_error, rows[i].error);
         assert_string_equal(afc_result_get_resume_token(lost->result), "");
         call_free(lost);
-        assert_int_equal(count_files(&scene->folder), 0);
-        check_done(scene, download(scene, rows[i].flags), AFC_RESUMPTION_NONE);
+        assert_int_equal(count_files(&download_fixture->folder), 0);
+        check_done(download_fixture, download(download_fixture, rows[i].flags),
+                   AFC_RESUMPTION_NONE);
     }
 }
 
 /** An error that is reported when a download breaks off. */
 static void keeps_no_partial_file_with_lost_bytes(void **state) {
-    scene *scene = *state;
-    scene->origin.stops_after = BROKEN_AT;
+    download_fixture *download_fixture = *state;
+    download_fixture->range_server.stops_after = BROKEN_AT;
     atomic_store(&is_over, true);
-    call *call = download(scene, BOTH);
+    call *call = download(download_fixture, KEEP_AND_RESUME);
     atomic_store(&is_over, false);
     check_ended(call, AFC_ETRUNCATED);
     call_free(call);
-    assert_int_equal(count_files(&scene->folder), 0);
+    assert_int_equal(count_files(&download_fixture->folder), 0);
 }
 
 static void succeeds_without_a_descriptor_for_the_early_report(void **state) {
-    scene *scene = *state;
+    download_fixture *download_fixture = *state;
     atomic_store(&lacks_descriptors, true);
-    call *call = download(scene, BOTH);
+    call *call = download(download_fixture, KEEP_AND_RESUME);
     atomic_store(&lacks_descriptors, false);
-    check_done(scene, call, AFC_RESUMPTION_NONE);
+    check_done(download_fixture, call, AFC_RESUMPTION_NONE);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refused_bytes_fail_the_download_and_keep_the_old_file),
-        SCENE_TEST(resumes_nothing_after_lost_bytes),
-        SCENE_TEST(keeps_no_partial_file_with_lost_bytes),
-        SCENE_TEST(succeeds_without_a_descriptor_for_the_early_report),
+        DOWNLOAD_TEST(resumes_nothing_after_lost_bytes),
+        DOWNLOAD_TEST(keeps_no_partial_file_with_lost_bytes),
+        DOWNLOAD_TEST(succeeds_without_a_descriptor_for_the_early_report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

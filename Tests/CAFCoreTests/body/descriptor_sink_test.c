@@ -21,16 +21,16 @@ static char content_at(size_t position) {
     return (char)(position * 31 + position / 251);
 }
 
-static void serve_large(world *world, const char *path) {
+static void serve_large(fixture *fixture, const char *path) {
     static char bytes[LARGE];
     for (size_t i = 0; i < LARGE; i++) bytes[i] = content_at(i);
     afts_script *script = afts_script_new();
     afts_respond(script, 200, NULL, bytes, LARGE);
-    serve(world, path, script);
+    serve(fixture, path, script);
 }
 
-static call *write_to(world *world, const char *path, int descriptor) {
-    call *call = call_new(world, path);
+static call *write_to(fixture *fixture, const char *path, int descriptor) {
+    call *call = call_new(fixture, path);
     call->request.sink.kind = AFC_SINK_FD;
     call->request.sink.descriptor = descriptor;
     return call;
@@ -63,13 +63,13 @@ static void make_channel(channel channel, int ends[2]) {
 }
 
 static void reader_gets_the_whole_body_and_its_end(void **state) {
-    world *world = *state;
-    serve_large(world, "/large");
+    fixture *fixture = *state;
+    serve_large(fixture, "/large");
     for (channel channel = 0; channel < CHANNELS; channel++) {
         int ends[2];
         make_channel(channel, ends);
         int flags = fcntl(ends[1], F_GETFL);
-        call *call = write_to(world, "/large", ends[1]);
+        call *call = write_to(fixture, "/large", ends[1]);
         call_start(call);
         assert_int_equal(fcntl(ends[1], F_GETFL), flags);
         /* The task has its own. */
@@ -88,15 +88,15 @@ static void reader_gets_the_whole_body_and_its_end(void **state) {
 
 /** Whatever its status: what isn't wanted is refused in on_head. */
 static void every_status_is_written(void **state) {
-    world *world = *state;
-    serve(world, "/missing", answer(404, NULL, "none"));
-    serve(world, "/empty", answer(200, NULL, ""));
+    fixture *fixture = *state;
+    serve(fixture, "/missing", answer(404, NULL, "none"));
+    serve(fixture, "/empty", answer(200, NULL, ""));
     int ends[2];
     char text[8];
     assert_int_equal(pipe(ends), 0);
     static const char *const paths[] = {"/missing", "/empty"};
     for (size_t i = 0; i < COUNT_OF(paths); i++) {
-        call *call = write_to(world, paths[i], ends[1]);
+        call *call = write_to(fixture, paths[i], ends[1]);
         call_perform(call);
         check_ended(call, AFC_OK);
         call_free(call);
@@ -110,29 +110,29 @@ static void every_status_is_written(void **state) {
 
 /** The server stops when the pipe and the buffers are full; other tasks of the session go on meanwhile. */
 static void slow_reader_stops_the_server_and_no_other_task(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static char block[16 * 1024];
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 200, NULL, block, sizeof block, AFTS_FOREVER);
-    serve(world, "/endless", script);
-    serve(world, "/", answer(200, NULL, "fine"));
+    serve(fixture, "/endless", script);
+    serve(fixture, "/", answer(200, NULL, "fine"));
     for (channel channel = 0; channel < CHANNELS; channel++) {
         int ends[2];
         make_channel(channel, ends);
-        uint64_t before = afts_server_stats(world->server).sent;
-        call *call = write_to(world, "/endless", ends[1]);
+        uint64_t before = afts_server_stats(fixture->server).sent;
+        call *call = write_to(fixture, "/endless", ends[1]);
         call->request.timeouts.idle_ms = 200;
         call_start(call);
         uint64_t taken = 0;
         for (int i = 0; i < 20; i++) {
-            check_fetch(world, "/", AFC_OK);
+            check_fetch(fixture, "/", AFC_OK);
             struct pollfd readable = {.fd = ends[0], .events = POLLIN};
             assert_int_equal(poll(&readable, 1, PATIENCE_MS), 1);
             ssize_t count = read(ends[0], block, sizeof block);
             assert_true(count > 0);
             taken += (uint64_t)count;
         }
-        uint64_t sent = afts_server_stats(world->server).sent - before;
+        uint64_t sent = afts_server_stats(fixture->server).sent - before;
         assert_true(sent <= taken + buffered_at_most());
         afc_task_cancel(call->task);
         call_wait(call);
@@ -144,15 +144,15 @@ static void slow_reader_stops_the_server_and_no_other_task(void **state) {
 }
 
 static void reader_that_leaves_fails_the_task_without_a_signal(void **state) {
-    world *world = *state;
-    serve_large(world, "/large");
-    serve(world, "/small", answer(200, NULL, "small"));
+    fixture *fixture = *state;
+    serve_large(fixture, "/large");
+    serve(fixture, "/small", answer(200, NULL, "small"));
     for (channel channel = 0; channel < CHANNELS; channel++) {
         for (int is_late = 0; is_late <= 1; is_late++) {
             int ends[2];
             make_channel(channel, ends);
             if (!is_late) close(ends[0]);
-            call *call = write_to(world, is_late ? "/large" : "/small", ends[1]);
+            call *call = write_to(fixture, is_late ? "/large" : "/small", ends[1]);
             call_start(call);
             if (is_late) {
                 char byte;
@@ -172,8 +172,8 @@ static void reader_that_leaves_fails_the_task_without_a_signal(void **state) {
 
 /** The loop runs on this thread, which hasn't blocked the signal. */
 static void driven_session_raises_no_signal(void **state) {
-    world *world = *state;
-    serve_large(world, "/large");
+    fixture *fixture = *state;
+    serve_large(fixture, "/large");
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     close(ends[0]);
@@ -183,7 +183,7 @@ static void driven_session_raises_no_signal(void **state) {
     options.loop = AFC_LOOP_EXTERNAL;
     afc_session *session;
     check_status(afc_session_new(&session, &options, NULL), AFC_OK);
-    call *call = write_to(world, "/large", ends[1]);
+    call *call = write_to(fixture, "/large", ends[1]);
     call->session = session;
     call_start(call);
     afc_session_release(session);
@@ -200,23 +200,23 @@ static void driven_session_raises_no_signal(void **state) {
 }
 
 static void regular_file_is_written_from_its_position(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
-    serve_large(world, "/large");
-    serve(world, "/small", answer(200, NULL, "small"));
+    serve_large(fixture, "/large");
+    serve(fixture, "/small", answer(200, NULL, "small"));
     const char *path = path_in(&folder, "file");
     write_file(path, S("before: "));
     int descriptor = open(path, O_WRONLY | O_CLOEXEC);
     assert_int_equal(lseek(descriptor, 0, SEEK_END), 8);
-    call *call = write_to(world, "/small", descriptor);
+    call *call = write_to(fixture, "/small", descriptor);
     call_perform(call);
     check_ended(call, AFC_OK);
     call_free(call);
     check_file(path, S("before: small"));
     assert_int_equal(ftruncate(descriptor, 0), 0);
     assert_int_equal(lseek(descriptor, 0, SEEK_SET), 0);
-    call = write_to(world, "/large", descriptor);
+    call = write_to(fixture, "/large", descriptor);
     call_perform(call);
     check_ended(call, AFC_OK);
     call_free(call);
@@ -228,8 +228,8 @@ static void regular_file_is_written_from_its_position(void **state) {
 }
 
 static void devices_are_written(void **state) {
-    world *world = *state;
-    serve_large(world, "/large");
+    fixture *fixture = *state;
+    serve_large(fixture, "/large");
     static const struct {
         const char *path;
         afc_status expected;
@@ -237,7 +237,7 @@ static void devices_are_written(void **state) {
     for (size_t i = 0; i < COUNT_OF(devices); i++) {
         int descriptor = open(devices[i].path, O_WRONLY | O_CLOEXEC);
         if (descriptor < 0) continue;
-        call *call = write_to(world, "/large", descriptor);
+        call *call = write_to(fixture, "/large", descriptor);
         call_perform(call);
         check_ended(call, devices[i].expected);
         if (devices[i].expected != AFC_OK) assert_int_equal(call->failure.system_error, ENOSPC);
@@ -268,17 +268,17 @@ static void full_terminal_stops_no_thread(void **state) {
 }
 
 static void beginning_is_written_before_a_failure(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
-    serve_text(world, "/", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello");
+    serve_text(fixture, "/", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello");
     const char *path = path_in(&folder, "file");
     int ends[2];
     char text[16];
     assert_int_equal(pipe(ends), 0);
     int descriptors[] = {ends[1], open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)};
     for (size_t i = 0; i < COUNT_OF(descriptors); i++) {
-        call *call = write_to(world, "/", descriptors[i]);
+        call *call = write_to(fixture, "/", descriptors[i]);
         call_perform(call);
         check_ended(call, AFC_ETRUNCATED);
         assert_int_equal(call->body.size, 0);
@@ -292,11 +292,11 @@ static void beginning_is_written_before_a_failure(void **state) {
 }
 
 static void limit_of_the_body_counts(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "hello"));
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "hello"));
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    call *call = write_to(world, "/", ends[1]);
+    call *call = write_to(fixture, "/", ends[1]);
     call->request.limits.body_bytes = 4;
     call_perform(call);
     check_ended(call, AFC_ETOOBIG);
@@ -306,7 +306,7 @@ static void limit_of_the_body_counts(void **state) {
 }
 
 static void refuses_what_can_not_be_written(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     const struct {
@@ -314,7 +314,7 @@ static void refuses_what_can_not_be_written(void **state) {
         unsigned flags;
     } cases[] = {{ends[0], 0}, {-1, 0}, {ends[1], AFC_FILE_SYNC}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        call *call = write_to(world, "/", cases[i].descriptor);
+        call *call = write_to(fixture, "/", cases[i].descriptor);
         call->request.sink.flags = cases[i].flags;
         check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
                      AFC_EINVAL);
@@ -328,10 +328,10 @@ static void refuses_what_can_not_be_written(void **state) {
 /**
  * Starts a task that writes to a pipe until that is full. A time limit that passes before is doubled: a machine may be slow.
  */
-static call *start_blocked(world *world, const char *path, int ends[2], bool is_limited) {
+static call *start_blocked(fixture *fixture, const char *path, int ends[2], bool is_limited) {
     for (uint32_t total_ms = 300; total_ms < PATIENCE_MS; total_ms *= 2) {
         assert_int_equal(pipe(ends), 0);
-        call *call = write_to(world, path, ends[1]);
+        call *call = write_to(fixture, path, ends[1]);
         if (is_limited) call->request.timeouts.total_ms = total_ms;
         call_start(call);
         struct pollfd readable = {.fd = ends[0], .events = POLLIN};
@@ -350,19 +350,19 @@ static call *start_blocked(world *world, const char *path, int ends[2], bool is_
 }
 
 static void ends_while_it_waits_for_room(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     size_t before = count_descriptors();
-    serve_large(world, "/large");
+    serve_large(fixture, "/large");
     /* All of it is received, and more than a pipe holds. */
     static char some[100 * 1024];
     afts_script *script = afts_script_new();
     afts_respond(script, 200, NULL, some, sizeof some);
-    serve(world, "/some", script);
+    serve(fixture, "/some", script);
     static const char *const paths[] = {"/large", "/some"};
     for (size_t i = 0; i < 2 * COUNT_OF(paths); i++) {
         int ends[2];
         bool cancels = i % 2 == 0;
-        call *call = start_blocked(world, paths[i / 2], ends, !cancels);
+        call *call = start_blocked(fixture, paths[i / 2], ends, !cancels);
         if (cancels) afc_task_cancel(call->task);
         call_wait(call);
         check_ended(call, cancels ? AFC_ECANCELED : AFC_ETIMEOUT);
@@ -370,7 +370,7 @@ static void ends_while_it_waits_for_room(void **state) {
         close(ends[0]);
         close(ends[1]);
     }
-    world_close_session(world);
+    fixture_close_session(fixture);
     assert_true(count_descriptors() <= before);
 }
 
@@ -383,15 +383,15 @@ static afc_status choose_file(call *call, afc_response *response) {
 }
 
 static void on_head_can_choose_a_file_instead(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
-    serve(world, "/", answer(200, NULL, "hello"));
+    serve(fixture, "/", answer(200, NULL, "hello"));
     chosen_path = path_in(&folder, "file");
     int ends[2];
     char byte;
     assert_int_equal(pipe(ends), 0);
-    call *call = write_to(world, "/", ends[1]);
+    call *call = write_to(fixture, "/", ends[1]);
     call->at_head = choose_file;
     call_perform(call);
     check_ended(call, AFC_OK);
@@ -404,21 +404,21 @@ static void on_head_can_choose_a_file_instead(void **state) {
 }
 
 /** A head that announces LARGE bytes, and half of them. */
-static void serve_half(world *world, const char *path) {
+static void serve_half(fixture *fixture, const char *path) {
     static char bytes[64 + LARGE / 2];
     int head = snprintf(bytes, sizeof bytes, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n",
                         LARGE);
     for (size_t i = 0; i < LARGE / 2; i++) bytes[(size_t)head + i] = content_at(i);
-    serve_bytes(world, path, (afc_slice){bytes, (size_t)head + LARGE / 2});
+    serve_bytes(fixture, path, (afc_slice){bytes, (size_t)head + LARGE / 2});
 }
 
 static void failure_comes_after_what_was_received(void **state) {
-    world *world = *state;
-    serve_half(world, "/half");
+    fixture *fixture = *state;
+    serve_half(fixture, "/half");
     for (channel channel = 0; channel < CHANNELS; channel++) {
         int ends[2];
         make_channel(channel, ends);
-        call *call = write_to(world, "/half", ends[1]);
+        call *call = write_to(fixture, "/half", ends[1]);
         call_start(call);
         close(ends[1]);
         assert_int_equal(read_content(ends[0]), LARGE / 2);
@@ -431,15 +431,15 @@ static void failure_comes_after_what_was_received(void **state) {
 
 /** The transfer has failed, but its reader takes nothing. */
 static void ends_although_the_reader_of_a_broken_body_waits(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static char some[100 * 1024];
     int head = snprintf(some, sizeof some, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", LARGE);
     memset(some + head, 'x', sizeof some - (size_t)head);
-    serve_bytes(world, "/some", (afc_slice){some, sizeof some});
+    serve_bytes(fixture, "/some", (afc_slice){some, sizeof some});
     for (int i = 0; i < 2; i++) {
         int ends[2];
         bool cancels = i == 0;
-        call *call = start_blocked(world, "/some", ends, !cancels);
+        call *call = start_blocked(fixture, "/some", ends, !cancels);
         if (cancels) afc_task_cancel(call->task);
         call_wait(call);
         /* Whichever was noticed first. */
@@ -460,11 +460,11 @@ static afc_status choose_descriptor(call *call, afc_response *response) {
 }
 
 static void on_head_can_choose_a_descriptor(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
-    serve(world, "/missing", answer(404, NULL, "none"));
-    serve(world, "/here", answer(200, NULL, "here"));
+    serve(fixture, "/missing", answer(404, NULL, "none"));
+    serve(fixture, "/here", answer(200, NULL, "here"));
     static const char *const paths[] = {"/missing", "/here"};
     static const afc_sink_kind kinds[] = {AFC_SINK_MEMORY, AFC_SINK_CALLBACK, AFC_SINK_FILE};
     for (size_t i = 0; i < COUNT_OF(kinds) * COUNT_OF(paths); i++) {
@@ -472,7 +472,7 @@ static void on_head_can_choose_a_descriptor(void **state) {
         char text[8];
         assert_int_equal(pipe(ends), 0);
         chosen_descriptor = ends[1];
-        call *call = call_new(world, paths[i % COUNT_OF(paths)]);
+        call *call = call_new(fixture, paths[i % COUNT_OF(paths)]);
         call->request.sink.kind = kinds[i / COUNT_OF(paths)];
         if (call->request.sink.kind == AFC_SINK_FILE) {
             call->request.sink.path = path_in(&folder, "file");
@@ -495,12 +495,12 @@ static void on_head_can_choose_a_descriptor(void **state) {
 }
 
 static void on_head_refuses_a_descriptor_for_a_reader(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "hello"));
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "hello"));
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     chosen_descriptor = ends[0];
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     call->at_head = choose_descriptor;
     call_perform(call);
     check_ended(call, AFC_EINVAL);
@@ -511,17 +511,17 @@ static void on_head_refuses_a_descriptor_for_a_reader(void **state) {
 
 /** From a descriptor to another one. */
 static void body_goes_from_a_pipe_to_a_pipe(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     int in[2], out[2];
     char text[16];
     assert_int_equal(pipe(in), 0);
     assert_int_equal(pipe(out), 0);
-    call *call = write_to(world, "/echo", out[1]);
+    call *call = write_to(fixture, "/echo", out[1]);
     call->request.method = "POST";
     call->request.body.kind = AFC_BODY_FD;
     call->request.body.descriptor = in[0];
     call->request.body.length = AFC_LENGTH_UNKNOWN;
-    serve(world, "/echo", answer(200, NULL, "answer"));
+    serve(fixture, "/echo", answer(200, NULL, "answer"));
     call_start(call);
     assert_int_equal(write(in[1], "hello", 5), 5);
     close(in[1]);
@@ -583,24 +583,24 @@ static void takes_a_large_piece_for_which_room_was_made(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(reader_gets_the_whole_body_and_its_end),
-        WORLD_TEST(every_status_is_written),
-        WORLD_TEST(slow_reader_stops_the_server_and_no_other_task),
-        WORLD_TEST(reader_that_leaves_fails_the_task_without_a_signal),
-        WORLD_TEST(driven_session_raises_no_signal),
-        WORLD_TEST(regular_file_is_written_from_its_position),
-        WORLD_TEST(devices_are_written),
+        FIXTURE_TEST(reader_gets_the_whole_body_and_its_end),
+        FIXTURE_TEST(every_status_is_written),
+        FIXTURE_TEST(slow_reader_stops_the_server_and_no_other_task),
+        FIXTURE_TEST(reader_that_leaves_fails_the_task_without_a_signal),
+        FIXTURE_TEST(driven_session_raises_no_signal),
+        FIXTURE_TEST(regular_file_is_written_from_its_position),
+        FIXTURE_TEST(devices_are_written),
         cmocka_unit_test(full_terminal_stops_no_thread),
-        WORLD_TEST(beginning_is_written_before_a_failure),
-        WORLD_TEST(failure_comes_after_what_was_received),
-        WORLD_TEST(ends_although_the_reader_of_a_broken_body_waits),
-        WORLD_TEST(limit_of_the_body_counts),
-        WORLD_TEST(refuses_what_can_not_be_written),
-        WORLD_TEST(ends_while_it_waits_for_room),
-        WORLD_TEST(on_head_can_choose_a_file_instead),
-        WORLD_TEST(on_head_can_choose_a_descriptor),
-        WORLD_TEST(on_head_refuses_a_descriptor_for_a_reader),
-        WORLD_TEST(body_goes_from_a_pipe_to_a_pipe),
+        FIXTURE_TEST(beginning_is_written_before_a_failure),
+        FIXTURE_TEST(failure_comes_after_what_was_received),
+        FIXTURE_TEST(ends_although_the_reader_of_a_broken_body_waits),
+        FIXTURE_TEST(limit_of_the_body_counts),
+        FIXTURE_TEST(refuses_what_can_not_be_written),
+        FIXTURE_TEST(ends_while_it_waits_for_room),
+        FIXTURE_TEST(on_head_can_choose_a_file_instead),
+        FIXTURE_TEST(on_head_can_choose_a_descriptor),
+        FIXTURE_TEST(on_head_refuses_a_descriptor_for_a_reader),
+        FIXTURE_TEST(body_goes_from_a_pipe_to_a_pipe),
         cmocka_unit_test(takes_a_large_piece_for_which_room_was_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static call *send_from(world *world, int descriptor, int64_t length) {
-    call *call = call_new(world, "/");
+static call *send_from(fixture *fixture, int descriptor, int64_t length) {
+    call *call = call_new(fixture, "/");
     call->request.method = "PUT";
     call->request.body.kind = AFC_BODY_FD;
     call->request.body.descriptor = descriptor;
@@ -17,8 +17,8 @@ static call *send_from(world *world, int descriptor, int64_t length) {
     return call;
 }
 
-static void check_body_seen(world *world, size_t index, afc_slice expected) {
-    afts_request *request = afts_copy_request(world->server, index);
+static void check_body_seen(fixture *fixture, size_t index, afc_slice expected) {
+    afts_request *request = afts_copy_request(fixture->server, index);
     assert_non_null(request);
     assert_int_equal(request->body_total, expected.size);
     assert_memory_equal(request->body, expected.bytes, expected.size);
@@ -30,10 +30,10 @@ static void put(int descriptor, const char *text) {
 }
 
 static void sends_a_pipe_to_its_end(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    call *call = send_from(world, ends[0], AFC_LENGTH_UNKNOWN);
+    call *call = send_from(fixture, ends[0], AFC_LENGTH_UNKNOWN);
     call_start(call);
     /* The task has its own. */
     close(ends[0]);
@@ -43,8 +43,8 @@ static void sends_a_pipe_to_its_end(void **state) {
     call_wait(call);
     check_ended(call, AFC_OK);
     call_free(call);
-    check_body_seen(world, 0, S("one two"));
-    assert_string_equal(seen_header(world, 0, "Transfer-Encoding"), "chunked");
+    check_body_seen(fixture, 0, S("one two"));
+    assert_string_equal(seen_header(fixture, 0, "Transfer-Encoding"), "chunked");
 }
 
 typedef struct feeder {
@@ -67,14 +67,14 @@ static void *feed(void *context) {
 }
 
 static void sends_what_another_thread_writes(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const size_t steps[] = {1, 7, 4096};
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
         int ends[2];
         pthread_t thread;
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
         feeder feeder = {ends[1], steps[i] * 3000, steps[i]};
-        call *call = send_from(world, ends[0], AFC_LENGTH_UNKNOWN);
+        call *call = send_from(fixture, ends[0], AFC_LENGTH_UNKNOWN);
         call_start(call);
         close(ends[0]);
         assert_int_equal(pthread_create(&thread, NULL, feed, &feeder), 0);
@@ -87,18 +87,18 @@ static void sends_what_another_thread_writes(void **state) {
 }
 
 static void sends_exactly_the_given_length(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     int ends[2];
     char rest[8];
     assert_int_equal(pipe(ends), 0);
     put(ends[1], "hello, you");
-    call *call = send_from(world, ends[0], 5);
+    call *call = send_from(fixture, ends[0], 5);
     call_perform(call);
     check_ended(call, AFC_OK);
     assert_int_equal(call->progress.sent_total, 5);
     call_free(call);
-    check_body_seen(world, 0, S("hello"));
-    assert_string_equal(seen_header(world, 0, "Content-Length"), "5");
+    check_body_seen(fixture, 0, S("hello"));
+    assert_string_equal(seen_header(fixture, 0, "Content-Length"), "5");
     /* What follows is still there. */
     assert_int_equal(read(ends[0], rest, sizeof rest), 5);
     close(ends[0]);
@@ -106,12 +106,12 @@ static void sends_exactly_the_given_length(void **state) {
 }
 
 static void fails_if_it_is_shorter_than_announced(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     put(ends[1], "hello");
     close(ends[1]);
-    call *call = send_from(world, ends[0], 6);
+    call *call = send_from(fixture, ends[0], 6);
     call_perform(call);
     check_ended(call, AFC_ESOURCE);
     assert_non_null(strstr(call->failure.text, "shorter"));
@@ -120,23 +120,23 @@ static void fails_if_it_is_shorter_than_announced(void **state) {
 }
 
 static void sends_a_regular_file_from_its_position(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
     write_file(path_in(&folder, "file"), S("not this, but this"));
     int descriptor = open(path_in(&folder, "file"), O_RDONLY | O_CLOEXEC);
     assert_int_equal(lseek(descriptor, 10, SEEK_SET), 10);
-    call *call = send_from(world, descriptor, AFC_LENGTH_UNKNOWN);
+    call *call = send_from(fixture, descriptor, AFC_LENGTH_UNKNOWN);
     call_perform(call);
     check_ended(call, AFC_OK);
     call_free(call);
-    check_body_seen(world, 0, S("but this"));
+    check_body_seen(fixture, 0, S("but this"));
     close(descriptor);
     folder_remove(&folder);
 }
 
 static void refuses_what_can_not_be_read(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     close(ends[0]);
@@ -149,7 +149,7 @@ static void refuses_what_can_not_be_read(void **state) {
                  {ends[1], 0, "body.length is 0 for AFC_BODY_FD"},
                  {ends[1], 1, "isn't open for reading"}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        call *call = send_from(world, cases[i].descriptor, cases[i].length);
+        call *call = send_from(fixture, cases[i].descriptor, cases[i].length);
         afc_failure failure;
         check_status(
             afc_task_new(&call->task, call->session, &call->request, &call->events, &failure),
@@ -159,7 +159,7 @@ static void refuses_what_can_not_be_read(void **state) {
     }
     /* A folder can be opened, and fails only when it is read. */
     int folder = open("/", O_RDONLY | O_DIRECTORY);
-    call *call = send_from(world, folder, 1);
+    call *call = send_from(fixture, folder, 1);
     call_perform(call);
     check_ended(call, AFC_EFILE);
     call_free(call);
@@ -168,13 +168,13 @@ static void refuses_what_can_not_be_read(void **state) {
 }
 
 static void is_not_replayed_after_a_redirect(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     put(ends[1], "hello");
     close(ends[1]);
-    serve(world, "/", answer(307, "Location: /next\r\n", ""));
-    call *call = send_from(world, ends[0], AFC_LENGTH_UNKNOWN);
+    serve(fixture, "/", answer(307, "Location: /next\r\n", ""));
+    call *call = send_from(fixture, ends[0], AFC_LENGTH_UNKNOWN);
     call->request.expect = AFC_EXPECT_NEVER;
     call_perform(call);
     check_ended(call, AFC_EREPLAY);
@@ -183,12 +183,12 @@ static void is_not_replayed_after_a_redirect(void **state) {
 }
 
 static void ends_while_it_waits_for_input(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     size_t before = count_descriptors();
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    call *cancelled = send_from(world, ends[0], AFC_LENGTH_UNKNOWN);
-    call *late = send_from(world, ends[0], AFC_LENGTH_UNKNOWN);
+    call *cancelled = send_from(fixture, ends[0], AFC_LENGTH_UNKNOWN);
+    call *late = send_from(fixture, ends[0], AFC_LENGTH_UNKNOWN);
     late->request.timeouts.total_ms = 100;
     call_start(cancelled);
     call_start(late);
@@ -201,15 +201,15 @@ static void ends_while_it_waits_for_input(void **state) {
     call_free(late);
     close(ends[0]);
     close(ends[1]);
-    world_close_session(world);
+    fixture_close_session(fixture);
     assert_true(count_descriptors() <= before);
 }
 
 static void continues_after_suspension(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    call *call = send_from(world, ends[0], AFC_LENGTH_UNKNOWN);
+    call *call = send_from(fixture, ends[0], AFC_LENGTH_UNKNOWN);
     call_start(call);
     afc_task_suspend(call->task);
     put(ends[1], "hello");
@@ -218,21 +218,21 @@ static void continues_after_suspension(void **state) {
     call_wait(call);
     check_ended(call, AFC_OK);
     call_free(call);
-    check_body_seen(world, 0, S("hello"));
+    check_body_seen(fixture, 0, S("hello"));
     close(ends[0]);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(sends_a_pipe_to_its_end),
-        WORLD_TEST(sends_what_another_thread_writes),
-        WORLD_TEST(sends_exactly_the_given_length),
-        WORLD_TEST(fails_if_it_is_shorter_than_announced),
-        WORLD_TEST(sends_a_regular_file_from_its_position),
-        WORLD_TEST(refuses_what_can_not_be_read),
-        WORLD_TEST(is_not_replayed_after_a_redirect),
-        WORLD_TEST(ends_while_it_waits_for_input),
-        WORLD_TEST(continues_after_suspension),
+        FIXTURE_TEST(sends_a_pipe_to_its_end),
+        FIXTURE_TEST(sends_what_another_thread_writes),
+        FIXTURE_TEST(sends_exactly_the_given_length),
+        FIXTURE_TEST(fails_if_it_is_shorter_than_announced),
+        FIXTURE_TEST(sends_a_regular_file_from_its_position),
+        FIXTURE_TEST(refuses_what_can_not_be_read),
+        FIXTURE_TEST(is_not_replayed_after_a_redirect),
+        FIXTURE_TEST(ends_while_it_waits_for_input),
+        FIXTURE_TEST(continues_after_suspension),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

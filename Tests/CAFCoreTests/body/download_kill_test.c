@@ -4,7 +4,7 @@
  */
 #include "support/call.h"
 #include "support/files.h"
-#include "support/origin.h"
+#include "support/range_server.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -67,21 +67,21 @@ static void wait_for_file(const char *part, int64_t size) {
  * Kill a download once the server has sent that many bytes: wherever the child is then, or with `part`
  * when it has written what it got.
  */
-static void kill_at(origin *origin, const char *url, const char *path, int64_t bytes,
+static void kill_at(range_server *range_server, const char *url, const char *path, int64_t bytes,
                     const char *part) {
-    unsigned stops = origin->stops;
-    origin->stops_after = bytes;
-    origin->waits = true;
+    unsigned stops = range_server->stops;
+    range_server->stops_after = bytes;
+    range_server->waits = true;
     pid_t child = start_child(url, path);
-    origin_wait_stopped(origin, stops + 1);
-    const char *range = origin_range(origin);
+    range_server_wait_stopped(range_server, stops + 1);
+    const char *range = range_server_range(range_server);
     int64_t first = range[0] != '\0' ? strtoll(range + 6, NULL, 10) : 0;
     if (part != NULL) wait_for_file(part, first + bytes - COLLECTED);
     assert_int_equal(kill(child, SIGKILL), 0);
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
-    origin->stops_after = WHOLE;
+    range_server->stops_after = WHOLE;
 }
 
 /** What is there is the beginning of one version, and its token is beside it. */
@@ -100,8 +100,8 @@ static void check_pair(const char *part, const char *note, const afc_slice versi
     free(bytes);
 }
 
-static call *finish_download(world *world, const char *path) {
-    call *call = call_new(world, "/file");
+static call *finish_download(fixture *fixture, const char *path) {
+    call *call = call_new(fixture, "/file");
     call->request.sink = (afc_sink){
         .kind = AFC_SINK_FILE, .path = path, .flags = AFC_FILE_KEEP_PARTIAL | AFC_FILE_RESUME};
     call_perform(call);
@@ -110,7 +110,7 @@ static call *finish_download(world *world, const char *path) {
 }
 
 static void run_rounds(bool changes) {
-    world *world = world_new(NULL, NULL);
+    fixture *fixture = fixture_new(NULL, NULL);
     folder folder;
     folder_make(&folder);
     char *old = make_content(SIZE, 11), *new = make_content(SIZE, 12);
@@ -118,29 +118,30 @@ static void run_rounds(bool changes) {
     snprintf(path, sizeof path, "%s", path_in(&folder, "got"));
     snprintf(part, sizeof part, "%s", path_in(&folder, "got.part"));
     snprintf(note, sizeof note, "%s", path_in(&folder, "got.part.resume"));
-    snprintf(url, sizeof url, "%s", url_of(world, "/file"));
-    origin origin;
+    snprintf(url, sizeof url, "%s", url_of(fixture, "/file"));
+    range_server range_server;
     afc_slice versions[] = {{old, SIZE}, {new, SIZE}};
     const char *tags[] = {OLD_TAG, NEW_TAG};
-    origin_serve(&origin, world, "/file", versions[0], tags[0]);
+    range_server_serve(&range_server, fixture, "/file", versions[0], tags[0]);
     uint64_t random = 20240229;
     unsigned continued = 0;
     for (int i = 0; i < ROUNDS; i++) {
         size_t version = 0;
-        origin_change(&origin, versions[0], tags[0]);
+        range_server_change(&range_server, versions[0], tags[0]);
         /* A server that doesn't look at If-Range must not make a mix of two versions either. */
-        origin.ignores_condition = changes && i % 2 == 1;
+        range_server.ignores_condition = changes && i % 2 == 1;
         for (int k = 0; k < 1 + i % KILLS_EACH; k++) {
             int64_t bytes = (int64_t)(next_random(&random) % (SIZE / KILLS_EACH));
             /* A server that sends the whole again would begin at another byte than asked for. */
             bool is_sure = i % 4 < 2 && (!changes || k == 0);
-            kill_at(&origin, url, path, bytes, is_sure ? part : NULL);
+            kill_at(&range_server, url, path, bytes, is_sure ? part : NULL);
             check_pair(part, note, versions);
             assert_false(file_exists(path));
-            if (changes) origin_change(&origin, versions[version ^ 1], tags[version ^ 1]);
+            if (changes)
+                range_server_change(&range_server, versions[version ^ 1], tags[version ^ 1]);
             if (changes) version ^= 1;
         }
-        call *call = finish_download(world, path);
+        call *call = finish_download(fixture, path);
         const afc_download *done = afc_result_get_download(call->result);
         if (done->resumption == AFC_RESUMPTION_RESUMED) continued++;
         call_free(call);
@@ -149,7 +150,7 @@ static void run_rounds(bool changes) {
         assert_int_equal(unlink(path), 0);
     }
     assert_true(changes || continued > ROUNDS / 3);
-    world_free(world);
+    fixture_free(fixture);
     folder_remove(&folder);
     free(old);
     free(new);

@@ -9,12 +9,12 @@
 
 enum { LARGE = 3 << 20 };
 
-static void serve_large(world *world, const char *path) {
+static void serve_large(fixture *fixture, const char *path) {
     static char block[1024];
     memset(block, 'a', sizeof block);
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 200, NULL, block, sizeof block, LARGE / sizeof block);
-    serve(world, path, script);
+    serve(fixture, path, script);
 }
 
 static bool is_all(afc_slice bytes, char c) {
@@ -27,9 +27,9 @@ static bool is_all(afc_slice bytes, char c) {
 /* ---- Memory -------------------------------------------------------------------------------- */
 
 static void memory_sink_collects_the_whole_body(void **state) {
-    world *world = *state;
-    serve_large(world, "/large");
-    call *call = call_fetch(world, "/large");
+    fixture *fixture = *state;
+    serve_large(fixture, "/large");
+    call *call = call_fetch(fixture, "/large");
     check_ended(call, AFC_OK);
     assert_int_equal(call->body.size, LARGE);
     assert_true(is_all(call->body, 'a'));
@@ -47,7 +47,7 @@ static void memory_sink_collects_the_whole_body(void **state) {
 
 /** Around the size up to which a body lies in its result. */
 static void taken_body_outlives_its_result(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const size_t sizes[] = {1, 2047, 2048, 2049, 5000};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         char *bytes = malloc(sizes[i]);
@@ -55,9 +55,9 @@ static void taken_body_outlives_its_result(void **state) {
         memset(bytes, 'b', sizes[i]);
         afts_script *script = afts_script_new();
         afts_respond(script, 200, NULL, bytes, sizes[i]);
-        serve(world, "/sized", script);
+        serve(fixture, "/sized", script);
         free(bytes);
-        call *call = call_fetch(world, "/sized");
+        call *call = call_fetch(fixture, "/sized");
         check_ended(call, AFC_OK);
         afc_bytes taken = afc_result_take_body(call->result);
         assert_int_equal(afc_result_get_body(call->result).size, 0);
@@ -69,9 +69,9 @@ static void taken_body_outlives_its_result(void **state) {
 }
 
 static void empty_body_is_empty(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, ""));
-    call *call = call_fetch(world, "/");
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, ""));
+    call *call = call_fetch(fixture, "/");
     check_ended(call, AFC_OK);
     assert_int_equal(call->body.size, 0);
     afc_bytes taken = afc_result_take_body(call->result);
@@ -82,21 +82,21 @@ static void empty_body_is_empty(void **state) {
 
 /* ---- File ---------------------------------------------------------------------------------- */
 
-static call *download(world *world, const char *path, const char *to) {
-    call *call = call_new(world, path);
+static call *download(fixture *fixture, const char *path, const char *to) {
+    call *call = call_new(fixture, path);
     call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = to};
     call_perform(call);
     return call;
 }
 
 static void file_holds_the_whole_body(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
-    serve_large(world, "/large");
-    serve(world, "/empty", answer(200, NULL, ""));
+    serve_large(fixture, "/large");
+    serve(fixture, "/empty", answer(200, NULL, ""));
     const char *path = path_in(&folder, "got");
-    call *call = download(world, "/large", path);
+    call *call = download(fixture, "/large", path);
     check_ended(call, AFC_OK);
     assert_int_equal(call->body.size, 0);
     assert_int_equal(afc_result_get_body_size(call->result), LARGE);
@@ -104,7 +104,7 @@ static void file_holds_the_whole_body(void **state) {
     assert_int_equal(stat(path, &facts), 0);
     assert_int_equal(facts.st_size, LARGE);
     call_free(call);
-    call = download(world, "/empty", path);
+    call = download(fixture, "/empty", path);
     check_ended(call, AFC_OK);
     call_free(call);
     check_file(path, S(""));
@@ -121,7 +121,7 @@ static afc_status look_for_file(call *call, afc_response *response) {
 }
 
 static void file_appears_when_it_is_complete(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
     afts_script *script = afts_script_new();
@@ -130,17 +130,17 @@ static void file_appears_when_it_is_complete(void **state) {
     afts_stall(script, "half");
     afts_chunk(script, "second", 6);
     afts_last_chunk(script, NULL);
-    serve(world, "/", script);
+    serve(fixture, "/", script);
     const char *path = path_in(&folder, "got");
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path};
     call->at_head = look_for_file;
     call->payload = (void *)(uintptr_t)path;
     call_start(call);
-    assert_true(afts_wait_stalled(world->server, "half", 1, PATIENCE_MS));
+    assert_true(afts_wait_stalled(fixture->server, "half", 1, PATIENCE_MS));
     call_wait_for(call, &call->head_count, 1);
     assert_false(file_exists(path));
-    afts_release(world->server, "half", 1);
+    afts_release(fixture->server, "half", 1);
     call_wait(call);
     check_ended(call, AFC_OK);
     assert_false(seen_while_running);
@@ -150,28 +150,28 @@ static void file_appears_when_it_is_complete(void **state) {
 }
 
 static void old_file_is_replaced_or_unchanged(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
-    serve(world, "/new", answer(200, NULL, "new"));
-    serve(world, "/missing", answer(404, NULL, "no such thing"));
+    serve(fixture, "/new", answer(200, NULL, "new"));
+    serve(fixture, "/missing", answer(404, NULL, "no such thing"));
     afts_script *script = afts_script_new();
     afts_respond_truncated(script, 200, NULL, "half", 4, 8);
-    serve(world, "/half", script);
+    serve(fixture, "/half", script);
     const char *path = path_in(&folder, "got");
     write_file(path, S("an older and longer one"));
-    call *call = download(world, "/missing", path);
+    call *call = download(fixture, "/missing", path);
     check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 404);
     check_slice(call->body, "no such thing");
     call_free(call);
     check_file(path, S("an older and longer one"));
-    call = download(world, "/half", path);
+    call = download(fixture, "/half", path);
     check_ended(call, AFC_ETRUNCATED);
     assert_int_equal(status_of(call), 200);
     call_free(call);
     check_file(path, S("an older and longer one"));
-    call = download(world, "/new", path);
+    call = download(fixture, "/new", path);
     check_ended(call, AFC_OK);
     call_free(call);
     check_file(path, S("new"));
@@ -185,23 +185,23 @@ static afc_status refuse_no_content(call *call, afc_response *response) {
 }
 
 static void success_without_a_body_makes_an_empty_file(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
     const char *path = path_in(&folder, "got");
-    serve(world, "/empty", answer(200, NULL, ""));
-    serve_text(world, "/none", "HTTP/1.1 204 No Content\r\n\r\n");
+    serve(fixture, "/empty", answer(200, NULL, ""));
+    serve_text(fixture, "/none", "HTTP/1.1 204 No Content\r\n\r\n");
     static const char *const paths[] = {"/empty", "/none"};
     for (size_t i = 0; i < COUNT_OF(paths); i++) {
         write_file(path, S("an older one"));
-        call *call = download(world, paths[i], path);
+        call *call = download(fixture, paths[i], path);
         check_ended(call, AFC_OK);
         assert_int_equal(afc_result_get_download(call->result)->size, 0);
         call_free(call);
         check_file(path, S(""));
     }
     write_file(path, S("an older one"));
-    call *call = call_new(world, "/none");
+    call *call = call_new(fixture, "/none");
     call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path};
     call->at_head = refuse_no_content;
     call_perform(call);
@@ -212,24 +212,24 @@ static void success_without_a_body_makes_an_empty_file(void **state) {
 }
 
 static void failed_download_leaves_nothing(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
     afts_script *script = afts_script_new();
     afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345");
     afts_stall(script, "half");
     afts_reset(script);
-    serve(world, "/", script);
+    serve(fixture, "/", script);
     for (int cancels = 0; cancels <= 1; cancels++) {
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path_in(&folder, "got")};
         call_start(call);
-        assert_true(afts_wait_stalled(world->server, "half", 1, PATIENCE_MS));
+        assert_true(afts_wait_stalled(fixture->server, "half", 1, PATIENCE_MS));
         call_wait_for(call, &call->head_count, 1);
         if (cancels)
             afc_task_cancel(call->task);
         else
-            afts_release(world->server, "half", 1);
+            afts_release(fixture->server, "half", 1);
         call_wait(call);
         check_ended(call, cancels ? AFC_ECANCELED : AFC_ELOST);
         call_free(call);
@@ -239,16 +239,16 @@ static void failed_download_leaves_nothing(void **state) {
 }
 
 static void unwritable_file_is_an_error(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
-    serve(world, "/", answer(200, NULL, "body"));
-    call *call = download(world, "/", path_in(&folder, "no/such/folder"));
+    serve(fixture, "/", answer(200, NULL, "body"));
+    call *call = download(fixture, "/", path_in(&folder, "no/such/folder"));
     check_ended(call, AFC_EFILE);
     assert_true(call->failure.system_error != 0);
     call_free(call);
     assert_int_equal(mkdir(path_in(&folder, "taken"), 0700), 0);
-    call = download(world, "/", path_in(&folder, "taken"));
+    call = download(fixture, "/", path_in(&folder, "taken"));
     check_ended(call, AFC_EFILE);
     call_free(call);
     assert_int_equal(rmdir(path_in(&folder, "taken")), 0);
@@ -257,15 +257,15 @@ static void unwritable_file_is_an_error(void **state) {
 }
 
 static void error_body_is_kept_up_to_its_limit(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
     static char block[1024];
     memset(block, 'e', sizeof block);
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 500, NULL, block, sizeof block, LARGE / sizeof block);
-    serve(world, "/", script);
-    call *call = download(world, "/", path_in(&folder, "got"));
+    serve(fixture, "/", script);
+    call *call = download(fixture, "/", path_in(&folder, "got"));
     check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 500);
     assert_int_equal(call->body.size, 1 << 20);
@@ -276,12 +276,12 @@ static void error_body_is_kept_up_to_its_limit(void **state) {
 }
 
 static void redirect_body_is_discarded(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
-    serve(world, "/from", answer(302, "Location: /to", "moved"));
-    serve(world, "/to", answer(200, NULL, "arrived"));
-    call *call = download(world, "/from", path_in(&folder, "got"));
+    serve(fixture, "/from", answer(302, "Location: /to", "moved"));
+    serve(fixture, "/to", answer(200, NULL, "arrived"));
+    call *call = download(fixture, "/from", path_in(&folder, "got"));
     check_ended(call, AFC_OK);
     assert_int_equal(afc_result_get_body_size(call->result), 7);
     call_free(call);
@@ -292,9 +292,9 @@ static void redirect_body_is_discarded(void **state) {
 /* ---- Events -------------------------------------------------------------------------------- */
 
 static void callback_gets_each_byte_in_order(void **state) {
-    world *world = *state;
-    serve_large(world, "/large");
-    call *call = call_new(world, "/large");
+    fixture *fixture = *state;
+    serve_large(fixture, "/large");
+    call *call = call_new(fixture, "/large");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->keeps_body = true;
     call_perform(call);
@@ -319,9 +319,9 @@ static afc_status say_unsupported(call *call, afc_response *response) {
 }
 
 static void callback_can_end_the_task(void **state) {
-    world *world = *state;
-    serve_large(world, "/large");
-    call *call = call_new(world, "/large");
+    fixture *fixture = *state;
+    serve_large(fixture, "/large");
+    call *call = call_new(fixture, "/large");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = say_file;
     call_perform(call);
@@ -329,7 +329,7 @@ static void callback_can_end_the_task(void **state) {
     assert_int_equal(status_of(call), 200);
     assert_int_equal(atomic_load(&call->refused_count), 1);
     call_free(call);
-    call = call_new(world, "/large");
+    call = call_new(fixture, "/large");
     call->at_head = say_unsupported;
     call_perform(call);
     check_ended(call, AFC_EUNSUPPORTED);
@@ -339,16 +339,16 @@ static void callback_can_end_the_task(void **state) {
 }
 
 static void refuses_a_callback_sink_without_on_body(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const afc_task_events no_body = AFC_TASK_EVENTS_INIT;
     const afc_task_events *const events[] = {&no_body, NULL};
     for (size_t i = 0; i < COUNT_OF(events); i++) {
         afc_request request = AFC_REQUEST_INIT;
-        request.url = url_of(world, "/");
+        request.url = url_of(fixture, "/");
         request.sink.kind = AFC_SINK_CALLBACK;
         afc_task *task;
         afc_failure failure;
-        assert_int_equal(afc_task_new(&task, world->session, &request, events[i], &failure),
+        assert_int_equal(afc_task_new(&task, fixture->session, &request, events[i], &failure),
                          AFC_EINVAL);
         assert_null(task);
         check_contains(failure.text, "set events.on_body");
@@ -356,37 +356,37 @@ static void refuses_a_callback_sink_without_on_body(void **state) {
 }
 
 static void path_needs_the_kind_of_a_file(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const afc_sink_kind kinds[] = {AFC_SINK_MEMORY, AFC_SINK_CALLBACK, AFC_SINK_FD};
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         afc_request request = AFC_REQUEST_INIT;
-        request.url = url_of(world, "/");
+        request.url = url_of(fixture, "/");
         request.sink.kind = kinds[i];
         request.sink.path = "out";
         afc_task *task;
         afc_failure failure;
-        check_status(afc_task_new(&task, world->session, &request, NULL, &failure), AFC_EINVAL);
+        check_status(afc_task_new(&task, fixture->session, &request, NULL, &failure), AFC_EINVAL);
         check_contains(failure.text, "sink.path is set but sink.kind isn't AFC_SINK_FILE");
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(memory_sink_collects_the_whole_body),
-        WORLD_TEST(taken_body_outlives_its_result),
-        WORLD_TEST(empty_body_is_empty),
-        WORLD_TEST(file_holds_the_whole_body),
-        WORLD_TEST(file_appears_when_it_is_complete),
-        WORLD_TEST(old_file_is_replaced_or_unchanged),
-        WORLD_TEST(success_without_a_body_makes_an_empty_file),
-        WORLD_TEST(failed_download_leaves_nothing),
-        WORLD_TEST(unwritable_file_is_an_error),
-        WORLD_TEST(error_body_is_kept_up_to_its_limit),
-        WORLD_TEST(redirect_body_is_discarded),
-        WORLD_TEST(callback_gets_each_byte_in_order),
-        WORLD_TEST(callback_can_end_the_task),
-        WORLD_TEST(refuses_a_callback_sink_without_on_body),
-        WORLD_TEST(path_needs_the_kind_of_a_file),
+        FIXTURE_TEST(memory_sink_collects_the_whole_body),
+        FIXTURE_TEST(taken_body_outlives_its_result),
+        FIXTURE_TEST(empty_body_is_empty),
+        FIXTURE_TEST(file_holds_the_whole_body),
+        FIXTURE_TEST(file_appears_when_it_is_complete),
+        FIXTURE_TEST(old_file_is_replaced_or_unchanged),
+        FIXTURE_TEST(success_without_a_body_makes_an_empty_file),
+        FIXTURE_TEST(failed_download_leaves_nothing),
+        FIXTURE_TEST(unwritable_file_is_an_error),
+        FIXTURE_TEST(error_body_is_kept_up_to_its_limit),
+        FIXTURE_TEST(redirect_body_is_discarded),
+        FIXTURE_TEST(callback_gets_each_byte_in_order),
+        FIXTURE_TEST(callback_can_end_the_task),
+        FIXTURE_TEST(refuses_a_callback_sink_without_on_body),
+        FIXTURE_TEST(path_needs_the_kind_of_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Files that have no name before they are complete: nobody is in their way, and nothing is left of them. */
-#include "support/scene.h"
+#include "support/download_fixture.h"
 
 #include "base/alloc.h"
 #include "base/temporary_file.h"
@@ -139,20 +139,21 @@ static void named_file_is_private_until_its_end(void **state) {
 
 /** As an earlier process of the same number may have left them, all of whose names were numbers too. */
 static void ignores_leftovers_of_the_same_process_id(void **state) {
-    scene *scene = *state;
+    download_fixture *download_fixture = *state;
     enum { MANY = 200 };
     for (unsigned i = 0; i < MANY; i++) {
         char name[256];
-        snprintf(name, sizeof name, "%s.%lx-%x.part", scene->path, (unsigned long)getpid(), i);
+        snprintf(name, sizeof name, "%s.%lx-%x.part", download_fixture->path,
+                 (unsigned long)getpid(), i);
         write_file(name, (afc_slice){"x", 1});
     }
     for (int i = 0; i < 2; i++) {
-        call *call = download(scene, 0);
+        call *call = download(download_fixture, 0);
         check_ended(call, AFC_OK);
         call_free(call);
-        check_file(scene->path, (afc_slice){scene->content, LARGE});
+        check_file(download_fixture->path, (afc_slice){download_fixture->content, LARGE});
     }
-    assert_int_equal(count_files(&scene->folder), MANY + 1);
+    assert_int_equal(count_files(&download_fixture->folder), MANY + 1);
 }
 
 static const int signals[] = {SIGTERM, SIGHUP, SIGKILL, SIGINT};
@@ -172,39 +173,40 @@ static int download_forever(const char *url, const char *path) {
 }
 
 static void signals_leave_nothing(void **state) {
-    scene *scene = *state;
-    if (!has_unnamed_files(&scene->folder)) skip();
+    download_fixture *download_fixture = *state;
+    if (!has_unnamed_files(&download_fixture->folder)) skip();
     for (size_t i = 0; i < COUNT_OF(signals); i++) {
-        unsigned stops = scene->origin.stops;
-        scene->origin.stops_after = BROKEN_AT;
-        scene->origin.waits = true;
+        unsigned stops = download_fixture->range_server.stops;
+        download_fixture->range_server.stops_after = BROKEN_AT;
+        download_fixture->range_server.waits = true;
         char *arguments[] = {(char *)(uintptr_t)program,
-                             (char *)(uintptr_t)url_of(scene->world, "/file"), scene->path, NULL};
+                             (char *)(uintptr_t)url_of(download_fixture->fixture, "/file"),
+                             download_fixture->path, NULL};
         pid_t child;
         assert_int_equal(posix_spawn(&child, program, NULL, NULL, arguments, environ), 0);
-        origin_wait_stopped(&scene->origin, stops + 1);
+        range_server_wait_stopped(&download_fixture->range_server, stops + 1);
         assert_int_equal(kill(child, signals[i]), 0);
         int status;
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFSIGNALED(status));
-        assert_int_equal(count_files(&scene->folder), 0);
+        assert_int_equal(count_files(&download_fixture->folder), 0);
     }
 }
 
 /** A server that announces much and sends nothing takes no disk. */
 static void declared_length_reserves_no_disk(void **state) {
-    scene *scene = *state;
+    download_fixture *download_fixture = *state;
     afts_script *script = afts_script_new();
     afts_send_text(script,
                    "HTTP/1.1 200 OK\r\nETag: " TAG "\r\nContent-Length: 67108864\r\n\r\nshort");
     afts_stall(script, "rest");
-    serve(scene->world, "/much", script);
-    call *call = prepare(scene, "/much", BOTH);
+    serve(download_fixture->fixture, "/much", script);
+    call *call = prepare(download_fixture, "/much", KEEP_AND_RESUME);
     call_start(call);
     call_wait_for(call, &call->head_count, 1);
-    check_fetch(scene->world, "/other", AFC_OK);
+    check_fetch(download_fixture->fixture, "/other", AFC_OK);
     struct stat facts;
-    assert_int_equal(stat(scene->part, &facts), 0);
+    assert_int_equal(stat(download_fixture->part, &facts), 0);
     assert_true(facts.st_blocks * 512 < 1 << 20);
     afc_task_cancel(call->task);
     call_wait(call);
@@ -214,24 +216,24 @@ static void declared_length_reserves_no_disk(void **state) {
 
 /** RFC 9110 15.3.7: only a request with Range is answered with a part. */
 static void unrequested_part_never_becomes_the_file(void **state) {
-    scene *scene = *state;
+    download_fixture *download_fixture = *state;
     const char *fields = "Content-Range: bytes 0-3/1000";
-    serve(scene->world, "/part", answer(206, fields, "part"));
+    serve(download_fixture->fixture, "/part", answer(206, fields, "part"));
     afc_header range = {{"Range", 5}, {"bytes=0-3", 9}, 0};
     for (int i = 0; i < 2; i++) {
         bool asks = i == 1;
-        write_file(scene->path, (afc_slice){"old", 3});
-        call *call = prepare(scene, "/part", 0);
+        write_file(download_fixture->path, (afc_slice){"old", 3});
+        call *call = prepare(download_fixture, "/part", 0);
         call->request.headers = &range;
         call->request.header_count = asks;
         call_perform(call);
         check_ended(call, asks ? AFC_OK : AFC_EPROTOCOL);
-        check_file(scene->path, asks ? (afc_slice){"part", 4} : (afc_slice){"old", 3});
-        assert_int_equal(count_files(&scene->folder), 1);
+        check_file(download_fixture->path, asks ? (afc_slice){"part", 4} : (afc_slice){"old", 3});
+        assert_int_equal(count_files(&download_fixture->folder), 1);
         call_free(call);
     }
     /* In memory its status says what it is. */
-    call *call = call_fetch(scene->world, "/part");
+    call *call = call_fetch(download_fixture->fixture, "/part");
     check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 206);
     call_free(call);
@@ -246,10 +248,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(reports_what_the_system_refuses),
         cmocka_unit_test(long_names_are_replaced),
         cmocka_unit_test(named_file_is_private_until_its_end),
-        SCENE_TEST(ignores_leftovers_of_the_same_process_id),
-        SCENE_TEST(signals_leave_nothing),
-        SCENE_TEST(declared_length_reserves_no_disk),
-        SCENE_TEST(unrequested_part_never_becomes_the_file),
+        DOWNLOAD_TEST(ignores_leftovers_of_the_same_process_id),
+        DOWNLOAD_TEST(signals_leave_nothing),
+        DOWNLOAD_TEST(declared_length_reserves_no_disk),
+        DOWNLOAD_TEST(unrequested_part_never_becomes_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,9 +37,9 @@ static void bodies_remove(bodies *bodies) {
 }
 
 /** Send a body to where `script` answers, until that is over. */
-static call *send_to(world *world, afts_script *script, bodies *bodies, afc_body_kind kind) {
-    serve(world, "/", script);
-    call *call = call_new(world, "/");
+static call *send_to(fixture *fixture, afts_script *script, bodies *bodies, afc_body_kind kind) {
+    serve(fixture, "/", script);
+    call *call = call_new(fixture, "/");
     call->request.method = "POST";
     call->request.expect = AFC_EXPECT_NEVER;
     call->request.body.kind = kind;
@@ -79,14 +79,14 @@ static afts_script *early(int status, uint64_t position, bool resets) {
     return script;
 }
 
-static void check_early(world *world, bool resets) {
+static void check_early(fixture *fixture, bool resets) {
     static const uint64_t positions[] = {0, 1, 65536, 1 << 20, SIZE - 1};
     bodies bodies;
     bodies_make(&bodies);
     for (size_t i = 0; i < rounds(); i++) {
         afc_body_kind kind = (afc_body_kind)(AFC_BODY_BYTES + i / COUNT_OF(positions) % 4);
         afts_script *script = early(413, positions[i % COUNT_OF(positions)], resets);
-        call *call = send_to(world, script, &bodies, kind);
+        call *call = send_to(fixture, script, &bodies, kind);
         check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), 413);
         check_slice(call->body, "too large");
@@ -98,26 +98,26 @@ static void check_early(world *world, bool resets) {
 }
 
 /** No connection is used twice: one that the server has closed meanwhile is another matter. */
-static world *plain_world(void) {
+static fixture *plain_fixture(void) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_idle_connections = 0;
-    return world_new(NULL, &options);
+    return fixture_new(NULL, &options);
 }
 
-static world *tls_world(void) {
-    world *world = world_new_tls();
-    afc_session_release(world->session);
+static fixture *tls_fixture(void) {
+    fixture *fixture = fixture_new_tls();
+    afc_session_release(fixture->session);
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_idle_connections = 0;
-    options.trust = policy_trusting(afts_cert_pem(world->authority));
-    check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
+    options.trust = policy_trusting(afts_cert_pem(fixture->authority));
+    check_status(afc_session_new(&fixture->session, &options, NULL), AFC_OK);
     afc_trust_policy_release(options.trust);
-    return world;
+    return fixture;
 }
 
 /** A name that nobody can look up, for a proxy. */
-static call *send_through(world *world, const char *proxy, const bodies *bodies) {
-    call *call = call_new(world, "/");
+static call *send_through(fixture *fixture, const char *proxy, const bodies *bodies) {
+    call *call = call_new(fixture, "/");
     call->request.url = "http://early.invalid/";
     call->request.proxy = proxy;
     call_send(call, "POST", (afc_slice){bodies->bytes, SIZE});
@@ -128,18 +128,18 @@ static call *send_through(world *world, const char *proxy, const bodies *bodies)
 
 static void returns_early_response_through_proxy(void **state) {
     (void)state;
-    world *world = plain_world();
+    fixture *fixture = plain_fixture();
     bodies bodies;
     bodies_make(&bodies);
     for (size_t i = 0; i < rounds(); i++) {
-        serve(world, "/", early(413, 1 << 20, i % 2 != 0));
-        call *call = send_through(world, url_of(world, ""), &bodies);
+        serve(fixture, "/", early(413, 1 << 20, i % 2 != 0));
+        call *call = send_through(fixture, url_of(fixture, ""), &bodies);
         check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), 413);
         call_free(call);
     }
     bodies_remove(&bodies);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static bool read_all(afts_conn *conn, unsigned char *out, size_t size) {
@@ -169,46 +169,46 @@ static void answer_through_socks(afts_conn *conn, const struct afts_request *req
 /** What libcurl can't have of the answer is lost, but its host is never looked up here. */
 static void socks_proxy_resolves_the_host(void **state) {
     (void)state;
-    world *world = plain_world();
+    fixture *fixture = plain_fixture();
     bodies bodies;
     bodies_make(&bodies);
     afts_script *script = afts_script_new();
     afts_handle(script, answer_through_socks, NULL, NULL);
     afts_close_abruptly(script);
-    afts_on_connection(world->server, AFTS_EVERY_CONNECTION, script);
+    afts_on_connection(fixture->server, AFTS_EVERY_CONNECTION, script);
     char proxy[64];
     snprintf(proxy, sizeof proxy, "socks5h://127.0.0.1:%u",
-             (unsigned)afts_server_port(world->server));
+             (unsigned)afts_server_port(fixture->server));
     for (size_t i = 0; i < rounds(); i++) {
-        call *call = send_through(world, proxy, &bodies);
+        call *call = send_through(fixture, proxy, &bodies);
         if (call->failure.status != AFC_OK) check_ended(call, AFC_ELOST);
         if (call->failure.status == AFC_OK) assert_int_equal(status_of(call), 413);
         call_free(call);
     }
     bodies_remove(&bodies);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void returns_early_response_before_close(void **state) {
     (void)state;
-    world *world = plain_world();
-    check_early(world, false);
-    world_free(world);
+    fixture *fixture = plain_fixture();
+    check_early(fixture, false);
+    fixture_free(fixture);
 }
 
 static void returns_early_response_before_reset(void **state) {
     (void)state;
-    world *world = plain_world();
-    check_early(world, true);
-    world_free(world);
+    fixture *fixture = plain_fixture();
+    check_early(fixture, true);
+    fixture_free(fixture);
 }
 
 static void returns_early_response_over_tls(void **state) {
     (void)state;
-    world *world = tls_world();
-    check_early(world, false);
-    check_early(world, true);
-    world_free(world);
+    fixture *fixture = tls_fixture();
+    check_early(fixture, false);
+    check_early(fixture, true);
+    fixture_free(fixture);
 }
 
 /** What libcurl has to take apart, as on any connection. */
@@ -221,18 +221,18 @@ static void reads_early_response_in_each_framing(void **state) {
         "HTTP/1.1 102 Wait\r\n\r\nHTTP/1.1 413 No\r\nContent-Length: 9\r\n\r\ntoo large"};
     bodies bodies;
     bodies_make(&bodies);
-    world *world = plain_world();
+    fixture *fixture = plain_fixture();
     for (size_t i = 0; i < rounds(); i++) {
         afts_script *script = in_the_middle();
         afts_send_text(script, answers[i % COUNT_OF(answers)]);
         afts_reset(script);
-        call *call = send_to(world, script, &bodies, AFC_BODY_BYTES);
+        call *call = send_to(fixture, script, &bodies, AFC_BODY_BYTES);
         check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), 413);
         check_slice(call->body, "too large");
         call_free(call);
     }
-    world_free(world);
+    fixture_free(fixture);
     bodies_remove(&bodies);
 }
 
@@ -243,7 +243,7 @@ static void never_accepts_a_success_that_a_reset_cut(void **state) {
                                           "HTTP/1.0 201 Made\r\n\r\n{\"balance\": 1000"};
     bodies bodies;
     bodies_make(&bodies);
-    world *world = plain_world();
+    fixture *fixture = plain_fixture();
     for (size_t i = 0; i < rounds(); i++) {
         afc_body_kind kind = (afc_body_kind)(AFC_BODY_BYTES + i % 4);
         afts_script *script = in_the_middle();
@@ -253,11 +253,11 @@ static void never_accepts_a_success_that_a_reset_cut(void **state) {
         } else {
             afts_close_abruptly(script);
         }
-        call *call = send_to(world, script, &bodies, kind);
+        call *call = send_to(fixture, script, &bodies, kind);
         check_ended(call, AFC_ELOST);
         call_free(call);
     }
-    world_free(world);
+    fixture_free(fixture);
     bodies_remove(&bodies);
 }
 
@@ -268,18 +268,18 @@ static void reads_large_early_response_whole(void **state) {
     memset(page, 'x', sizeof page);
     bodies bodies;
     bodies_make(&bodies);
-    world *world = plain_world();
+    fixture *fixture = plain_fixture();
     for (size_t i = 0; i < rounds() / 4; i++) {
         afts_script *script = in_the_middle();
         afts_respond(script, 400, NULL, page, sizeof page);
         afts_close_abruptly(script);
-        call *call = send_to(world, script, &bodies, AFC_BODY_FILE);
+        call *call = send_to(fixture, script, &bodies, AFC_BODY_FILE);
         check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), 400);
         assert_int_equal(call->body.size, sizeof page);
         call_free(call);
     }
-    world_free(world);
+    fixture_free(fixture);
     bodies_remove(&bodies);
 }
 
@@ -288,19 +288,19 @@ static void follows_early_redirect(void **state) {
     (void)state;
     bodies bodies;
     bodies_make(&bodies);
-    world *world = plain_world();
-    serve(world, "/there", answer(200, NULL, "fine"));
+    fixture *fixture = plain_fixture();
+    serve(fixture, "/there", answer(200, NULL, "fine"));
     for (size_t i = 0; i < rounds() / 4; i++) {
         afts_script *script = in_the_middle();
         afts_respond(script, i % 2 == 0 ? 307 : 303, "Location: /there", "", 0);
         afts_close_abruptly(script);
-        call *call = send_to(world, script, &bodies, AFC_BODY_FILE);
+        call *call = send_to(fixture, script, &bodies, AFC_BODY_FILE);
         check_ended(call, AFC_OK);
         check_slice(call->body, "fine");
         assert_int_equal(call->hop_count, 2);
         call_free(call);
     }
-    world_free(world);
+    fixture_free(fixture);
     bodies_remove(&bodies);
 }
 
@@ -312,16 +312,16 @@ static void returns_early_success(void **state) {
     (void)state;
     bodies bodies;
     bodies_make(&bodies);
-    world *world = plain_world();
+    fixture *fixture = plain_fixture();
     for (size_t i = 0; i < rounds(); i++) {
         afc_body_kind kind = (afc_body_kind)(AFC_BODY_BYTES + i % 4);
-        call *call = send_to(world, early(200, READ, i % 2 == 0), &bodies, kind);
+        call *call = send_to(fixture, early(200, READ, i % 2 == 0), &bodies, kind);
         check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), 200);
         check_slice(call->body, "too large");
         call_free(call);
     }
-    world_free(world);
+    fixture_free(fixture);
     bodies_remove(&bodies);
 }
 
@@ -330,20 +330,20 @@ static void connection_lost_without_response_fails(void **state) {
     bodies bodies;
     bodies_make(&bodies);
     for (int tls = 0; tls < 2; tls++) {
-        world *world = tls ? tls_world() : plain_world();
+        fixture *fixture = tls ? tls_fixture() : plain_fixture();
         for (size_t i = 0; i < rounds() / 4; i++) {
             afts_script *script = in_the_middle();
             if (i % 2 == 0)
                 afts_reset(script);
             else
                 afts_close_abruptly(script);
-            call *call = send_to(world, script, &bodies, AFC_BODY_FILE);
+            call *call = send_to(fixture, script, &bodies, AFC_BODY_FILE);
             check_ended(call, AFC_ELOST);
             assert_int_equal(call->hop_count, 1);
             assert_int_equal(status_of(call), 0);
             call_free(call);
         }
-        world_free(world);
+        fixture_free(fixture);
     }
     bodies_remove(&bodies);
 }
@@ -358,17 +358,17 @@ static void incomplete_early_response_fails(void **state) {
                 {"HTTP/1.1 413 No\r\nContent-Length: 9\r\n\r\ntoo", AFC_ETRUNCATED}};
     bodies bodies;
     bodies_make(&bodies);
-    world *world = plain_world();
+    fixture *fixture = plain_fixture();
     for (size_t i = 0; i < rounds() / 4; i++) {
         afts_script *script = in_the_middle();
         afts_send_text(script, rows[i % COUNT_OF(rows)].text);
         afts_close_abruptly(script);
-        call *call = send_to(world, script, &bodies, AFC_BODY_FILE);
+        call *call = send_to(fixture, script, &bodies, AFC_BODY_FILE);
         afc_status status = call->failure.status;
         assert_true(status == rows[i % COUNT_OF(rows)].expected || status == AFC_ELOST);
         call_free(call);
     }
-    world_free(world);
+    fixture_free(fixture);
     bodies_remove(&bodies);
 }
 

@@ -28,9 +28,9 @@ static const body bodies[] = {
     {"zstd", BYTES(zstd), true},
 };
 
-static void serve_twice(world *world, const body *body, afc_slice rest, bool waits) {
+static void serve_twice(fixture *fixture, const body *body, afc_slice rest, bool waits) {
     afts_script *script = afts_script_new();
-    afts_respond_chunked(script, 200, text_of(world, "Content-Encoding: %s", body->encoding));
+    afts_respond_chunked(script, 200, text_of(fixture, "Content-Encoding: %s", body->encoding));
     if (waits) {
         afts_chunk(script, body->bytes.bytes, body->bytes.size);
         afts_stall(script, "rest");
@@ -42,14 +42,14 @@ static void serve_twice(world *world, const body *body, afc_slice rest, bool wai
         afts_chunk(script, both, body->bytes.size + rest.size);
     }
     afts_last_chunk(script, NULL);
-    serve(world, "/", script);
+    serve(fixture, "/", script);
 }
 
 static void decodes_bodies(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     for (size_t i = 0; i < COUNT_OF(bodies); i++) {
-        serve_twice(world, &bodies[i], (afc_slice){NULL, 0}, false);
-        call *call = call_fetch(world, "/");
+        serve_twice(fixture, &bodies[i], (afc_slice){NULL, 0}, false);
+        call *call = call_fetch(fixture, "/");
         if (!bodies[i].is_optional || call->failure.status == AFC_OK) {
             check_ended(call, AFC_OK);
             check_slice(call->body, "hello");
@@ -58,16 +58,16 @@ static void decodes_bodies(void **state) {
     }
 }
 
-static void check_rest(world *world, const body *body, afc_slice rest) {
+static void check_rest(fixture *fixture, const body *body, afc_slice rest) {
     for (int waits = 0; waits <= 1; waits++) {
-        serve_twice(world, body, rest, waits);
-        call *call = call_new(world, "/");
+        serve_twice(fixture, body, rest, waits);
+        call *call = call_new(fixture, "/");
         call->request.sink.kind = AFC_SINK_CALLBACK;
         call_start(call);
         if (waits) {
-            assert_true(afts_wait_stalled(world->server, "rest", 1, PATIENCE_MS));
-            check_fetch(world, "/other", AFC_OK);
-            afts_release(world->server, "rest", 1);
+            assert_true(afts_wait_stalled(fixture->server, "rest", 1, PATIENCE_MS));
+            check_fetch(fixture, "/other", AFC_OK);
+            afts_release(fixture->server, "rest", 1);
         }
         call_wait(call);
         check_ended(call, AFC_EPROTOCOL);
@@ -77,18 +77,18 @@ static void check_rest(world *world, const body *body, afc_slice rest) {
 }
 
 static void refuses_garbage_behind_encoded_body(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     for (size_t i = 0; i < COUNT_OF(bodies); i++) {
-        check_rest(world, &bodies[i], (afc_slice){garbage, sizeof garbage - 1});
+        check_rest(fixture, &bodies[i], (afc_slice){garbage, sizeof garbage - 1});
     }
 }
 
 /** RFC 1952 2.2 allows it, but no libcurl decodes it. */
 static void reports_second_gzip_member(void **state) {
-    world *world = *state;
-    check_rest(world, &bodies[0], bodies[0].bytes);
-    serve_twice(world, &bodies[0], bodies[0].bytes, false);
-    call *call = call_fetch(world, "/");
+    fixture *fixture = *state;
+    check_rest(fixture, &bodies[0], bodies[0].bytes);
+    serve_twice(fixture, &bodies[0], bodies[0].bytes, false);
+    call *call = call_fetch(fixture, "/");
     check_ended(call, AFC_EPROTOCOL);
     check_contains(call->failure.text, "gzip member");
     call_free(call);
@@ -97,21 +97,21 @@ static void reports_second_gzip_member(void **state) {
 /* ---- Without a length ---------------------------------------------------------------------- */
 
 /** Serves the first `size` bytes of a gzip body that ends with its connection. */
-static void serve_beginning(world *world, const char *fields, size_t size, size_t piece) {
+static void serve_beginning(fixture *fixture, const char *fields, size_t size, size_t piece) {
     afts_script *script = afts_script_new();
-    afts_send_text(script, text_of(world, "HTTP/1.1 200 OK\r\n%s\r\n\r\n", fields));
+    afts_send_text(script, text_of(fixture, "HTTP/1.1 200 OK\r\n%s\r\n\r\n", fields));
     if (size > 0) afts_send_crumbs(script, gzip, size, piece, 0);
     afts_close(script);
-    serve(world, "/", script);
+    serve(fixture, "/", script);
 }
 
 static void gzip_body_is_whole_only_with_its_end(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     size_t whole = sizeof gzip - 1;
     for (size_t size = 1; size <= whole; size++) {
         for (size_t piece = 1; piece <= whole; piece *= 7) {
-            serve_beginning(world, "Content-Encoding: gzip", size, piece);
-            call *call = call_fetch(world, "/");
+            serve_beginning(fixture, "Content-Encoding: gzip", size, piece);
+            call *call = call_fetch(fixture, "/");
             check_ended(call, size == whole ? AFC_OK : AFC_ETRUNCATED);
             /* Some versions of libcurl pass on what they have decoded of a block before its end. */
             assert_memory_equal("hello", call->body.bytes, call->body.size);
@@ -122,7 +122,7 @@ static void gzip_body_is_whole_only_with_its_end(void **state) {
 }
 
 static void end_of_other_bodies_is_that_of_the_connection(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     size_t whole = sizeof gzip - 1;
     static const struct {
         const char *fields;
@@ -138,8 +138,8 @@ static void end_of_other_bodies_is_that_of_the_connection(void **state) {
         {"Content-Encoding: gzip", sizeof gzip - 1, AFC_OK, false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        serve_beginning(world, rows[i].fields, whole - rows[i].cut, whole);
-        call *call = call_new(world, "/");
+        serve_beginning(fixture, rows[i].fields, whole - rows[i].cut, whole);
+        call *call = call_new(fixture, "/");
         call->request.keep_encoding = rows[i].keeps;
         call_perform(call);
         check_ended(call, rows[i].expected);
@@ -149,11 +149,11 @@ static void end_of_other_bodies_is_that_of_the_connection(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(decodes_bodies),
-        WORLD_TEST(refuses_garbage_behind_encoded_body),
-        WORLD_TEST(reports_second_gzip_member),
-        WORLD_TEST(gzip_body_is_whole_only_with_its_end),
-        WORLD_TEST(end_of_other_bodies_is_that_of_the_connection),
+        FIXTURE_TEST(decodes_bodies),
+        FIXTURE_TEST(refuses_garbage_behind_encoded_body),
+        FIXTURE_TEST(reports_second_gzip_member),
+        FIXTURE_TEST(gzip_body_is_whole_only_with_its_end),
+        FIXTURE_TEST(end_of_other_bodies_is_that_of_the_connection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

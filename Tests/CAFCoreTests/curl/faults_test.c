@@ -17,10 +17,10 @@ typedef struct fault {
     afc_status expected;
 } fault;
 
-static void check_faults(world *world, const fault *faults, size_t count) {
+static void check_faults(fixture *fixture, const fault *faults, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        serve_bytes(world, "/", faults[i].sent);
-        call *call = call_fetch(world, "/");
+        serve_bytes(fixture, "/", faults[i].sent);
+        call *call = call_fetch(fixture, "/");
         if (call->failure.status != faults[i].expected) {
             print_error("sent: \"%.*s\"\n", (int)faults[i].sent.size, faults[i].sent.bytes);
         }
@@ -29,7 +29,7 @@ static void check_faults(world *world, const fault *faults, size_t count) {
         call_free(call);
     }
     /* Nothing of it may reach the next task on the same session. */
-    check_fetch(world, "/echo", AFC_OK);
+    check_fetch(fixture, "/echo", AFC_OK);
 }
 
 /* ---- Heads --------------------------------------------------------------------------------- */
@@ -174,7 +174,7 @@ static void reports_truncated_bodies(void **state) {
 }
 
 static void ignores_bytes_after_the_body(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char *const answers[] = {
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nX-Smuggled: 1\r\n"
         "Content-Length: 4\r\n\r\nevil",
@@ -183,9 +183,9 @@ static void ignores_bytes_after_the_body(void **state) {
     for (size_t i = 0; i < COUNT_OF(answers); i++) {
         afts_script *script = afts_script_new();
         afts_send_text(script, answers[i]);
-        serve_once(world, "/", script);
+        serve_once(fixture, "/", script);
         for (int round = 0; round < 2; round++) {
-            call *call = call_fetch(world, round == 0 ? "/" : "/echo");
+            call *call = call_fetch(fixture, round == 0 ? "/" : "/echo");
             check_ended(call, AFC_OK);
             if (round == 0) check_slice(call->body, "ok");
             check_slice(field_of(call, "X-Smuggled"), "");
@@ -195,15 +195,15 @@ static void ignores_bytes_after_the_body(void **state) {
 }
 
 static void long_chunk_extension_is_not_part_of_the_body(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static char extension[512 * 1024];
     memset(extension, 'e', sizeof extension);
     afts_script *script = afts_script_new();
     afts_send_text(script, CHUNKED "2;");
     afts_send(script, extension, sizeof extension);
     afts_send_text(script, "\r\nok\r\n0\r\n\r\n");
-    serve(world, "/", script);
-    call *call = call_fetch(world, "/");
+    serve(fixture, "/", script);
+    call *call = call_fetch(fixture, "/");
     check_ended(call, AFC_OK);
     check_slice(call->body, "ok");
     call_free(call);
@@ -227,7 +227,7 @@ static void refuses_broken_encodings(void **state) {
 /* ---- Connections that break ---------------------------------------------------------------- */
 
 static void reports_reset_as_lost_connection(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char *const before[] = {"",
                                          "HTT",
                                          "HTTP/1.1 200 OK\r\nX: y\r\n",
@@ -239,12 +239,12 @@ static void reports_reset_as_lost_connection(void **state) {
         afts_send_text(script, before[i]);
         afts_stall(script, "sent");
         afts_reset(script);
-        serve(world, "/", script);
-        call *call = call_new(world, "/");
+        serve(fixture, "/", script);
+        call *call = call_new(fixture, "/");
         call_start(call);
-        assert_true(afts_wait_stalled(world->server, "sent", 1, PATIENCE_MS));
+        assert_true(afts_wait_stalled(fixture->server, "sent", 1, PATIENCE_MS));
         if (i >= 3) call_wait_for(call, &call->head_count, 1);
-        afts_release(world->server, "sent", 1);
+        afts_release(fixture->server, "sent", 1);
         call_wait(call);
         check_ended(call, AFC_ELOST);
         assert_int_equal(status_of(call), i >= 3 ? 200 : 0);
@@ -264,10 +264,10 @@ static void check_port_is_held(uint16_t port) {
 }
 
 static void reports_refused_connection(void **state) {
-    world *world = *state;
-    afts_server_stop(world->server);
-    check_port_is_held(afts_server_port(world->server));
-    call *call = call_fetch(world, "/");
+    fixture *fixture = *state;
+    afts_server_stop(fixture->server);
+    check_port_is_held(afts_server_port(fixture->server));
+    call *call = call_fetch(fixture, "/");
     check_ended(call, AFC_ECONNECT);
     check_contains(call->failure.text, strerror(ECONNREFUSED));
     assert_int_equal(call->failure.system_error, ECONNREFUSED);
@@ -277,8 +277,8 @@ static void reports_refused_connection(void **state) {
 }
 
 static void reports_unknown_host_name(void **state) {
-    world *world = *state;
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    call *call = call_new(fixture, "/");
     call->request.url = "http://no-such-host.invalid/";
     call_perform(call);
     check_ended(call, AFC_EDNS);
@@ -286,15 +286,15 @@ static void reports_unknown_host_name(void **state) {
 }
 
 static void reports_connection_closed_at_once(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     for (int resets = 0; resets <= 1; resets++) {
         afts_script *script = afts_script_new();
         if (resets)
             afts_reset(script);
         else
             afts_close(script);
-        afts_on_accept(world->server, AFTS_EVERY_CONNECTION, script);
-        call *call = call_fetch(world, "/");
+        afts_on_accept(fixture->server, AFTS_EVERY_CONNECTION, script);
+        call *call = call_fetch(fixture, "/");
         /* A reset that is fast enough is a connection that was never made. */
         if (!resets || call->failure.status != AFC_ECONNECT) check_ended(call, AFC_ELOST);
         assert_null(call->head);
@@ -303,13 +303,13 @@ static void reports_connection_closed_at_once(void **state) {
 }
 
 static void returns_response_sent_before_the_body_was_read(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char body[2 << 20];
     afts_script *script = afts_script_new();
     afts_read_head_only(script);
     afts_respond(script, 413, "Connection: close", "too large", 9);
-    serve(world, "/", script);
-    call *call = call_new(world, "/");
+    serve(fixture, "/", script);
+    call *call = call_new(fixture, "/");
     call_send(call, "PUT", (afc_slice){body, sizeof body});
     call_perform(call);
     check_ended(call, AFC_OK);
@@ -319,15 +319,15 @@ static void returns_response_sent_before_the_body_was_read(void **state) {
 }
 
 static void reset_while_sending_raises_no_signal(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char body[4 << 20];
     afts_script *script = afts_script_new();
     afts_read_head_only(script);
     afts_read_body_bytes(script, 1000);
     afts_reset(script);
-    serve(world, "/", script);
+    serve(fixture, "/", script);
     for (int i = 0; i < 20; i++) {
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call_send(call, "PUT", (afc_slice){body, sizeof body});
         call_perform(call);
         check_ended(call, AFC_ELOST);
@@ -337,7 +337,7 @@ static void reset_while_sending_raises_no_signal(void **state) {
 
 static void tls_body_without_length_needs_close_notify(void **state) {
     (void)state;
-    world *world = world_new_tls();
+    fixture *fixture = fixture_new_tls();
     for (unsigned i = 0; i < 4; i++) {
         bool says_goodbye = i % 2 == 0, is_reused = i / 2 == 0;
         afts_script *script = afts_script_new();
@@ -346,58 +346,58 @@ static void tls_body_without_length_needs_close_notify(void **state) {
             afts_close(script);
         else
             afts_close_abruptly(script);
-        serve(world, "/", script);
-        if (is_reused) check_fetch(world, "/echo", AFC_OK);
-        call *call = call_fetch(world, "/");
+        serve(fixture, "/", script);
+        if (is_reused) check_fetch(fixture, "/echo", AFC_OK);
+        call *call = call_fetch(fixture, "/");
         check_ended(call, says_goodbye ? AFC_OK : AFC_ETRUNCATED);
         assert_int_equal(status_of(call), 200);
         assert_int_equal(call->hops[0].is_reused, is_reused);
         call_free(call);
     }
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void tls_body_of_known_length_needs_no_close_notify(void **state) {
     (void)state;
-    world *world = world_new_tls();
+    fixture *fixture = fixture_new_tls();
     afts_script *script = afts_script_new();
     afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nall");
     afts_close_abruptly(script);
-    serve(world, "/", script);
-    check_fetch(world, "/", AFC_OK);
-    world_free(world);
+    serve(fixture, "/", script);
+    check_fetch(fixture, "/", AFC_OK);
+    fixture_free(fixture);
 }
 
 static void refuses_garbage_in_place_of_tls(void **state) {
     (void)state;
-    world *world = world_new_tls();
+    fixture *fixture = fixture_new_tls();
     afts_script *script = afts_script_new();
     afts_send_text(script, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
     afts_close(script);
-    afts_on_accept(world->server, AFTS_EVERY_CONNECTION, script);
-    check_fetch(world, "/", AFC_ETLS);
-    world_free(world);
+    afts_on_accept(fixture->server, AFTS_EVERY_CONNECTION, script);
+    check_fetch(fixture, "/", AFC_ETLS);
+    fixture_free(fixture);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(refuses_what_is_not_http),
-        WORLD_TEST(refuses_head_without_end),
-        WORLD_TEST(refuses_broken_fields),
-        WORLD_TEST(refuses_invalid_lengths),
-        WORLD_TEST(accepts_equal_repeated_lengths),
-        WORLD_TEST(refuses_folded_framing_that_libcurl_does_not_join),
-        WORLD_TEST(refuses_broken_chunks),
-        WORLD_TEST(reports_truncated_bodies),
-        WORLD_TEST(ignores_bytes_after_the_body),
-        WORLD_TEST(long_chunk_extension_is_not_part_of_the_body),
-        WORLD_TEST(refuses_broken_encodings),
-        WORLD_TEST(reports_reset_as_lost_connection),
-        WORLD_TEST(reports_refused_connection),
-        WORLD_TEST(reports_unknown_host_name),
-        WORLD_TEST(reports_connection_closed_at_once),
-        WORLD_TEST(returns_response_sent_before_the_body_was_read),
-        WORLD_TEST(reset_while_sending_raises_no_signal),
+        FIXTURE_TEST(refuses_what_is_not_http),
+        FIXTURE_TEST(refuses_head_without_end),
+        FIXTURE_TEST(refuses_broken_fields),
+        FIXTURE_TEST(refuses_invalid_lengths),
+        FIXTURE_TEST(accepts_equal_repeated_lengths),
+        FIXTURE_TEST(refuses_folded_framing_that_libcurl_does_not_join),
+        FIXTURE_TEST(refuses_broken_chunks),
+        FIXTURE_TEST(reports_truncated_bodies),
+        FIXTURE_TEST(ignores_bytes_after_the_body),
+        FIXTURE_TEST(long_chunk_extension_is_not_part_of_the_body),
+        FIXTURE_TEST(refuses_broken_encodings),
+        FIXTURE_TEST(reports_reset_as_lost_connection),
+        FIXTURE_TEST(reports_refused_connection),
+        FIXTURE_TEST(reports_unknown_host_name),
+        FIXTURE_TEST(reports_connection_closed_at_once),
+        FIXTURE_TEST(returns_response_sent_before_the_body_was_read),
+        FIXTURE_TEST(reset_while_sending_raises_no_signal),
         cmocka_unit_test(tls_body_without_length_needs_close_notify),
         cmocka_unit_test(tls_body_of_known_length_needs_no_close_notify),
         cmocka_unit_test(refuses_garbage_in_place_of_tls),

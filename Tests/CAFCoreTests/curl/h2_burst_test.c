@@ -138,7 +138,7 @@ static void handle(afts_conn *conn, const struct afts_request *request, void *pa
 typedef enum reader { IN_MEMORY, IN_CALLBACKS, WITH_REFUSALS, IN_FILE, READERS } reader;
 
 typedef struct setup {
-    world *world;
+    fixture *fixture;
     shape shape;
     folder folder;
     bool is_clear;
@@ -146,22 +146,22 @@ typedef struct setup {
 
 static void setup_begin(setup *setup, bool is_clear) {
     *setup = (struct setup){.is_clear = is_clear};
-    setup->world = is_clear ? world_new(NULL, NULL) : h2_world(NULL);
-    h2_serve(setup->world, handle, &setup->shape, H2_CLOSE);
+    setup->fixture = is_clear ? fixture_new(NULL, NULL) : h2_fixture(NULL);
+    h2_serve(setup->fixture, handle, &setup->shape, H2_CLOSE);
     folder_make(&setup->folder);
 }
 
 static void setup_end(setup *setup) {
     folder_remove(&setup->folder);
-    world_free(setup->world);
+    fixture_free(setup->fixture);
 }
 
 static call *make_call(setup *setup, reader reader) {
-    call *call = call_new(setup->world, "/");
+    call *call = call_new(setup->fixture, "/");
     if (setup->is_clear)
         call->request.version = AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
     else
-        call->request.url = tls_url(setup->world);
+        call->request.url = tls_url(setup->fixture);
     call->request.timeouts.idle_ms = IDLE_MS;
     if (reader == IN_CALLBACKS) {
         call->request.sink.kind = AFC_SINK_CALLBACK;
@@ -311,7 +311,7 @@ static void two_streams_in_one_burst_arrive(void **state) {
 
 static void long_heads_and_bodies_of_http_1_arrive(void **state) {
     (void)state;
-    world *world = world_new_tls();
+    fixture *fixture = fixture_new_tls();
     char *fields = malloc(BURST_MAX);
     static char content[40001];
     memset(content, 'z', sizeof content - 1);
@@ -322,14 +322,14 @@ static void long_heads_and_bodies_of_http_1_arrive(void **state) {
         afts_script *script = afts_script_new();
         fields[size] = '\0';
         afts_respond(script, 200, fields, content, body);
-        assert_int_equal(afts_fallback(world->server, script), 0);
-        setup setup = {.world = world, .shape = {.head = size, .body = body}};
+        assert_int_equal(afts_fallback(fixture->server, script), 0);
+        setup setup = {.fixture = fixture, .shape = {.head = size, .body = body}};
         folder_make(&setup.folder);
         for (reader reader = IN_MEMORY; reader < READERS; reader++) check_fetch_by(&setup, reader);
         folder_remove(&setup.folder);
     }
     free(fields);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 int main(void) {

@@ -189,9 +189,9 @@ static void check_row(const row *any, upload *upload, uint64_t position, afc_bod
                       h2_end end) {
     const struct row row_of_it = of_this_libcurl(any), *row = &row_of_it;
     server server = {.speech = row->speech, .position = position};
-    world *world = h2_world(NULL);
-    h2_serve(world, handle, &server, end);
-    call *call = call_new(world, "/");
+    fixture *fixture = h2_fixture(NULL);
+    h2_serve(fixture, handle, &server, end);
+    call *call = call_new(fixture, "/");
     if (row->speech == SUCCESS_RESET) call->request.timeouts.idle_ms = IDLE_MS;
     send_body(call, upload, kind);
     unsigned heads = atomic_load(&server.heads);
@@ -210,11 +210,11 @@ static void check_row(const row *any, upload *upload, uint64_t position, afc_bod
     assert_int_equal(call->hop_count, 1);
     call_free(call);
     /* Whatever happened to one stream, the next request gets its answer. */
-    check_fetch(world, "/", AFC_OK);
+    check_fetch(fixture, "/", AFC_OK);
     if (row->connections != ANY_NUMBER) {
-        assert_int_equal(afts_server_stats(world->server).accepted, row->connections);
+        assert_int_equal(afts_server_stats(fixture->server).accepted, row->connections);
     }
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void returns_response_sent_in_the_middle_of_the_request_body(void **state) {
@@ -309,12 +309,12 @@ static void check_stuck(bool reads_once, afc_status expected) {
     assert_non_null(stuck);
     for (size_t i = 0; i < BODY; i++) stuck->bytes[i] = (char)(i * 31 >> 4);
     stuck->reader = (script_reader){.bytes = {stuck->bytes, BODY}, .reads_once = reads_once};
-    world *world = h2_world(NULL);
-    stuck->server = world->server;
-    h2_serve(world, handle_stuck, stuck, H2_CLOSE);
+    fixture *fixture = h2_fixture(NULL);
+    stuck->server = fixture->server;
+    h2_serve(fixture, handle_stuck, stuck, H2_CLOSE);
     /* Its answer comes behind the settings. */
-    check_fetch(world, "/", AFC_OK);
-    call *call = call_new(world, "/");
+    check_fetch(fixture, "/", AFC_OK);
+    call *call = call_new(fixture, "/");
     call->request.method = "POST";
     call->request.body.kind = AFC_BODY_READER;
     call->request.body.length = AFC_LENGTH_UNKNOWN;
@@ -325,7 +325,7 @@ static void check_stuck(bool reads_once, afc_status expected) {
     assert_int_equal(atomic_load(&stuck->refusals), 1);
     assert_int_equal(atomic_load(&stuck->is_whole), expected == AFC_OK);
     call_free(call);
-    world_free(world);
+    fixture_free(fixture);
     free(stuck);
 }
 

@@ -81,17 +81,17 @@ static void handle(afts_conn *conn, const struct afts_request *request, void *pa
     free(peer);
 }
 
-static world *world_of(server *server) {
-    world *world = h2_world(NULL);
-    h2_serve(world, handle, server, H2_CLOSE);
-    return world;
+static fixture *fixture_of(server *server) {
+    fixture *fixture = h2_fixture(NULL);
+    h2_serve(fixture, handle, server, H2_CLOSE);
+    return fixture;
 }
 
 /* ---- The client ---------------------------------------------------------------------------- */
 
-static call *start_events(world *world, afc_status (*at_body)(struct call *, afc_slice),
+static call *start_events(fixture *fixture, afc_status (*at_body)(struct call *, afc_slice),
                           void *payload) {
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = at_body;
     call->payload = payload;
@@ -106,16 +106,16 @@ static void stop(call *call) {
     call_free(call);
 }
 
-static void check_fine(world *world) {
-    call *call = call_fetch(world, "/");
+static void check_fine(fixture *fixture) {
+    call *call = call_fetch(fixture, "/");
     check_ended(call, AFC_OK);
     check_slice(call->body, "fine");
     assert_int_equal(call->head->version, AFC_HTTP_2);
     call_free(call);
 }
 
-static size_t connections_of(world *world) {
-    return afts_server_stats(world->server).accepted;
+static size_t connections_of(fixture *fixture) {
+    return afts_server_stats(fixture->server).accepted;
 }
 
 /* ---- Readers that wait --------------------------------------------------------------------- */
@@ -123,32 +123,32 @@ static size_t connections_of(world *world) {
 static void slow_reader_stops_the_server(void **state) {
     (void)state;
     server server = {.role = ENDLESS, .count = 1};
-    world *world = world_of(&server);
+    fixture *fixture = fixture_of(&server);
     atomic_uint permits = 0;
-    call *slow = start_events(world, call_take_one, &permits);
+    call *slow = start_events(fixture, call_take_one, &permits);
     for (unsigned i = 1; i <= 300; i++) {
         call_wait_for(slow, &slow->refused_count, i);
-        check_fine(world);
+        check_fine(fixture);
         atomic_fetch_add(&permits, 1);
         afc_task_wake(slow->task);
     }
     call_wait_for(slow, &slow->refused_count, 301);
     assert_true(atomic_load(&slow->taken) > 0);
-    uint64_t sent = afts_server_stats(world->server).sent;
+    uint64_t sent = afts_server_stats(fixture->server).sent;
     assert_true(sent <= atomic_load(&slow->taken) + buffered_at_most());
     stop(slow);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void paused_stream_does_not_stop_others(void **state) {
     (void)state;
     server server = {.role = ENDLESS, .count = 1};
-    world *world = world_of(&server);
-    call *held = start_events(world, call_hold, NULL);
+    fixture *fixture = fixture_of(&server);
+    call *held = start_events(fixture, call_hold, NULL);
     call_wait_for(held, &held->refused_count, 1);
     call *calls[MANY];
     for (size_t i = 0; i < MANY; i++) {
-        calls[i] = call_new(world, "/");
+        calls[i] = call_new(fixture, "/");
         call_start(calls[i]);
     }
     for (size_t i = 0; i < MANY; i++) {
@@ -162,56 +162,56 @@ static void paused_stream_does_not_stop_others(void **state) {
     for (size_t i = 1; i < COUNT_OF(server.requests); i++) others += server.requests[i];
     assert_int_equal(others, MANY);
     stop(held);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void isolated_connection_is_reused(void **state) {
     (void)state;
     server server = {0};
-    world *world = world_of(&server);
+    fixture *fixture = fixture_of(&server);
     folder folder;
     folder_make(&folder);
     for (int i = 0; i < 5; i++) {
-        call *events = start_events(world, NULL, NULL);
+        call *events = start_events(fixture, NULL, NULL);
         call_wait(events);
         check_ended(events, AFC_OK);
         call_free(events);
-        call *file = call_new(world, "/");
+        call *file = call_new(fixture, "/");
         file->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path_in(&folder, "file")};
         call_perform(file);
         check_ended(file, AFC_OK);
         call_free(file);
-        check_fine(world);
+        check_fine(fixture);
     }
-    assert_int_equal(connections_of(world), h2_multiplexes() ? 2 : 1);
+    assert_int_equal(connections_of(fixture), h2_multiplexes() ? 2 : 1);
     folder_remove(&folder);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void many_streams_can_be_paused_at_once(void **state) {
     (void)state;
     server server = {.role = ENDLESS, .count = STREAMS};
-    world *world = world_of(&server);
-    world_close_session(world);
+    fixture *fixture = fixture_of(&server);
+    fixture_close_session(fixture);
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = 0;
-    options.trust = policy_trusting(afts_cert_pem(world->authority));
-    check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
+    options.trust = policy_trusting(afts_cert_pem(fixture->authority));
+    check_status(afc_session_new(&fixture->session, &options, NULL), AFC_OK);
     afc_trust_policy_release(options.trust);
     call *calls[STREAMS];
-    for (size_t i = 0; i < STREAMS; i++) calls[i] = start_events(world, call_hold, NULL);
+    for (size_t i = 0; i < STREAMS; i++) calls[i] = start_events(fixture, call_hold, NULL);
     for (size_t i = 0; i < STREAMS; i++) call_wait_for(calls[i], &calls[i]->refused_count, 1);
-    check_fine(world);
-    assert_int_equal(connections_of(world), STREAMS + 1);
+    check_fine(fixture);
+    assert_int_equal(connections_of(fixture), STREAMS + 1);
     for (size_t i = 0; i < STREAMS; i++) stop(calls[i]);
     /* All of them were broken off: none may be found by those that come now. */
     for (size_t i = 0; i < STREAMS; i++) {
-        call *call = start_events(world, NULL, NULL);
+        call *call = start_events(fixture, NULL, NULL);
         call_wait(call);
         check_ended(call, AFC_OK);
         call_free(call);
     }
-    world_free(world);
+    fixture_free(fixture);
 }
 
 /** Of each of two hosts, five responses wait at the same time, twice: the second time on the same connections. */
@@ -219,11 +219,11 @@ static void isolated_connections_of_several_hosts_are_reused(void **state) {
     (void)state;
     enum { HOSTS = 2, EACH = 5 };
     server servers[HOSTS] = {0};
-    world *worlds[HOSTS];
+    fixture *worlds[HOSTS];
     char anchors[16384] = "";
     for (size_t i = 0; i < HOSTS; i++) {
-        worlds[i] = world_of(&servers[i]);
-        world_close_session(worlds[i]);
+        worlds[i] = fixture_of(&servers[i]);
+        fixture_close_session(worlds[i]);
         size_t used = strlen(anchors);
         snprintf(anchors + used, sizeof anchors - used, "%s", afts_cert_pem(worlds[i]->authority));
     }
@@ -252,7 +252,7 @@ static void isolated_connections_of_several_hosts_are_reused(void **state) {
         for (size_t i = 0; i < HOSTS; i++) assert_int_equal(connections_of(worlds[i]), EACH);
     }
     worlds[1]->session = NULL;
-    for (size_t i = 0; i < HOSTS; i++) world_free(worlds[i]);
+    for (size_t i = 0; i < HOSTS; i++) fixture_free(worlds[i]);
 }
 
 /* ---- Who shares a connection --------------------------------------------------------------- */
@@ -266,22 +266,22 @@ static afc_status suspend(call *call, afc_response *response) {
 static void suspended_task_does_not_stop_others(void **state) {
     (void)state;
     server server = {.role = LARGE_FIRST, .count = 1};
-    world *world = world_of(&server);
-    call *call = call_new(world, "/");
+    fixture *fixture = fixture_of(&server);
+    call *call = call_new(fixture, "/");
     call->at_head = suspend;
     check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
                  AFC_OK);
     afc_task_start(call->task);
     call_wait_for(call, &call->head_count, 1);
-    for (int i = 0; i < MANY; i++) check_fine(world);
-    assert_int_equal(connections_of(world), h2_multiplexes() ? 1 : 2);
+    for (int i = 0; i < MANY; i++) check_fine(fixture);
+    assert_int_equal(connections_of(fixture), h2_multiplexes() ? 1 : 2);
     assert_int_equal(atomic_load(&call->done_count), 0);
     afc_task_resume(call->task);
     call_wait(call);
     check_ended(call, AFC_OK);
     assert_int_equal(call->body.size, LARGE_FRAMES * FRAME);
     call_free(call);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static afc_status to_file(call *call, afc_response *response) {
@@ -293,63 +293,63 @@ static afc_status to_file(call *call, afc_response *response) {
 static void response_that_becomes_a_download_shares_its_connection(void **state) {
     (void)state;
     server server = {.role = LARGE_FIRST, .count = 1};
-    world *world = world_of(&server);
+    fixture *fixture = fixture_of(&server);
     folder folder;
     folder_make(&folder);
     char path[128];
     snprintf(path, sizeof path, "%s", path_in(&folder, "file"));
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     call->at_head = to_file;
     call->payload = path;
     call_start(call);
-    for (int i = 0; i < MANY; i++) check_fine(world);
+    for (int i = 0; i < MANY; i++) check_fine(fixture);
     call_wait(call);
     check_ended(call, AFC_OK);
     assert_int_equal(afc_result_get_download(call->result)->size, LARGE_FRAMES * FRAME);
-    assert_int_equal(connections_of(world), h2_multiplexes() ? 1 : 2);
+    assert_int_equal(connections_of(fixture), h2_multiplexes() ? 1 : 2);
     call_free(call);
     folder_remove(&folder);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 /** What moves on a connection is not what moves for a task. */
 static void idle_task_times_out_beside_active_streams(void **state) {
     (void)state;
     server server = {.role = SILENT_FIRST, .count = 1};
-    world *world = world_of(&server);
-    call *silent = call_new(world, "/");
+    fixture *fixture = fixture_of(&server);
+    call *silent = call_new(fixture, "/");
     silent->request.timeouts.idle_ms = IDLE_MS;
     call_start(silent);
     int64_t end = afc__now_us() + (int64_t)PATIENCE_MS * 1000;
-    while (atomic_load(&silent->done_count) == 0 && afc__now_us() < end) check_fine(world);
+    while (atomic_load(&silent->done_count) == 0 && afc__now_us() < end) check_fine(fixture);
     assert_int_equal(atomic_load(&silent->done_count), 1);
     call_wait(silent);
     check_ended(silent, AFC_ETIMEOUT);
     assert_int_equal(silent->failure.timeout, AFC_TIMEOUT_IDLE);
     call_free(silent);
-    assert_int_equal(connections_of(world), h2_multiplexes() ? 1 : 2);
-    world_free(world);
+    assert_int_equal(connections_of(fixture), h2_multiplexes() ? 1 : 2);
+    fixture_free(fixture);
 }
 
 static void bytes_of_other_streams_do_not_reset_the_idle_limit(void **state) {
     (void)state;
     if (!h2_multiplexes()) skip();
     server server = {.role = DRIBBLING, .count = 1};
-    world *world = world_of(&server);
-    call *dribbling = call_new(world, "/");
+    fixture *fixture = fixture_of(&server);
+    call *dribbling = call_new(fixture, "/");
     call_start(dribbling);
-    assert_true(afts_wait_accepted(world->server, 1, PATIENCE_MS));
-    call *silent = call_new(world, "/");
+    assert_true(afts_wait_accepted(fixture->server, 1, PATIENCE_MS));
+    call *silent = call_new(fixture, "/");
     silent->request.timeouts.idle_ms = IDLE_MS;
     call_start(silent);
     call_wait(silent);
     check_ended(silent, AFC_ETIMEOUT);
     assert_int_equal(silent->failure.timeout, AFC_TIMEOUT_IDLE);
     call_free(silent);
-    assert_int_equal(connections_of(world), 1);
+    assert_int_equal(connections_of(fixture), 1);
     assert_int_equal(atomic_load(&dribbling->done_count), 0);
     stop(dribbling);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 /* nghttp2 gives up earlier, and libcurl then says nothing to the server. */
@@ -377,18 +377,18 @@ static void send_endless_head(afts_conn *conn, const struct afts_request *reques
 static void broken_connection_is_not_used_again(void **state) {
     (void)state;
     atomic_uint connections = 0;
-    world *world = h2_world(NULL);
-    h2_serve(world, send_endless_head, &connections, H2_CLOSE);
+    fixture *fixture = h2_fixture(NULL);
+    h2_serve(fixture, send_endless_head, &connections, H2_CLOSE);
     for (int i = 0; i < 6; i++) {
-        call *call = call_new(world, "/");
-        call->request.url = tls_url(world);
+        call *call = call_new(fixture, "/");
+        call->request.url = tls_url(fixture);
         call->request.timeouts.idle_ms = IDLE_MS;
         call_perform(call);
         /* That one may fail, or be sent again. */
         if (i != 1) check_ended(call, AFC_OK);
         call_free(call);
     }
-    world_free(world);
+    fixture_free(fixture);
 }
 
 int main(void) {

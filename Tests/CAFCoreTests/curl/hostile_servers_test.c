@@ -224,9 +224,9 @@ static afts_script *hostile(const row *row, ending ending) {
     return script;
 }
 
-static call *genuine(world *world, const char *base) {
-    call *call = call_new(world, "/genuine");
-    if (base != NULL) call->request.url = text_of(world, "%sgenuine", base);
+static call *genuine(fixture *fixture, const char *base) {
+    call *call = call_new(fixture, "/genuine");
+    if (base != NULL) call->request.url = text_of(fixture, "%sgenuine", base);
     call_start(call);
     return call;
 }
@@ -250,15 +250,15 @@ static bool is_forged(const call *call) {
 }
 
 static void check_servers(bool is_tls, ending ending) {
-    world *world = is_tls ? world_new_alpn("http/1.1", NULL) : world_new(NULL, NULL);
+    fixture *fixture = is_tls ? fixture_new_alpn("http/1.1", NULL) : fixture_new(NULL, NULL);
     char base_text[128] = "";
-    /* The world's own texts are used again too soon. */
-    if (is_tls) snprintf(base_text, sizeof base_text, "%s", tls_url(world));
+    /* The fixture's own texts are used again too soon. */
+    if (is_tls) snprintf(base_text, sizeof base_text, "%s", tls_url(fixture));
     const char *base = is_tls ? base_text : NULL;
-    serve(world, "/genuine", answer(200, NULL, "genuine"));
+    serve(fixture, "/genuine", answer(200, NULL, "genuine"));
     for (size_t i = 0; i < COUNT_OF(rows); i += test_amount_brief(1, 4)) {
-        serve(world, "/", hostile(&rows[i], ending));
-        call *call = call_new(world, "/");
+        serve(fixture, "/", hostile(&rows[i], ending));
+        call *call = call_new(fixture, "/");
         if (is_tls) call->request.url = base;
         call->request.method = rows[i].method;
         if (strcmp(rows[i].method, "POST") == 0) call_send(call, "POST", S("content"));
@@ -266,11 +266,11 @@ static void check_servers(bool is_tls, ending ending) {
         call_perform(call);
         assert_false(is_forged(call));
         call_free(call);
-        struct call *first = genuine(world, base), *second = genuine(world, base);
+        struct call *first = genuine(fixture, base), *second = genuine(fixture, base);
         check_genuine(first, i);
         check_genuine(second, i);
     }
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void keeps_responses_apart_if_hostile_server_stays(void **state) {

@@ -35,18 +35,18 @@ int SSL_get_error(const SSL *ssl, int result) {
 
 static void readiness_without_bytes_is_idle(void **state) {
     (void)state;
-    world *world = world_new_tls();
-    serve(world, "/", answer(200, NULL, "body"));
+    fixture *fixture = fixture_new_tls();
+    serve(fixture, "/", answer(200, NULL, "body"));
     atomic_store(&is_stuck, true);
-    call *call = call_new(world, "/");
-    call->request.url = tls_url(world);
+    call *call = call_new(fixture, "/");
+    call->request.url = tls_url(fixture);
     call->request.timeouts = (afc_timeouts){PATIENCE_MS, 300, PATIENCE_MS, {0}};
     call_perform(call);
     atomic_store(&is_stuck, false);
     check_ended(call, AFC_ETIMEOUT);
     assert_int_equal(call->failure.timeout, AFC_TIMEOUT_IDLE);
     call_free(call);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 int main(void) {

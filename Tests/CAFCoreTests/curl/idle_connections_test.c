@@ -11,20 +11,20 @@
 
 typedef enum protocol { PLAIN, TLS, HTTP_2, PROTOCOLS } protocol;
 
-static world *make_world(protocol protocol, uint32_t max_idle_s, uint32_t max_connections) {
+static fixture *make_fixture(protocol protocol, uint32_t max_idle_s, uint32_t max_connections) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_idle_s = max_idle_s;
     options.max_connections = max_connections;
-    if (protocol == PLAIN) return world_new(NULL, &options);
-    return protocol == TLS ? world_new_alpn("http/1.1", &options) : h2_world(&options);
+    if (protocol == PLAIN) return fixture_new(NULL, &options);
+    return protocol == TLS ? fixture_new_alpn("http/1.1", &options) : h2_fixture(&options);
 }
 
-static const char *root_of(world *world, protocol protocol) {
-    return protocol == PLAIN ? url_of(world, "/") : tls_url(world);
+static const char *root_of(fixture *fixture, protocol protocol) {
+    return protocol == PLAIN ? url_of(fixture, "/") : tls_url(fixture);
 }
 
-static bool fetch(world *world, const char *url) {
-    call *call = call_new(world, "/");
+static bool fetch(fixture *fixture, const char *url) {
+    call *call = call_new(fixture, "/");
     call->request.url = url;
     call_perform(call);
     check_ended(call, AFC_OK);
@@ -41,8 +41,8 @@ static void wait_for_descriptors(size_t most) {
 }
 
 /** Opens whatever the first request of a process or a session opens, and returns the number of descriptors then. */
-static size_t count_without_connections(world *world) {
-    call *call = call_new(world, "/");
+static size_t count_without_connections(fixture *fixture) {
+    call *call = call_new(fixture, "/");
     call->request.url = "http://127.0.0.1:1/";
     call_perform(call);
     check_ended(call, AFC_ECONNECT);
@@ -78,16 +78,16 @@ static void answer_once(afts_conn *conn, const afts_request *request, void *payl
 static void closes_a_connection_whose_lifetime_is_over(void **state) {
     (void)state;
     for (protocol protocol = PLAIN; protocol < PROTOCOLS; protocol++) {
-        world *world = make_world(protocol, 1, 0);
+        fixture *fixture = make_fixture(protocol, 1, 0);
         if (protocol == HTTP_2)
-            h2_serve(world, answer_all, NULL, H2_CLOSE);
+            h2_serve(fixture, answer_all, NULL, H2_CLOSE);
         else
-            serve(world, "/*", answer(200, NULL, "hi"));
-        size_t before = count_without_connections(world);
-        assert_false(fetch(world, root_of(world, protocol)));
-        assert_true(afts_wait_closed(world->server, 1, PATIENCE_MS));
+            serve(fixture, "/*", answer(200, NULL, "hi"));
+        size_t before = count_without_connections(fixture);
+        assert_false(fetch(fixture, root_of(fixture, protocol)));
+        assert_true(afts_wait_closed(fixture->server, 1, PATIENCE_MS));
         wait_for_descriptors(before);
-        world_free(world);
+        fixture_free(fixture);
     }
 }
 
@@ -99,26 +99,26 @@ static afc_status suspend(call *call, afc_response *response) {
 
 static void leaves_a_paused_connection_alone(void **state) {
     (void)state;
-    world *world = make_world(PLAIN, 1, 0);
+    fixture *fixture = make_fixture(PLAIN, 1, 0);
     static const char body[100000];
     afts_script *large = afts_script_new();
     afts_respond(large, 200, NULL, body, sizeof body);
-    serve(world, "/large", large);
-    serve(world, "/short", answer(200, NULL, "hi"));
-    call *paused = call_new(world, "/large");
+    serve(fixture, "/large", large);
+    serve(fixture, "/short", answer(200, NULL, "hi"));
+    call *paused = call_new(fixture, "/large");
     paused->request.sink.kind = AFC_SINK_CALLBACK;
     paused->at_head = suspend;
     call_start(paused);
     call_wait_for(paused, &paused->head_count, 1);
     /* When the later connection is too old, the paused one would be as well. */
-    assert_false(fetch(world, url_of(world, "/short")));
-    assert_true(afts_wait_closed(world->server, 1, PATIENCE_MS));
+    assert_false(fetch(fixture, url_of(fixture, "/short")));
+    assert_true(afts_wait_closed(fixture->server, 1, PATIENCE_MS));
     afc_task_resume(paused->task);
     call_wait(paused);
     check_ended(paused, AFC_OK);
     assert_int_equal(atomic_load(&paused->taken), sizeof body);
     call_free(paused);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 /* ---- Ended by the server ------------------------------------------------------------------- */
@@ -126,21 +126,21 @@ static void leaves_a_paused_connection_alone(void **state) {
 static void closes_a_connection_that_the_server_has_closed(void **state) {
     (void)state;
     for (protocol protocol = PLAIN; protocol < PROTOCOLS; protocol++) {
-        world *world = make_world(protocol, 3600, 0);
+        fixture *fixture = make_fixture(protocol, 3600, 0);
         afts_script *script = afts_script_new();
         afts_respond(script, 200, NULL, "hi", 2);
         afts_close(script);
         if (protocol == HTTP_2)
-            h2_serve(world, answer_once, NULL, H2_CLOSE);
+            h2_serve(fixture, answer_once, NULL, H2_CLOSE);
         else
-            serve(world, "/*", script);
-        size_t before = count_without_connections(world);
+            serve(fixture, "/*", script);
+        size_t before = count_without_connections(fixture);
         for (unsigned i = 0; i < 2; i++) {
-            (void)fetch(world, root_of(world, protocol));
+            (void)fetch(fixture, root_of(fixture, protocol));
             wait_for_descriptors(before);
         }
         if (protocol == HTTP_2) afts_script_release(script);
-        world_free(world);
+        fixture_free(fixture);
     }
 }
 
@@ -148,24 +148,24 @@ static void closes_a_connection_that_the_server_has_closed(void **state) {
 static void notices_the_end_behind_frames(void **state) {
     (void)state;
     static char gate[] = "end";
-    world *world = make_world(HTTP_2, 3600, 0);
-    h2_serve(world, answer_once, gate, H2_CLOSE);
-    size_t before = count_without_connections(world);
-    assert_false(fetch(world, tls_url(world)));
-    afts_release(world->server, "frames", 1);
-    assert_true(afts_wait_stalled(world->server, gate, 1, PATIENCE_MS));
+    fixture *fixture = make_fixture(HTTP_2, 3600, 0);
+    h2_serve(fixture, answer_once, gate, H2_CLOSE);
+    size_t before = count_without_connections(fixture);
+    assert_false(fetch(fixture, tls_url(fixture)));
+    afts_release(fixture->server, "frames", 1);
+    assert_true(afts_wait_stalled(fixture->server, gate, 1, PATIENCE_MS));
     /* Turns of the loop. */
-    (void)count_without_connections(world);
+    (void)count_without_connections(fixture);
     assert_true(count_descriptors() > before);
-    afts_release(world->server, gate, 1);
+    afts_release(fixture->server, gate, 1);
     wait_for_descriptors(before);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 /** Also if the session has as many connections as it may have. */
 static void keeps_the_other_connections(void **state) {
     (void)state;
-    world *world = make_world(PLAIN, 3600, 2);
+    fixture *fixture = make_fixture(PLAIN, 3600, 2);
     afts_script *ending = afts_script_new();
     afts_read_request(ending);
     afts_stall(ending, "both");
@@ -174,23 +174,23 @@ static void keeps_the_other_connections(void **state) {
     afts_respond(ending, 200, NULL, "hi", 2);
     afts_stall(ending, "end");
     afts_close(ending);
-    afts_on_connection(world->server, 0, ending);
-    serve(world, "/*", answer(200, NULL, "hi"));
-    size_t before = count_without_connections(world);
-    call *first = call_new(world, "/");
+    afts_on_connection(fixture->server, 0, ending);
+    serve(fixture, "/*", answer(200, NULL, "hi"));
+    size_t before = count_without_connections(fixture);
+    call *first = call_new(fixture, "/");
     call_start(first);
-    assert_true(afts_wait_stalled(world->server, "both", 1, PATIENCE_MS));
-    assert_false(fetch(world, url_of(world, "/")));
-    afts_release(world->server, "both", 1);
+    assert_true(afts_wait_stalled(fixture->server, "both", 1, PATIENCE_MS));
+    assert_false(fetch(fixture, url_of(fixture, "/")));
+    afts_release(fixture->server, "both", 1);
     call_wait(first);
     check_ended(first, AFC_OK);
     call_free(first);
-    afts_release(world->server, "end", 1);
+    afts_release(fixture->server, "end", 1);
     /* Both ends of the other one. */
     wait_for_descriptors(before + 2);
-    assert_true(fetch(world, url_of(world, "/")));
-    assert_int_equal(afts_server_stats(world->server).accepted, 2);
-    world_free(world);
+    assert_true(fetch(fixture, url_of(fixture, "/")));
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 2);
+    fixture_free(fixture);
 }
 
 int main(void) {

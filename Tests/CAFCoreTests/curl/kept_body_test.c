@@ -2,9 +2,9 @@
  * Decoded bodies that nobody takes: they cost no more memory than one read decodes to, count against every
  * limit before they are passed on, and are passed on whole, in order and before the end.
  */
+#include "support/auth_server.h"
 #include "support/call.h"
 #include "support/files.h"
-#include "support/guard.h"
 #include "support/h2.h"
 
 #include <malloc.h>
@@ -32,7 +32,7 @@ enum { KEEPING_TASKS = TASKS, LARGE = 5 * MIB };
 static const char bomb[] = "\x78\xDA\xEC\xC1\x81\x00\x00\x00\x00\x80\x20\xD6\xFD\x25\x16\xA9\x0A";
 
 /** 40 KiB on the wire, 40 MiB decoded; then the server waits. */
-static void serve_bomb(world *world, const char *path) {
+static void serve_bomb(fixture *fixture, const char *path) {
     static const char head[] = "HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n";
     static char bytes[40 * 1024];
     memcpy(bytes, head, sizeof head - 1);
@@ -41,7 +41,7 @@ static void serve_bomb(world *world, const char *path) {
     /* One segment: a first read of the head alone would decode to nothing that could be too much. */
     afts_send(script, bytes, sizeof bytes);
     afts_stall(script, "bomb");
-    serve(world, path, script);
+    serve(fixture, path, script);
 }
 
 static uint32_t adler32(const char *bytes, size_t size) {
@@ -128,9 +128,9 @@ static afc_status suspend_at_head(call *call, afc_response *response) {
     return AFC_OK;
 }
 
-static call *start_events(world *world, const char *path,
+static call *start_events(fixture *fixture, const char *path,
                           afc_status (*at_body)(call *, afc_slice)) {
-    call *call = call_new(world, path);
+    call *call = call_new(fixture, path);
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = at_body;
     call->keeps_body = true;
@@ -138,8 +138,8 @@ static call *start_events(world *world, const char *path,
 }
 
 /** All that libcurl would still read has been: other tasks have run to their end meanwhile. */
-static void let_it_read(world *world) {
-    for (int i = 0; i < 20; i++) check_fetch(world, "/other", AFC_OK);
+static void let_it_read(fixture *fixture) {
+    for (int i = 0; i < 20; i++) check_fetch(fixture, "/other", AFC_OK);
 }
 
 static size_t memory_in_use(void) {
@@ -157,11 +157,11 @@ static void cancel(call *call) {
 /* ---- Memory and limits --------------------------------------------------------------------- */
 
 static void paused_bomb_ends_at_body_limit_at_once(void **state) {
-    world *world = *state;
-    serve_bomb(world, "/bomb");
+    fixture *fixture = *state;
+    serve_bomb(fixture, "/bomb");
     call *calls[TASKS];
     for (int i = 0; i < TASKS; i++) {
-        calls[i] = start_events(world, "/bomb", call_hold);
+        calls[i] = start_events(fixture, "/bomb", call_hold);
         calls[i]->request.limits.body_bytes = 1 * MIB;
         call_start(calls[i]);
     }
@@ -174,14 +174,14 @@ static void paused_bomb_ends_at_body_limit_at_once(void **state) {
 }
 
 static void paused_bomb_ends_at_decoding_ratio_at_once(void **state) {
-    world *world = *state;
-    serve_bomb(world, "/bomb");
+    fixture *fixture = *state;
+    serve_bomb(fixture, "/bomb");
     /*
      * libcurl 8.13.0 and later decode 4 KiB at a time (CW_PAUSE_DEC_WRITE_CHUNK), and no more while the body is paused: that
      * is within the ratio of what was received, so the body ends when it goes on.
      */
     bool decodes_piecewise = libcurl_is_at_least(8, 13);
-    call *call = start_events(world, "/bomb", decodes_piecewise ? hold_once : call_hold);
+    call *call = start_events(fixture, "/bomb", decodes_piecewise ? hold_once : call_hold);
     call_start(call);
     if (decodes_piecewise) {
         call_wait_for(call, &call->refused_count, 1);
@@ -194,15 +194,15 @@ static void paused_bomb_ends_at_decoding_ratio_at_once(void **state) {
 }
 
 static void suspended_bomb_ends_at_body_limit_at_once(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
-    serve_bomb(world, "/bomb");
+    serve_bomb(fixture, "/bomb");
     const afc_sink sinks[] = {{.kind = AFC_SINK_MEMORY},
                               {.kind = AFC_SINK_CALLBACK},
                               {.kind = AFC_SINK_FILE, .path = path_in(&folder, "got")}};
     for (size_t i = 0; i < COUNT_OF(sinks); i++) {
-        call *call = call_new(world, "/bomb");
+        call *call = call_new(fixture, "/bomb");
         call->request.sink = sinks[i];
         call->request.limits.body_bytes = 1 * MIB;
         call->at_head = suspend_at_head;
@@ -221,18 +221,18 @@ static void paused_body_keeps_at_most_one_decoded_read(void **state) {
     (void)state;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = KEEPING_TASKS + 1;
-    world *world = world_new(NULL, &options);
-    serve_bomb(world, "/bomb");
-    check_fetch(world, "/other", AFC_OK);
+    fixture *fixture = fixture_new(NULL, &options);
+    serve_bomb(fixture, "/bomb");
+    check_fetch(fixture, "/other", AFC_OK);
     size_t before = memory_in_use();
     call *calls[KEEPING_TASKS];
     for (int i = 0; i < KEEPING_TASKS; i++) {
-        calls[i] = start_events(world, "/bomb", call_hold);
+        calls[i] = start_events(fixture, "/bomb", call_hold);
         calls[i]->request.limits.decoding_ratio = UINT32_MAX;
         call_start(calls[i]);
     }
     for (int i = 0; i < KEEPING_TASKS; i++) call_wait_for(calls[i], &calls[i]->refused_count, 1);
-    let_it_read(world);
+    let_it_read(fixture);
     size_t kept = memory_in_use() - before;
     print_message("kept for %d tasks: %zu KiB\n", KEEPING_TASKS, kept / 1024);
     assert_true(kept <= KEEPING_TASKS * ((size_t)READ * 1032 + MIB));
@@ -241,41 +241,41 @@ static void paused_body_keeps_at_most_one_decoded_read(void **state) {
         cancel(calls[i]);
     }
     assert_true(memory_in_use() < before + KEEPING_TASKS * (size_t)MIB);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void transfer_coding_counts_as_encoded(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char zeros[64 * 1024];
     afts_script *script = afts_script_new();
     afts_send_text(script, "HTTP/1.1 200 OK\r\nTransfer-Encoding: deflate\r\n\r\n");
     afts_send(script, bomb, sizeof bomb - 1);
     afts_send_repeated(script, zeros, sizeof zeros, AFTS_FOREVER);
-    serve(world, "/bomb", script);
-    call *call = start_events(world, "/bomb", NULL);
+    serve(fixture, "/bomb", script);
+    call *call = start_events(fixture, "/bomb", NULL);
     call->keeps_body = false;
     call_perform(call);
     /* libcurl since 8.10 refuses it. */
     assert_true(call->failure.status == AFC_ETOOBIG || call->failure.status == AFC_EPROTOCOL);
     call_free(call);
-    assert_true(afts_server_stats(world->server).sent < 64 * MIB);
+    assert_true(afts_server_stats(fixture->server).sent < 64 * MIB);
 }
 
 /* ---- Delivery ------------------------------------------------------------------------------ */
 
 /** One piece for each wake, whatever the framing: all of it, in order, then the end. */
 static void paused_body_is_delivered_whole(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const size_t sizes[] = {1, 100, 20000, 300000};
     for (size_t i = 0; i < COUNT_OF(sizes) * FRAMINGS; i++) {
         size_t size = sizes[i / FRAMINGS];
         char *bytes = content(size);
-        serve(world, "/",
+        serve(fixture, "/",
               encoded_answer((framing)(i % FRAMINGS), 200, "", (afc_slice){bytes, size}));
-        call *call = start_events(world, "/", hesitate);
+        call *call = start_events(fixture, "/", hesitate);
         call_start(call);
         call_wait_for(call, &call->refused_count, 1);
-        let_it_read(world);
+        let_it_read(fixture);
         assert_int_equal(atomic_load(&call->done_count), 0);
         for (unsigned n = 1; atomic_load(&call->taken) < size; n++) {
             afc_task_wake(call->task);
@@ -292,7 +292,7 @@ static void paused_body_is_delivered_whole(void **state) {
 }
 
 static void suspended_body_is_delivered_whole(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
     char *bytes = content(LARGE);
@@ -302,9 +302,9 @@ static void suspended_body_is_delivered_whole(void **state) {
     for (size_t i = 0; i < COUNT_OF(sinks) * FRAMINGS; i++) {
         const afc_sink *sink = &sinks[i / FRAMINGS];
         size_t size = i % 2 != 0 ? LARGE : 10;
-        serve(world, "/",
+        serve(fixture, "/",
               encoded_answer((framing)(i % FRAMINGS), 200, "", (afc_slice){bytes, size}));
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call->request.sink = *sink;
         call->at_head = suspend_at_head;
         call->keeps_body = sink->kind == AFC_SINK_CALLBACK;
@@ -312,7 +312,7 @@ static void suspended_body_is_delivered_whole(void **state) {
                      AFC_OK);
         afc_task_start(call->task);
         call_wait_for(call, &call->head_count, 1);
-        let_it_read(world);
+        let_it_read(fixture);
         assert_int_equal(atomic_load(&call->body_count), 0);
         assert_int_equal(atomic_load(&call->done_count), 0);
         afc_task_resume(call->task);
@@ -331,11 +331,11 @@ static void suspended_body_is_delivered_whole(void **state) {
 }
 
 static void throttled_body_is_delivered_whole(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     enum { SIZE = 60000 };
     char *bytes = content(SIZE);
-    serve(world, "/", encoded_answer(LENGTH, 200, "", (afc_slice){bytes, SIZE}));
-    call *call = start_events(world, "/", NULL);
+    serve(fixture, "/", encoded_answer(LENGTH, 200, "", (afc_slice){bytes, SIZE}));
+    call *call = start_events(fixture, "/", NULL);
     call->request.max_receive_bytes_per_s = 400000;
     call_perform(call);
     check_ended(call, AFC_OK);
@@ -347,9 +347,9 @@ static void throttled_body_is_delivered_whole(void **state) {
 
 /** Everything has come, but the last bytes were not taken: the task is still under way. */
 /** Its body is refused. On a busy machine the idle limit may be reached before: then once more, with a longer one. */
-static call *start_held(world *world, uint32_t total_ms) {
+static call *start_held(fixture *fixture, uint32_t total_ms) {
     for (uint32_t idle_ms = 50; idle_ms < PATIENCE_MS; idle_ms *= 2) {
-        call *call = start_events(world, "/", call_hold);
+        call *call = start_events(fixture, "/", call_hold);
         call->request.timeouts.idle_ms = idle_ms;
         call->request.timeouts.total_ms = total_ms != 0 ? total_ms + idle_ms : 0;
         call_start(call);
@@ -362,11 +362,12 @@ static call *start_held(world *world, uint32_t total_ms) {
 }
 
 static void end_waits_for_kept_bytes(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     for (int i = 0; i < FRAMINGS * 3; i++) {
-        serve(world, "/", encoded_answer((framing)(i % FRAMINGS), 200, "", (afc_slice){"fine", 4}));
-        call *call = start_held(world, i / FRAMINGS == 1 ? 2000 : 0);
-        let_it_read(world);
+        serve(fixture, "/",
+              encoded_answer((framing)(i % FRAMINGS), 200, "", (afc_slice){"fine", 4}));
+        call *call = start_held(fixture, i / FRAMINGS == 1 ? 2000 : 0);
+        let_it_read(fixture);
         if (i / FRAMINGS == 0) {
             cancel(call);
         } else if (i / FRAMINGS == 1) {
@@ -379,7 +380,7 @@ static void end_waits_for_kept_bytes(void **state) {
             call_wait_for(call, &call->refused_count, 2);
             afc_task_suspend(call->task);
             afc_task_wake(call->task);
-            let_it_read(world);
+            let_it_read(fixture);
             assert_int_equal(atomic_load(&call->refused_count), 2);
             cancel(call);
         }
@@ -387,10 +388,10 @@ static void end_waits_for_kept_bytes(void **state) {
 }
 
 static void connection_is_reused_after_kept_end(void **state) {
-    world *world = *state;
-    serve(world, "/", encoded_answer(LENGTH, 200, "", (afc_slice){"fine", 4}));
+    fixture *fixture = *state;
+    serve(fixture, "/", encoded_answer(LENGTH, 200, "", (afc_slice){"fine", 4}));
     for (int i = 0; i < 5; i++) {
-        call *call = start_events(world, "/", hesitate);
+        call *call = start_events(fixture, "/", hesitate);
         call_start(call);
         call_wait_for(call, &call->refused_count, 1);
         afc_task_wake(call->task);
@@ -399,7 +400,7 @@ static void connection_is_reused_after_kept_end(void **state) {
         check_slice(call->body, "fine");
         call_free(call);
     }
-    assert_int_equal(afts_server_stats(world->server).accepted, 1);
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 1);
 }
 
 /* ---- Beside other work --------------------------------------------------------------------- */
@@ -414,26 +415,26 @@ static afc_challenge_decision later(void *context, const afc_challenge *challeng
 
 /** The body of a 401 is kept until it is known whether it is the response. */
 static void challenged_body_is_kept_until_answered(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     enum { SIZE = 30000 };
     char *bytes = content(SIZE);
     const char *field = "WWW-Authenticate: Basic realm=\"r\"";
     for (int i = 0; i < 2; i++) {
-        serve_once(world, "/", encoded_answer(LENGTH, 401, field, (afc_slice){bytes, SIZE}));
-        serve(world, "/", answer(200, NULL, "in"));
+        serve_once(fixture, "/", encoded_answer(LENGTH, 401, field, (afc_slice){bytes, SIZE}));
+        serve(fixture, "/", answer(200, NULL, "in"));
         atomic_uint number = 0;
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call->payload = &number;
         call->events.on_challenge = later;
         call_start(call);
-        while (atomic_load(&number) == 0) check_fetch(world, "/other", AFC_OK);
-        let_it_read(world);
+        while (atomic_load(&number) == 0) check_fetch(fixture, "/other", AFC_OK);
+        let_it_read(fixture);
         assert_int_equal(atomic_load(&call->done_count), 0);
         bool is_answered = i == 0;
         check_status(
             afc_task_answer_challenge(call->task, atomic_load(&number),
                                       is_answered ? AFC_CHALLENGE_USE : AFC_CHALLENGE_DEFAULT,
-                                      is_answered ? &me : NULL),
+                                      is_answered ? &valid_credentials : NULL),
             AFC_OK);
         call_wait(call);
         check_ended(call, AFC_OK);
@@ -467,7 +468,7 @@ static ptrdiff_t read_slowly(void *context, void *buffer, size_t size) {
 
 /** The request body goes on while bytes of the response are kept. */
 static void upload_continues_while_body_is_kept(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     size_t size;
     char *encoded = encode("0123456789", 10, &size);
     afts_script *script = afts_script_new();
@@ -477,10 +478,10 @@ static void upload_continues_while_body_is_kept(void **state) {
     afts_read_body(script);
     afts_chunk(script, encoded + 9, size - 9);
     afts_last_chunk(script, NULL);
-    serve(world, "/", script);
+    serve(fixture, "/", script);
     free(encoded);
     upload upload = {0};
-    call *call = start_events(world, "/", hesitate);
+    call *call = start_events(fixture, "/", hesitate);
     call->request.method = "POST";
     call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = AFC_LENGTH_UNKNOWN};
     call->request.body.reader = (afc_reader){&upload, read_slowly, NULL, NULL};
@@ -489,12 +490,12 @@ static void upload_continues_while_body_is_kept(void **state) {
     for (unsigned n = 0; n < 10; n++) {
         unsigned before = atomic_load(&upload.reads);
         afc_task_wake(call->task);
-        while (atomic_load(&upload.reads) <= before) check_fetch(world, "/other", AFC_OK);
+        while (atomic_load(&upload.reads) <= before) check_fetch(fixture, "/other", AFC_OK);
     }
     atomic_store(&upload.may_end, true);
     for (unsigned n = 0; atomic_load(&call->release_count) == 0 && n < 10000; n++) {
         afc_task_wake(call->task);
-        check_fetch(world, "/other", AFC_OK);
+        check_fetch(fixture, "/other", AFC_OK);
     }
     call_wait(call);
     check_ended(call, AFC_OK);
@@ -537,10 +538,10 @@ static void paused_body_is_delivered_whole_over_http2(void **state) {
     h2_body body = {0};
     char *encoded = encode(bytes, SIZE, &body.size);
     body.bytes = encoded;
-    world *world = h2_world(NULL);
-    h2_serve(world, send_body, &body, H2_CLOSE);
+    fixture *fixture = h2_fixture(NULL);
+    h2_serve(fixture, send_body, &body, H2_CLOSE);
     for (int i = 0; i < 3; i++) {
-        call *call = start_events(world, "/", hesitate);
+        call *call = start_events(fixture, "/", hesitate);
         call_start(call);
         call_wait_for(call, &call->refused_count, 1);
         for (unsigned n = 1; atomic_load(&call->taken) < SIZE; n++) {
@@ -554,7 +555,7 @@ static void paused_body_is_delivered_whole_over_http2(void **state) {
         assert_memory_equal(call->body.bytes, bytes, SIZE);
         call_free(call);
     }
-    world_free(world);
+    fixture_free(fixture);
     free(encoded);
     free(bytes);
 }
@@ -567,18 +568,18 @@ static void paused_body_is_delivered_whole_beside_others_over_http2(void **state
     h2_body body = {0};
     char *encoded = encode(bytes, SIZE, &body.size);
     body.bytes = encoded;
-    world *world = h2_world(NULL);
-    h2_serve(world, send_body, &body, H2_CLOSE);
+    fixture *fixture = h2_fixture(NULL);
+    h2_serve(fixture, send_body, &body, H2_CLOSE);
     for (int i = 0; i < 5; i++) {
-        call *paused = start_events(world, "/", hesitate);
+        call *paused = start_events(fixture, "/", hesitate);
         call_start(paused);
         call_wait_for(paused, &paused->refused_count, 1);
-        for (int n = 0; n < 5; n++) check_fetch(world, "/", AFC_OK);
+        for (int n = 0; n < 5; n++) check_fetch(fixture, "/", AFC_OK);
         assert_int_equal(atomic_load(&paused->done_count), 0);
         for (unsigned n = 1; atomic_load(&paused->taken) < SIZE; n++) {
             afc_task_wake(paused->task);
             call_wait_for(paused, &paused->body_count, n);
-            if (n % 2 != 0) check_fetch(world, "/", AFC_OK);
+            if (n % 2 != 0) check_fetch(fixture, "/", AFC_OK);
             if (atomic_load(&paused->taken) < SIZE) {
                 call_wait_for(paused, &paused->refused_count, n + 1);
             }
@@ -589,7 +590,7 @@ static void paused_body_is_delivered_whole_beside_others_over_http2(void **state
         assert_memory_equal(paused->body.bytes, bytes, SIZE);
         call_free(paused);
     }
-    world_free(world);
+    fixture_free(fixture);
     free(encoded);
     free(bytes);
 }
@@ -599,31 +600,31 @@ static void paused_bomb_ends_at_body_limit_over_http2(void **state) {
     static char encoded[40 * 1024];
     memcpy(encoded, bomb, sizeof bomb - 1);
     h2_body body = {encoded, sizeof encoded, true};
-    world *world = h2_world(NULL);
-    h2_serve(world, send_body, &body, H2_CLOSE);
-    call *call = start_events(world, "/", call_hold);
+    fixture *fixture = h2_fixture(NULL);
+    h2_serve(fixture, send_body, &body, H2_CLOSE);
+    call *call = start_events(fixture, "/", call_hold);
     call->request.limits.body_bytes = 1 * MIB;
     call_perform(call);
     check_ended(call, AFC_ETOOBIG);
     assert_int_equal(atomic_load(&call->taken), 0);
     call_free(call);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(paused_bomb_ends_at_body_limit_at_once),
-        WORLD_TEST(paused_bomb_ends_at_decoding_ratio_at_once),
-        WORLD_TEST(suspended_bomb_ends_at_body_limit_at_once),
+        FIXTURE_TEST(paused_bomb_ends_at_body_limit_at_once),
+        FIXTURE_TEST(paused_bomb_ends_at_decoding_ratio_at_once),
+        FIXTURE_TEST(suspended_bomb_ends_at_body_limit_at_once),
         cmocka_unit_test(paused_body_keeps_at_most_one_decoded_read),
-        WORLD_TEST(transfer_coding_counts_as_encoded),
-        WORLD_TEST(paused_body_is_delivered_whole),
-        WORLD_TEST(suspended_body_is_delivered_whole),
-        WORLD_TEST(throttled_body_is_delivered_whole),
-        WORLD_TEST(end_waits_for_kept_bytes),
-        WORLD_TEST(connection_is_reused_after_kept_end),
-        WORLD_TEST(challenged_body_is_kept_until_answered),
-        WORLD_TEST(upload_continues_while_body_is_kept),
+        FIXTURE_TEST(transfer_coding_counts_as_encoded),
+        FIXTURE_TEST(paused_body_is_delivered_whole),
+        FIXTURE_TEST(suspended_body_is_delivered_whole),
+        FIXTURE_TEST(throttled_body_is_delivered_whole),
+        FIXTURE_TEST(end_waits_for_kept_bytes),
+        FIXTURE_TEST(connection_is_reused_after_kept_end),
+        FIXTURE_TEST(challenged_body_is_kept_until_answered),
+        FIXTURE_TEST(upload_continues_while_body_is_kept),
         cmocka_unit_test(paused_body_is_delivered_whole_over_http2),
         cmocka_unit_test(paused_body_is_delivered_whole_beside_others_over_http2),
         cmocka_unit_test(paused_bomb_ends_at_body_limit_over_http2),

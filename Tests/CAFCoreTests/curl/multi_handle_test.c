@@ -87,18 +87,18 @@ static afts_script *stalled_answer(const char *gate) {
 enum { TASKS = 3 };
 
 /** Starts tasks that wait for the server, and ends them with an error of libcurl. */
-static void break_with(world *world, CURLMcode error, afc_status expected) {
+static void break_with(fixture *fixture, CURLMcode error, afc_status expected) {
     call *calls[TASKS];
-    serve(world, "/late", stalled_answer("late"));
+    serve(fixture, "/late", stalled_answer("late"));
     for (size_t i = 0; i < TASKS; i++) {
-        calls[i] = call_new(world, "/late");
+        calls[i] = call_new(fixture, "/late");
         call_start(calls[i]);
     }
-    assert_true(afts_wait_stalled(world->server, "late", TASKS, PATIENCE_MS));
+    assert_true(afts_wait_stalled(fixture->server, "late", TASKS, PATIENCE_MS));
     atomic_store(&calls_after_error, 0);
     fail_next_call(error);
     /* The bytes that the server sends make the loop call libcurl. */
-    afts_release(world->server, "late", TASKS);
+    afts_release(fixture->server, "late", TASKS);
     for (size_t i = 0; i < TASKS; i++) {
         call_wait(calls[i]);
         check_ended(calls[i], expected);
@@ -109,22 +109,22 @@ static void break_with(world *world, CURLMcode error, afc_status expected) {
 }
 
 static void replaces_multi_handle_after_an_error(void **state) {
-    world *world = *state;
-    check_fetch(world, "/", AFC_OK);
-    break_with(world, CURLM_OUT_OF_MEMORY, AFC_ENOMEM);
-    check_fetch(world, "/", AFC_OK);
-    break_with(world, CURLM_INTERNAL_ERROR, AFC_EINTERNAL);
-    check_fetch(world, "/", AFC_OK);
+    fixture *fixture = *state;
+    check_fetch(fixture, "/", AFC_OK);
+    break_with(fixture, CURLM_OUT_OF_MEMORY, AFC_ENOMEM);
+    check_fetch(fixture, "/", AFC_OK);
+    break_with(fixture, CURLM_INTERNAL_ERROR, AFC_EINTERNAL);
+    check_fetch(fixture, "/", AFC_OK);
 }
 
 static void reports_that_no_multi_handle_can_be_made(void **state) {
-    world *world = *state;
-    check_fetch(world, "/", AFC_OK);
+    fixture *fixture = *state;
+    check_fetch(fixture, "/", AFC_OK);
     atomic_store(&lacks_memory, true);
-    break_with(world, CURLM_OUT_OF_MEMORY, AFC_ENOMEM);
-    check_fetch(world, "/", AFC_ENOMEM);
+    break_with(fixture, CURLM_OUT_OF_MEMORY, AFC_ENOMEM);
+    check_fetch(fixture, "/", AFC_ENOMEM);
     atomic_store(&lacks_memory, false);
-    check_fetch(world, "/", AFC_OK);
+    check_fetch(fixture, "/", AFC_OK);
 }
 
 typedef struct batch {
@@ -141,13 +141,13 @@ static void start_batch(call *call) {
 
 /** libcurl 7.88.1 would crash for a task that has no connection yet. */
 static void ends_every_task_if_a_socket_cannot_be_watched(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const int errors[] = {ENOSPC, ENOMEM};
     for (size_t i = 0; i < COUNT_OF(errors); i++) {
         batch batch = {.error = errors[i]};
-        for (size_t k = 0; k < TASKS; k++) batch.calls[k] = call_new(world, "/");
-        serve(world, "/last", answer(200, "Connection: close", ""));
-        call *first = call_new(world, "/last");
+        for (size_t k = 0; k < TASKS; k++) batch.calls[k] = call_new(fixture, "/");
+        serve(fixture, "/last", answer(200, "Connection: close", ""));
+        call *first = call_new(fixture, "/last");
         first->payload = &batch;
         first->at_done = start_batch;
         call_perform(first);
@@ -159,21 +159,21 @@ static void ends_every_task_if_a_socket_cannot_be_watched(void **state) {
             call_free(batch.calls[k]);
         }
         call_free(first);
-        check_fetch(world, "/", AFC_OK);
+        check_fetch(fixture, "/", AFC_OK);
     }
 }
 
 /** The task that was to be ended goes on, or ends with an error of its own. */
 static void survives_harmless_errors(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const CURLMcode harmless[] = {CURLM_BAD_SOCKET, CURLM_RECURSIVE_API_CALL};
     for (size_t i = 0; i < COUNT_OF(harmless); i++) {
-        serve(world, "/late", stalled_answer("late"));
-        call *call = call_new(world, "/late");
+        serve(fixture, "/late", stalled_answer("late"));
+        call *call = call_new(fixture, "/late");
         call_start(call);
-        assert_true(afts_wait_stalled(world->server, "late", 1, PATIENCE_MS));
+        assert_true(afts_wait_stalled(fixture->server, "late", 1, PATIENCE_MS));
         fail_next_call(harmless[i]);
-        afts_release(world->server, "late", 1);
+        afts_release(fixture->server, "late", 1);
         call_wait(call);
         check_ended(call, AFC_OK);
         call_free(call);
@@ -182,10 +182,10 @@ static void survives_harmless_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(replaces_multi_handle_after_an_error),
-        WORLD_TEST(reports_that_no_multi_handle_can_be_made),
-        WORLD_TEST(ends_every_task_if_a_socket_cannot_be_watched),
-        WORLD_TEST(survives_harmless_errors),
+        FIXTURE_TEST(replaces_multi_handle_after_an_error),
+        FIXTURE_TEST(reports_that_no_multi_handle_can_be_made),
+        FIXTURE_TEST(ends_every_task_if_a_socket_cannot_be_watched),
+        FIXTURE_TEST(survives_harmless_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

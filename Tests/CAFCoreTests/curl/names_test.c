@@ -8,8 +8,8 @@
 #include "run/resolver.h"
 #include "support/call.h"
 #include "support/child.h"
-#include "support/names.h"
-#include "support/relay.h"
+#include "support/fake_names.h"
+#include "support/test_proxy.h"
 #include "support/torture.h"
 
 #include <curl/curl.h>
@@ -20,49 +20,49 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static call *named_call(world *world, const char *host) {
-    call *call = call_new(world, "/");
-    call->request.url = named_url(world, host, "/");
+static call *named_call(fixture *fixture, const char *host) {
+    call *call = call_new(fixture, "/");
+    call->request.url = named_url(fixture, host, "/");
     return call;
 }
 
-static void expect(world *world, const char *host, afc_status expected) {
-    call *call = named_call(world, host);
+static void expect(fixture *fixture, const char *host, afc_status expected) {
+    call *call = named_call(fixture, host);
     call_perform(call);
     check_ended(call, expected);
     call_free(call);
 }
 
-static void use(world *world, const afc_session_options *options) {
-    world_close_session(world);
-    check_status(afc_session_new(&world->session, options, NULL), AFC_OK);
+static void use(fixture *fixture, const afc_session_options *options) {
+    fixture_close_session(fixture);
+    check_status(afc_session_new(&fixture->session, options, NULL), AFC_OK);
 }
 
 /* ---- A lookup that hangs ------------------------------------------------------------------- */
 
 static void cancel_ends_task_while_lookup_hangs(void **state) {
-    world *world = *state;
-    call *call = named_call(world, "hung.cancel.test");
+    fixture *fixture = *state;
+    call *call = named_call(fixture, "hung.cancel.test");
     call_start(call);
-    names_wait_hanging(1);
+    fake_names_wait_hanging(1);
     /* Other tasks of the session are not held up, before or after. */
-    expect(world, "here.test", AFC_OK);
+    expect(fixture, "here.test", AFC_OK);
     afc_task_cancel(call->task);
     call_wait(call);
     check_ended(call, AFC_ECANCELED);
     assert_int_equal(call->hops[0].dns_us, -1);
     call_free(call);
-    expect(world, "here.test", AFC_OK);
+    expect(fixture, "here.test", AFC_OK);
     /* The session ends, too, and so does whoever waits for that. */
-    world_close_session(world);
+    fixture_close_session(fixture);
 }
 
 static void time_limits_end_task_while_lookup_hangs(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     const afc_timeouts limits[] = {{.connect_ms = 20}, {.total_ms = 20}, {.idle_ms = 20}};
     const afc_timeout which[] = {AFC_TIMEOUT_CONNECT, AFC_TIMEOUT_TOTAL, AFC_TIMEOUT_IDLE};
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
-        call *call = named_call(world, "hung.limits.test");
+        call *call = named_call(fixture, "hung.limits.test");
         call->request.timeouts = limits[i];
         call_perform(call);
         check_ended(call, AFC_ETIMEOUT);
@@ -72,32 +72,32 @@ static void time_limits_end_task_while_lookup_hangs(void **state) {
 }
 
 static void session_ends_while_lookups_hang(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     call *calls[8];
     for (size_t i = 0; i < COUNT_OF(calls); i++) {
-        calls[i] = named_call(world, text_of(world, "hung%u.session.test", (unsigned)i));
+        calls[i] = named_call(fixture, text_of(fixture, "hung%u.session.test", (unsigned)i));
         call_start(calls[i]);
     }
-    names_wait_hanging(COUNT_OF(calls));
-    afc_session_cancel_all(world->session);
+    fake_names_wait_hanging(COUNT_OF(calls));
+    afc_session_cancel_all(fixture->session);
     for (size_t i = 0; i < COUNT_OF(calls); i++) {
         call_wait(calls[i]);
         check_ended(calls[i], AFC_ECANCELED);
         call_free(calls[i]);
     }
-    world_close_session(world);
+    fixture_close_session(fixture);
 }
 
 static void task_continues_when_lookup_returns(void **state) {
-    world *world = *state;
-    call *call = named_call(world, "hung.returns.test");
+    fixture *fixture = *state;
+    call *call = named_call(fixture, "hung.returns.test");
     call_start(call);
-    names_wait_hanging(1);
+    fake_names_wait_hanging(1);
     int64_t before = afc__now_us();
     afc_task_suspend(call->task);
     afc_task_resume(call->task);
     int64_t waited = afc__now_us() - before;
-    names_release();
+    fake_names_release();
     call_wait(call);
     check_ended(call, AFC_OK);
     const afc_hop *hop = &call->hops[0];
@@ -116,27 +116,27 @@ static void process_exits_while_lookup_hangs(void **state) {
     pid_t child = fork();
     if (child == 0) {
         alarm(PATIENCE_MS / 1000);
-        names_install();
+        fake_names_install();
         afc_session *session;
         afc_request request = AFC_REQUEST_INIT;
         request.url = "http://hung.exit.test/";
         bool begins = afc_session_new(&session, NULL, NULL) == AFC_OK &&
                       afc_task_begin(NULL, session, &request, NULL, NULL) == AFC_OK;
         if (!begins) _exit(1);
-        names_wait_hanging(1);
+        fake_names_wait_hanging(1);
         exit(0);
     }
     child_check(child);
 }
 
 static void child_process_looks_up_its_own_names(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     if (!CAN_FORK) return;
-    call *hung = named_call(world, "hung.fork.test");
+    call *hung = named_call(fixture, "hung.fork.test");
     call_start(hung);
-    names_wait_hanging(1);
-    expect(world, "here.test", AFC_OK);
-    call *call = named_call(world, "here.test");
+    fake_names_wait_hanging(1);
+    expect(fixture, "here.test", AFC_OK);
+    call *call = named_call(fixture, "here.test");
     pid_t child = fork();
     if (child == 0) {
         alarm(PATIENCE_MS / 1000);
@@ -156,7 +156,7 @@ static void child_process_looks_up_its_own_names(void **state) {
     call_perform(call);
     check_ended(call, AFC_OK);
     call_free(call);
-    names_release();
+    fake_names_release();
     call_wait(hung);
     check_ended(hung, AFC_OK);
     call_free(hung);
@@ -166,166 +166,166 @@ static void child_process_looks_up_its_own_names(void **state) {
 
 static void thousand_names_share_a_few_threads(void **state) {
     enum { COUNT = 1000 };
-    world *world = *state;
+    fixture *fixture = *state;
     call **calls = calloc(COUNT, sizeof *calls);
     for (unsigned i = 0; i < COUNT; i++) {
-        calls[i] = named_call(world, text_of(world, "hung%u.many.test", i));
+        calls[i] = named_call(fixture, text_of(fixture, "hung%u.many.test", i));
         call_start(calls[i]);
     }
-    names_wait_hanging(AFC__RESOLVER_THREADS_MAX);
+    fake_names_wait_hanging(AFC__RESOLVER_THREADS_MAX);
     /* Half of them give up: those whose turn has not come are never looked up. */
     for (unsigned i = 0; i < COUNT; i += 2) afc_task_cancel(calls[i]->task);
     for (unsigned i = 0; i < COUNT; i += 2) call_wait(calls[i]);
-    names_release();
+    fake_names_release();
     for (unsigned i = 0; i < COUNT; i++) {
         call_wait(calls[i]);
         check_ended(calls[i], i % 2 == 0 ? AFC_ECANCELED : AFC_OK);
         call_free(calls[i]);
     }
     free(calls);
-    assert_int_equal(names_peak(), AFC__RESOLVER_THREADS_MAX);
-    assert_true(names_count(NULL) <= COUNT / 2 + AFC__RESOLVER_THREADS_MAX);
+    assert_int_equal(fake_names_peak(), AFC__RESOLVER_THREADS_MAX);
+    assert_true(fake_names_count(NULL) <= COUNT / 2 + AFC__RESOLVER_THREADS_MAX);
 }
 
 static void equal_names_share_one_lookup(void **state) {
     enum { COUNT = 50 };
-    world *world = *state;
+    fixture *fixture = *state;
     call *calls[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
-        calls[i] = named_call(world, "hung.one.test");
+        calls[i] = named_call(fixture, "hung.one.test");
         call_start(calls[i]);
     }
-    names_wait_hanging(1);
+    fake_names_wait_hanging(1);
     /* The first one gives up, the others don't lose their lookup. */
     afc_task_cancel(calls[0]->task);
     call_wait(calls[0]);
-    names_release();
+    fake_names_release();
     for (size_t i = 0; i < COUNT; i++) {
         call_wait(calls[i]);
         check_ended(calls[i], i == 0 ? AFC_ECANCELED : AFC_OK);
         call_free(calls[i]);
     }
     /* So does the cache, for other sessions too. */
-    call *call = named_call(world, "hung.one.test");
+    call *call = named_call(fixture, "hung.one.test");
     check_status(afc_session_new(&call->session, NULL, NULL), AFC_OK);
     afc_session *other = call->session;
     call_perform(call);
     check_ended(call, AFC_OK);
     call_free(call);
     afc_session_release(other);
-    assert_int_equal(names_count(NULL), 1);
+    assert_int_equal(fake_names_count(NULL), 1);
 }
 
 /** More than libcurl's cache keeps of a session, and then the first ones again. */
 static void removed_names_are_resolved_again(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, "Connection: close", "here"));
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, "Connection: close", "here"));
     for (unsigned round = 0; round < 2; round++) {
         for (unsigned i = 0; i < 2 * AFC__IDLE_NAMES_MAX; i++) {
-            expect(world, text_of(world, "n%u.test", i), AFC_OK);
+            expect(fixture, text_of(fixture, "n%u.test", i), AFC_OK);
         }
     }
-    assert_int_equal(names_count(NULL), 2 * AFC__IDLE_NAMES_MAX);
+    assert_int_equal(fake_names_count(NULL), 2 * AFC__IDLE_NAMES_MAX);
 }
 
 /* ---- How long addresses are good ----------------------------------------------------------- */
 
 static void open_connection_needs_no_lookup(void **state) {
-    world *world = *state;
-    names_live_for(1);
-    expect(world, "here.test", AFC_OK);
-    assert_int_equal(names_count("here.test"), 1);
+    fixture *fixture = *state;
+    fake_names_live_for(1);
+    expect(fixture, "here.test", AFC_OK);
+    assert_int_equal(fake_names_count("here.test"), 1);
     /* Too old, but a connection is open: the lookup runs beside the task, which doesn't wait for it. */
-    names_release();
-    expect(world, "hung.open.test", AFC_OK);
-    names_hang();
-    expect(world, "hung.open.test", AFC_OK);
-    names_wait_hanging(1);
-    expect(world, "hung.open.test", AFC_OK);
-    names_release();
+    fake_names_release();
+    expect(fixture, "hung.open.test", AFC_OK);
+    fake_names_hang();
+    expect(fixture, "hung.open.test", AFC_OK);
+    fake_names_wait_hanging(1);
+    expect(fixture, "hung.open.test", AFC_OK);
+    fake_names_release();
 }
 
 static void old_addresses_are_looked_up_again(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, "Connection: close", "here"));
-    expect(world, "here.test", AFC_OK);
-    expect(world, "here.test", AFC_OK);
-    assert_int_equal(names_count("here.test"), 1);
-    world_close_session(world);
-    names_live_for(1);
-    check_status(afc_session_new(&world->session, NULL, NULL), AFC_OK);
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, "Connection: close", "here"));
+    expect(fixture, "here.test", AFC_OK);
+    expect(fixture, "here.test", AFC_OK);
+    assert_int_equal(fake_names_count("here.test"), 1);
+    fixture_close_session(fixture);
+    fake_names_live_for(1);
+    check_status(afc_session_new(&fixture->session, NULL, NULL), AFC_OK);
     for (unsigned round = 1; round <= 3; round++) {
-        expect(world, "here.test", AFC_OK);
-        assert_int_equal(names_count("here.test"), 1 + round);
+        expect(fixture, "here.test", AFC_OK);
+        assert_int_equal(fake_names_count("here.test"), 1 + round);
     }
 }
 
 /* ---- What a lookup says -------------------------------------------------------------------- */
 
 static void failed_lookup_names_its_reason(void **state) {
-    world *world = *state;
-    call *call = named_call(world, "gone.test");
+    fixture *fixture = *state;
+    call *call = named_call(fixture, "gone.test");
     call_perform(call);
     check_ended(call, AFC_EDNS);
     check_contains(call->failure.text, "cannot resolve host \"gone.test\"");
     check_contains(call->failure.text, gai_strerror(EAI_NONAME));
     call_free(call);
-    call = named_call(world, "later.test");
+    call = named_call(fixture, "later.test");
     call_perform(call);
     check_ended(call, AFC_EDNS);
     check_contains(call->failure.text, gai_strerror(EAI_AGAIN));
     call_free(call);
     /* Failures are not kept. */
-    expect(world, "gone.test", AFC_EDNS);
-    assert_int_equal(names_count("gone.test"), 2);
+    expect(fixture, "gone.test", AFC_EDNS);
+    assert_int_equal(fake_names_count("gone.test"), 2);
 }
 
 static void looks_up_the_address_family_of_the_session(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.network.ip_version = AFC_IP_V4;
-    use(world, &options);
-    expect(world, "here.test", AFC_OK);
-    assert_int_equal(names_family(), AF_INET);
+    use(fixture, &options);
+    expect(fixture, "here.test", AFC_OK);
+    assert_int_equal(fake_names_family(), AF_INET);
     options.network.ip_version = AFC_IP_V6;
-    use(world, &options);
-    call *call = named_call(world, "here.test");
+    use(fixture, &options);
+    call *call = named_call(fixture, "here.test");
     call_perform(call);
     /* Nobody listens there; on a machine without IPv6 there is no such address. */
     assert_true(call->failure.status == AFC_ECONNECT || call->failure.status == AFC_EDNS);
     call_free(call);
-    assert_int_equal(names_family(), AF_INET6);
+    assert_int_equal(fake_names_family(), AF_INET6);
 }
 
 static void checks_for_public_addresses_after_the_lookup(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.network.require_public_addresses = true;
-    use(world, &options);
-    expect(world, "here.test", AFC_ECONNECT);
-    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+    use(fixture, &options);
+    expect(fixture, "here.test", AFC_ECONNECT);
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 0);
 }
 
 static void address_override_needs_no_lookup(void **state) {
-    world *world = *state;
-    uint16_t port = (uint16_t)strtoul(strrchr(url_of(world, ""), ':') + 1, NULL, 10);
+    fixture *fixture = *state;
+    uint16_t port = (uint16_t)strtoul(strrchr(url_of(fixture, ""), ':') + 1, NULL, 10);
     const afc_host_override overrides[] = {{"one.test", port, "127.0.0.1", {0}},
                                            {"*", port, "127.0.0.1", {0}}};
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     for (size_t count = 1; count <= COUNT_OF(overrides); count++) {
         options.network.overrides = overrides;
         options.network.override_count = count;
-        use(world, &options);
+        use(fixture, &options);
         /* A name that is looked up in between doesn't cost the handle its overrides. */
         for (int round = 0; round < 3; round++) {
-            expect(world, "one.test", AFC_OK);
-            expect(world, "two.test", AFC_OK);
-            expect(world, "gone.test", count == 1 ? AFC_EDNS : AFC_OK);
+            expect(fixture, "one.test", AFC_OK);
+            expect(fixture, "two.test", AFC_OK);
+            expect(fixture, "gone.test", count == 1 ? AFC_EDNS : AFC_OK);
         }
     }
-    assert_int_equal(names_count("one.test"), 0);
-    assert_int_equal(names_count("two.test"), 1);
-    assert_int_equal(names_count("gone.test"), 3);
+    assert_int_equal(fake_names_count("one.test"), 0);
+    assert_int_equal(fake_names_count("two.test"), 1);
+    assert_int_equal(fake_names_count("gone.test"), 3);
 }
 
 /* ---- Names in other scripts ---------------------------------------------------------------- */
@@ -337,20 +337,21 @@ static bool can_convert_names(void) {
 
 /** The test program runs in the locale "C", in which libcurl alone can't convert a name. */
 static void unicode_host_is_looked_up_and_sent_as_a_labels(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     if (!can_convert_names()) return;
-    serve(world, "/old",
-          answer(302, text_of(world, "Location: %s", named_url(world, "m\u00fcnchen.test", "/")),
+    serve(fixture, "/old",
+          answer(302,
+                 text_of(fixture, "Location: %s", named_url(fixture, "m\u00fcnchen.test", "/")),
                  ""));
-    expect(world, "B\u00fccher.test", AFC_OK);
-    assert_int_equal(names_count("xn--bcher-kva.test"), 1);
-    check_contains(seen_header(world, 0, "Host"), "xn--bcher-kva.test");
-    call *call = call_new(world, "/old");
+    expect(fixture, "B\u00fccher.test", AFC_OK);
+    assert_int_equal(fake_names_count("xn--bcher-kva.test"), 1);
+    check_contains(seen_header(fixture, 0, "Host"), "xn--bcher-kva.test");
+    call *call = call_new(fixture, "/old");
     call_perform(call);
     check_ended(call, AFC_OK);
     check_contains(afc_result_get_url(call->result), "xn--mnchen-3ya.test");
     call_free(call);
-    assert_int_equal(names_count("xn--mnchen-3ya.test"), 1);
+    assert_int_equal(fake_names_count("xn--mnchen-3ya.test"), 1);
 }
 
 /**
@@ -358,33 +359,34 @@ static void unicode_host_is_looked_up_and_sent_as_a_labels(void **state) {
  * the credentials of the request stay.
  */
 static void redirect_to_unicode_form_of_the_host_keeps_credentials(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     if (!can_convert_names()) return;
     const char *const spellings[] = {"xn--bcher-kva.test", "b\u00fccher.test", "B\u00dcCHER.test",
                                      "b\u00fccher.test."};
-    serve(world, "/new", answer(200, NULL, "here"));
+    serve(fixture, "/new", answer(200, NULL, "here"));
     size_t seen = 0;
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
         for (size_t k = 0; k < COUNT_OF(spellings); k++) {
-            serve(world, "/old",
+            serve(fixture, "/old",
                   answer(302,
-                         text_of(world, "Location: %s", named_url(world, spellings[k], "/new")),
+                         text_of(fixture, "Location: %s", named_url(fixture, spellings[k], "/new")),
                          ""));
-            call *call = call_fetch_url(world, named_url(world, spellings[i], "/old"), AFC_OK);
+            call *call = call_fetch_url(fixture, named_url(fixture, spellings[i], "/old"), AFC_OK);
             call_free(call);
-            assert_string_equal(seen_header(world, seen, "Authorization"), "Bearer token");
-            assert_string_equal(seen_header(world, seen + 1, "Authorization"), "Bearer token");
-            check_contains(seen_header(world, seen + 1, "Host"), "xn--bcher-kva.test");
+            assert_string_equal(seen_header(fixture, seen, "Authorization"), "Bearer token");
+            assert_string_equal(seen_header(fixture, seen + 1, "Authorization"), "Bearer token");
+            check_contains(seen_header(fixture, seen + 1, "Host"), "xn--bcher-kva.test");
             seen += 2;
         }
     }
     /* Another host is another origin. */
-    serve(world, "/old",
-          answer(302, text_of(world, "Location: %s", named_url(world, "m\u00fcnchen.test", "/new")),
+    serve(fixture, "/old",
+          answer(302,
+                 text_of(fixture, "Location: %s", named_url(fixture, "m\u00fcnchen.test", "/new")),
                  ""));
-    call_free(call_fetch_url(world, named_url(world, spellings[1], "/old"), AFC_OK));
-    assert_string_equal(seen_header(world, seen, "Authorization"), "Bearer token");
-    assert_string_equal(seen_header(world, seen + 1, "Authorization"), "");
+    call_free(call_fetch_url(fixture, named_url(fixture, spellings[1], "/old"), AFC_OK));
+    assert_string_equal(seen_header(fixture, seen, "Authorization"), "Bearer token");
+    assert_string_equal(seen_header(fixture, seen + 1, "Authorization"), "");
 }
 
 static afc_redirect_decision lead_to_u_label(call *call, afc_redirect *redirect) {
@@ -394,36 +396,36 @@ static afc_redirect_decision lead_to_u_label(call *call, afc_redirect *redirect)
 
 /** The callback's URL is compared as the server's is: what it passes on stays with the host, however it is written. */
 static void callback_may_use_unicode_host(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     if (!can_convert_names()) return;
-    serve(world, "/new", answer(200, NULL, "here"));
-    serve(world, "/old", answer(302, "Location: /elsewhere", ""));
+    serve(fixture, "/new", answer(200, NULL, "here"));
+    serve(fixture, "/old", answer(302, "Location: /elsewhere", ""));
     char target[128];
-    snprintf(target, sizeof target, "%s", named_url(world, "b\u00fccher.test", "/new"));
+    snprintf(target, sizeof target, "%s", named_url(fixture, "b\u00fccher.test", "/new"));
     const afc_header token = {S("Authorization"), S("Bearer token"), 0};
-    call *call = call_new(world, "/old");
-    call->request.url = named_url(world, "xn--bcher-kva.test", "/old");
+    call *call = call_new(fixture, "/old");
+    call->request.url = named_url(fixture, "xn--bcher-kva.test", "/old");
     call->request.headers = &token;
     call->request.header_count = 1;
     call->at_redirect = lead_to_u_label;
     call->payload = target;
     call_perform(call);
     check_ended(call, AFC_OK);
-    assert_string_equal(seen_header(world, 1, "Authorization"), "Bearer token");
+    assert_string_equal(seen_header(fixture, 1, "Authorization"), "Bearer token");
     call_free(call);
 }
 
 /** Without IDN libcurl would send the octets as they are (RFC 9110 4.2 has no such hosts). */
 static void refuses_unicode_host_without_idn(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     if (can_convert_names()) return;
-    expect(world, "b\u00fccher.test", AFC_EUNSUPPORTED);
-    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+    expect(fixture, "b\u00fccher.test", AFC_EUNSUPPORTED);
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 0);
 }
 
 /** What a mapping brings forth is checked like any host. */
 static void refuses_host_that_maps_to_separators(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     if (!can_convert_names()) return;
     const char *const hosts[] = {
         "a.test\uff0fb",       /* A full-width slash, */
@@ -436,91 +438,97 @@ static void refuses_host_that_maps_to_separators(void **state) {
         "a\u3000b.test",       /* a space, */
         "a.test\u3002\u3002b", /* and two dots. */
     };
-    for (size_t i = 0; i < COUNT_OF(hosts); i++) expect(world, hosts[i], AFC_EINVAL);
-    assert_int_equal(names_count(NULL), 0);
-    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+    for (size_t i = 0; i < COUNT_OF(hosts); i++) expect(fixture, hosts[i], AFC_EINVAL);
+    assert_int_equal(fake_names_count(NULL), 0);
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 0);
 }
 
 static void host_that_maps_to_an_address_is_an_address(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     if (!can_convert_names()) return;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
-    expect(world, "\uff11\uff12\uff17\u30020\u30020\u30021", AFC_OK);
-    expect(world, "127\u30020\u30020\u30021", AFC_OK);
-    assert_int_equal(names_count(NULL), 0);
+    expect(fixture, "\uff11\uff12\uff17\u30020\u30020\u30021", AFC_OK);
+    expect(fixture, "127\u30020\u30020\u30021", AFC_OK);
+    assert_int_equal(fake_names_count(NULL), 0);
     options.network.require_public_addresses = true;
-    use(world, &options);
-    expect(world, "127\u30020\u30020\u30021", AFC_ECONNECT);
+    use(fixture, &options);
+    expect(fixture, "127\u30020\u30020\u30021", AFC_ECONNECT);
 }
 
 /* ---- Proxies ------------------------------------------------------------------------------- */
 
-static void fetch_by_proxy(world *world, const char *proxy, const char *host, afc_status expected) {
-    call *call = named_call(world, host);
+static void fetch_by_proxy(fixture *fixture, const char *proxy, const char *host,
+                           afc_status expected) {
+    call *call = named_call(fixture, host);
     call->request.proxy = proxy;
     call_perform(call);
     check_ended(call, expected);
     call_free(call);
 }
 
-static const char *proxy_named(world *world, relay *relay, const char *scheme, const char *host) {
-    const char *port = strrchr(relay_url(relay, scheme, NULL), ':');
-    return text_of(world, "%s://%s%s", scheme, host, port);
+static const char *proxy_named(fixture *fixture, test_proxy *test_proxy, const char *scheme,
+                               const char *host) {
+    const char *port = strrchr(test_proxy_url(test_proxy, scheme, NULL), ':');
+    return text_of(fixture, "%s://%s%s", scheme, host, port);
 }
 
 /** Proxies see the host twice, in the request line and in Host (RFC 9112 3.2.2): both have to be what servers know. */
 static void forwards_unicode_host_as_a_labels(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     if (!can_convert_names()) return;
-    relay *relay = relay_new(world);
+    test_proxy *test_proxy = test_proxy_new(fixture);
     char port[8];
-    snprintf(port, sizeof port, "%s", strrchr(url_of(world, ""), ':'));
-    fetch_by_proxy(world, relay_url(relay, "http", NULL), "B\u00fccher.test", AFC_OK);
-    const char *head = relay_seen(relay, 0);
-    check_contains(head, text_of(world, "GET http://xn--bcher-kva.test%s/ HTTP/1.1\r\n", port));
-    check_contains(head, text_of(world, "Host: xn--bcher-kva.test%s\r\n", port));
+    snprintf(port, sizeof port, "%s", strrchr(url_of(fixture, ""), ':'));
+    fetch_by_proxy(fixture, test_proxy_url(test_proxy, "http", NULL), "B\u00fccher.test", AFC_OK);
+    const char *head = test_proxy_request(test_proxy, 0);
+    check_contains(head, text_of(fixture, "GET http://xn--bcher-kva.test%s/ HTTP/1.1\r\n", port));
+    check_contains(head, text_of(fixture, "Host: xn--bcher-kva.test%s\r\n", port));
     /* The next hop of a redirect, too. */
-    serve(world, "/old",
-          answer(302, text_of(world, "Location: %s", named_url(world, "m\u00fcnchen.test", "/")),
+    serve(fixture, "/old",
+          answer(302,
+                 text_of(fixture, "Location: %s", named_url(fixture, "m\u00fcnchen.test", "/")),
                  ""));
-    call *call = named_call(world, "here.test");
-    call->request.url = named_url(world, "here.test", "/old");
-    call->request.proxy = relay_url(relay, "http", NULL);
+    call *call = named_call(fixture, "here.test");
+    call->request.url = named_url(fixture, "here.test", "/old");
+    call->request.proxy = test_proxy_url(test_proxy, "http", NULL);
     call_perform(call);
     check_ended(call, AFC_OK);
     call_free(call);
-    check_contains(relay_seen(relay, relay_count(relay) - 1),
-                   text_of(world, "GET http://xn--mnchen-3ya.test%s/ HTTP/1.1\r\n", port));
-    world_close_session(world);
-    relay_free(relay);
+    check_contains(test_proxy_request(test_proxy, test_proxy_count(test_proxy) - 1),
+                   text_of(fixture, "GET http://xn--mnchen-3ya.test%s/ HTTP/1.1\r\n", port));
+    fixture_close_session(fixture);
+    test_proxy_free(test_proxy);
 }
 
 static void proxy_is_looked_up_and_its_target_only_for_socks5(void **state) {
-    world *world = *state;
-    relay *relay = relay_new(world);
-    fetch_by_proxy(world, proxy_named(world, relay, "http", "proxy.test"), "gone1.test", AFC_OK);
-    fetch_by_proxy(world, proxy_named(world, relay, "socks5h", "proxy.test"), "gone2.test", AFC_OK);
-    assert_int_equal(names_count(NULL), 1);
-    fetch_by_proxy(world, proxy_named(world, relay, "socks5", "proxy.test"), "target.test", AFC_OK);
-    assert_int_equal(names_count("target.test"), 1);
-    fetch_by_proxy(world, proxy_named(world, relay, "socks5", "proxy.test"), "gone3.test",
+    fixture *fixture = *state;
+    test_proxy *test_proxy = test_proxy_new(fixture);
+    fetch_by_proxy(fixture, proxy_named(fixture, test_proxy, "http", "proxy.test"), "gone1.test",
+                   AFC_OK);
+    fetch_by_proxy(fixture, proxy_named(fixture, test_proxy, "socks5h", "proxy.test"), "gone2.test",
+                   AFC_OK);
+    assert_int_equal(fake_names_count(NULL), 1);
+    fetch_by_proxy(fixture, proxy_named(fixture, test_proxy, "socks5", "proxy.test"), "target.test",
+                   AFC_OK);
+    assert_int_equal(fake_names_count("target.test"), 1);
+    fetch_by_proxy(fixture, proxy_named(fixture, test_proxy, "socks5", "proxy.test"), "gone3.test",
                    AFC_EDNS);
-    call *call = named_call(world, "target.test");
-    call->request.proxy = proxy_named(world, relay, "http", "gone.proxy.test");
+    call *call = named_call(fixture, "target.test");
+    call->request.proxy = proxy_named(fixture, test_proxy, "http", "gone.proxy.test");
     call_perform(call);
     check_ended(call, AFC_EDNS);
     check_contains(call->failure.text, "cannot resolve proxy \"gone.proxy.test\"");
     call_free(call);
-    world_close_session(world);
-    relay_free(relay);
+    fixture_close_session(fixture);
+    test_proxy_free(test_proxy);
 }
 
 static void cancel_ends_task_while_two_names_hang(void **state) {
-    world *world = *state;
-    call *call = named_call(world, "hung.target.test");
+    fixture *fixture = *state;
+    call *call = named_call(fixture, "hung.target.test");
     call->request.proxy = "socks5://hung.proxy.test:1";
     call_start(call);
-    names_wait_hanging(2);
+    fake_names_wait_hanging(2);
     afc_task_cancel(call->task);
     call_wait(call);
     check_ended(call, AFC_ECANCELED);
@@ -528,27 +536,27 @@ static void cancel_ends_task_while_two_names_hang(void **state) {
 }
 
 static void doh_server_is_looked_up_like_any_host(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.network.doh_url = "https://hung.doh.test/dns-query";
-    use(world, &options);
-    call *call = named_call(world, "target.test");
+    use(fixture, &options);
+    call *call = named_call(fixture, "target.test");
     call_start(call);
-    names_wait_hanging(1);
-    assert_int_equal(names_count("hung.doh.test"), 1);
-    assert_int_equal(names_count(NULL), 1);
+    fake_names_wait_hanging(1);
+    assert_int_equal(fake_names_count("hung.doh.test"), 1);
+    assert_int_equal(fake_names_count(NULL), 1);
     afc_task_cancel(call->task);
     call_wait(call);
     check_ended(call, AFC_ECANCELED);
     call_free(call);
-    world_close_session(world);
+    fixture_close_session(fixture);
 }
 
 /* ---- Out of memory ------------------------------------------------------------------------- */
 
 static void any_allocation_may_fail(void **state) {
-    world *world = *state;
-    world_close_session(world);
+    fixture *fixture = *state;
+    fixture_close_session(fixture);
     TORTURE(n) {
         afc_session *session;
         afc_failure failure;
@@ -558,7 +566,7 @@ static void any_allocation_may_fail(void **state) {
         assert_true(status == AFC_OK || status == AFC_ENOMEM || status == AFC_EINTERNAL);
         if (status != AFC_OK) continue;
         for (unsigned round = 0; round < 2; round++) {
-            call *call = named_call(world, round == 0 ? "one.test" : "two.test");
+            call *call = named_call(fixture, round == 0 ? "one.test" : "two.test");
             afc_task *task;
             call->session = session;
             status = afc_task_begin(&task, session, &call->request, &call->events, NULL);
@@ -578,31 +586,31 @@ static void any_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(process_exits_while_lookup_hangs),
-        NAMES_TEST(cancel_ends_task_while_lookup_hangs),
-        NAMES_TEST(time_limits_end_task_while_lookup_hangs),
-        NAMES_TEST(session_ends_while_lookups_hang),
-        NAMES_TEST(task_continues_when_lookup_returns),
-        NAMES_TEST(child_process_looks_up_its_own_names),
-        NAMES_TEST(thousand_names_share_a_few_threads),
-        NAMES_TEST(equal_names_share_one_lookup),
-        NAMES_TEST(removed_names_are_resolved_again),
-        NAMES_TEST(open_connection_needs_no_lookup),
-        NAMES_TEST(old_addresses_are_looked_up_again),
-        NAMES_TEST(failed_lookup_names_its_reason),
-        NAMES_TEST(looks_up_the_address_family_of_the_session),
-        NAMES_TEST(checks_for_public_addresses_after_the_lookup),
-        NAMES_TEST(address_override_needs_no_lookup),
-        NAMES_TEST(unicode_host_is_looked_up_and_sent_as_a_labels),
-        NAMES_TEST(redirect_to_unicode_form_of_the_host_keeps_credentials),
-        NAMES_TEST(callback_may_use_unicode_host),
-        NAMES_TEST(refuses_unicode_host_without_idn),
-        NAMES_TEST(refuses_host_that_maps_to_separators),
-        NAMES_TEST(host_that_maps_to_an_address_is_an_address),
-        NAMES_TEST(forwards_unicode_host_as_a_labels),
-        NAMES_TEST(proxy_is_looked_up_and_its_target_only_for_socks5),
-        NAMES_TEST(cancel_ends_task_while_two_names_hang),
-        NAMES_TEST(doh_server_is_looked_up_like_any_host),
-        NAMES_TEST(any_allocation_may_fail),
+        FAKE_NAMES_TEST(cancel_ends_task_while_lookup_hangs),
+        FAKE_NAMES_TEST(time_limits_end_task_while_lookup_hangs),
+        FAKE_NAMES_TEST(session_ends_while_lookups_hang),
+        FAKE_NAMES_TEST(task_continues_when_lookup_returns),
+        FAKE_NAMES_TEST(child_process_looks_up_its_own_names),
+        FAKE_NAMES_TEST(thousand_names_share_a_few_threads),
+        FAKE_NAMES_TEST(equal_names_share_one_lookup),
+        FAKE_NAMES_TEST(removed_names_are_resolved_again),
+        FAKE_NAMES_TEST(open_connection_needs_no_lookup),
+        FAKE_NAMES_TEST(old_addresses_are_looked_up_again),
+        FAKE_NAMES_TEST(failed_lookup_names_its_reason),
+        FAKE_NAMES_TEST(looks_up_the_address_family_of_the_session),
+        FAKE_NAMES_TEST(checks_for_public_addresses_after_the_lookup),
+        FAKE_NAMES_TEST(address_override_needs_no_lookup),
+        FAKE_NAMES_TEST(unicode_host_is_looked_up_and_sent_as_a_labels),
+        FAKE_NAMES_TEST(redirect_to_unicode_form_of_the_host_keeps_credentials),
+        FAKE_NAMES_TEST(callback_may_use_unicode_host),
+        FAKE_NAMES_TEST(refuses_unicode_host_without_idn),
+        FAKE_NAMES_TEST(refuses_host_that_maps_to_separators),
+        FAKE_NAMES_TEST(host_that_maps_to_an_address_is_an_address),
+        FAKE_NAMES_TEST(forwards_unicode_host_as_a_labels),
+        FAKE_NAMES_TEST(proxy_is_looked_up_and_its_target_only_for_socks5),
+        FAKE_NAMES_TEST(cancel_ends_task_while_two_names_hang),
+        FAKE_NAMES_TEST(doh_server_is_looked_up_like_any_host),
+        FAKE_NAMES_TEST(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

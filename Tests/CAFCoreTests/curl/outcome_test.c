@@ -22,12 +22,12 @@ static size_t take_descriptors(int *taken) {
 }
 
 static void reports_too_many_open_files(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     struct rlimit before;
     int taken[FEW_FILES];
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     struct rlimit few = {FEW_FILES, before.rlim_max};
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     size_t count = take_descriptors(taken);
     call_perform(call);
@@ -37,7 +37,7 @@ static void reports_too_many_open_files(void **state) {
     assert_int_equal(call->failure.system_error, EMFILE);
     check_contains(call->failure.text, "too many open files");
     call_free(call);
-    check_fetch(world, "/", AFC_OK);
+    check_fetch(fixture, "/", AFC_OK);
 }
 
 /** The response has no body, whatever its Content-Length says. */
@@ -47,13 +47,14 @@ static void head_request_with_body_ends_with_the_head(void **state) {
     static char body[100000];
     for (size_t i = 0; i < 2 * COUNT_OF(sizes); i++) {
         bool is_tls = i >= COUNT_OF(sizes);
-        world *world = is_tls ? world_new_tls() : world_new(NULL, NULL);
-        serve(world, "/", answer(200, "Content-Length: 1000", ""));
-        serve(world, "/moved", answer(302, "Location: /\r\nContent-Length: 1000", ""));
+        fixture *fixture = is_tls ? fixture_new_tls() : fixture_new(NULL, NULL);
+        serve(fixture, "/", answer(200, "Content-Length: 1000", ""));
+        serve(fixture, "/moved", answer(302, "Location: /\r\nContent-Length: 1000", ""));
         for (size_t j = 0; j < 2; j++) {
-            call *call = call_new(world, j == 0 ? "/" : "/moved");
+            call *call = call_new(fixture, j == 0 ? "/" : "/moved");
             if (is_tls)
-                call->request.url = text_of(world, "%s%s", tls_url(world), j == 0 ? "" : "moved");
+                call->request.url = text_of(fixture, "%s%s", tls_url(fixture),
+                                            j == 0 ? "" : "moved");
             call_send(call, "HEAD", (afc_slice){body, sizes[i % COUNT_OF(sizes)]});
             call_perform(call);
             check_ended(call, AFC_OK);
@@ -61,13 +62,13 @@ static void head_request_with_body_ends_with_the_head(void **state) {
             assert_int_equal(call->body.size, 0);
             call_free(call);
         }
-        check_fetch(world, "/other", AFC_OK);
-        world_free(world);
+        check_fetch(fixture, "/other", AFC_OK);
+        fixture_free(fixture);
     }
 }
 
-static void check_long_field(world *world, const afc_header *field, afc_status expected) {
-    call *call = call_new(world, "/");
+static void check_long_field(fixture *fixture, const afc_header *field, afc_status expected) {
+    call *call = call_new(fixture, "/");
     call->request.headers = field;
     call->request.header_count = 1;
     call_perform(call);
@@ -77,19 +78,19 @@ static void check_long_field(world *world, const afc_header *field, afc_status e
 }
 
 static void limits_request_heads(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     enum { TOO_LONG = 1500 * 1024 };
     char *value = malloc(TOO_LONG);
     assert_non_null(value);
     memset(value, 'x', TOO_LONG);
     afc_header header = {{"X-Long", 6}, {value, TOO_LONG}, 0};
-    check_long_field(world, &header, AFC_ETOOBIG);
+    check_long_field(fixture, &header, AFC_ETOOBIG);
     /* Of a longer field libcurl 8.13.0 and later say nothing, and leave it out. */
     if (libcurl_is_at_least(8, 13)) {
         header.value.size = 301 * 1024;
-        check_long_field(world, &header, AFC_ETOOBIG);
+        check_long_field(fixture, &header, AFC_ETOOBIG);
     }
-    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 0);
     /* Below it libcurl takes it, with a body that goes out together with the head. */
     afc_header headers[3];
     for (size_t i = 0; i < COUNT_OF(headers); i++) {
@@ -99,8 +100,8 @@ static void limits_request_heads(void **state) {
     afts_read_bytes(script, 950 * 1024);
     afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     afts_wait_peer_close(script);
-    afts_on_connection(world->server, 0, script);
-    call *call = call_new(world, "/");
+    afts_on_connection(fixture->server, 0, script);
+    call *call = call_new(fixture, "/");
     call_send(call, "POST", (afc_slice){value, 64 * 1024});
     call->request.headers = headers;
     call->request.header_count = COUNT_OF(headers);
@@ -126,23 +127,23 @@ static void flood(afts_conn *conn, const struct afts_request *request, void *pay
 
 static void refuses_http_2_floods(void **state) {
     (void)state;
-    world *world = h2_world(NULL);
-    h2_serve(world, flood, NULL, H2_CLOSE);
-    call *call = call_new(world, "/");
-    call->request.url = tls_url(world);
+    fixture *fixture = h2_fixture(NULL);
+    h2_serve(fixture, flood, NULL, H2_CLOSE);
+    call *call = call_new(fixture, "/");
+    call->request.url = tls_url(fixture);
     call_perform(call);
     check_ended(call, AFC_EPROTOCOL);
     assert_null(strstr(call->failure.text, "nghttp2"));
     check_contains(call->failure.text, "HTTP/2");
     call_free(call);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(reports_too_many_open_files),
+        FIXTURE_TEST(reports_too_many_open_files),
         cmocka_unit_test(head_request_with_body_ends_with_the_head),
-        WORLD_TEST(limits_request_heads),
+        FIXTURE_TEST(limits_request_heads),
         cmocka_unit_test(refuses_http_2_floods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

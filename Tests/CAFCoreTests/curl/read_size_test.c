@@ -33,8 +33,8 @@ ssize_t recv(int descriptor, void *bytes, size_t size, int flags) {
 }
 
 /** Performs a call, and returns the size of its largest read. */
-static size_t largest_read(world *world, const char *path, afc_sink_kind sink) {
-    call *call = call_new(world, path);
+static size_t largest_read(fixture *fixture, const char *path, afc_sink_kind sink) {
+    call *call = call_new(fixture, path);
     call->request.sink.kind = sink;
     atomic_store(&largest, 0);
     call_perform(call);
@@ -45,17 +45,17 @@ static size_t largest_read(world *world, const char *path, afc_sink_kind sink) {
 
 /* ---- Bodies --------------------------------------------------------------------------------- */
 
-static void serve_plain(world *world, const char *path) {
+static void serve_plain(fixture *fixture, const char *path) {
     char *bytes = calloc(1, SIZE);
     assert_non_null(bytes);
     afts_script *script = afts_script_new();
     afts_respond(script, 200, "", bytes, SIZE);
-    serve(world, path, script);
+    serve(fixture, path, script);
     free(bytes);
 }
 
 /** A zlib stream (RFC 1950) of many stored blocks without bytes, and an empty last one. */
-static void serve_encoded(world *world, const char *path) {
+static void serve_encoded(fixture *fixture, const char *path) {
     static const char block[] = {0, 0, 0, '\xFF', '\xFF'};
     static const char end[] = {1, 0, 0, '\xFF', '\xFF', 0, 0, 0, 1};
     char *bytes = malloc(SIZE);
@@ -69,42 +69,42 @@ static void serve_encoded(world *world, const char *path) {
     size += sizeof end;
     afts_script *script = afts_script_new();
     afts_respond(script, 200, "Content-Encoding: deflate", bytes, size);
-    serve(world, path, script);
+    serve(fixture, path, script);
     free(bytes);
 }
 
 /* ---- Tests ---------------------------------------------------------------------------------- */
 
 static void reads_much_once_the_head_says_that_nothing_is_decoded(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     bool grows = curl_version_info(CURLVERSION_NOW)->version_num >= 0x080700;
-    serve_plain(world, "/plain");
-    size_t read = largest_read(world, "/plain", AFC_SINK_CALLBACK);
+    serve_plain(fixture, "/plain");
+    size_t read = largest_read(fixture, "/plain", AFC_SINK_CALLBACK);
     assert_int_equal(read, (grows ? 256 : 32) * KIB);
     /* The next response on this handle may be encoded. */
-    serve_encoded(world, "/encoded");
-    assert_int_equal(largest_read(world, "/encoded", AFC_SINK_CALLBACK), 32 * KIB);
-    assert_int_equal(largest_read(world, "/plain", AFC_SINK_CALLBACK), read);
+    serve_encoded(fixture, "/encoded");
+    assert_int_equal(largest_read(fixture, "/encoded", AFC_SINK_CALLBACK), 32 * KIB);
+    assert_int_equal(largest_read(fixture, "/plain", AFC_SINK_CALLBACK), read);
 }
 
 static void reads_little_of_what_is_decoded(void **state) {
-    world *world = *state;
-    serve_encoded(world, "/encoded");
-    assert_int_equal(largest_read(world, "/encoded", AFC_SINK_CALLBACK), 32 * KIB);
+    fixture *fixture = *state;
+    serve_encoded(fixture, "/encoded");
+    assert_int_equal(largest_read(fixture, "/encoded", AFC_SINK_CALLBACK), 32 * KIB);
 }
 
 static void reads_little_of_a_small_response(void **state) {
-    world *world = *state;
-    serve_plain(world, "/plain");
-    assert_int_equal(largest_read(world, "/plain", AFC_SINK_MEMORY), 16 * KIB);
-    largest_read(world, "/plain", AFC_SINK_CALLBACK);
-    assert_int_equal(largest_read(world, "/plain", AFC_SINK_MEMORY), 16 * KIB);
+    fixture *fixture = *state;
+    serve_plain(fixture, "/plain");
+    assert_int_equal(largest_read(fixture, "/plain", AFC_SINK_MEMORY), 16 * KIB);
+    largest_read(fixture, "/plain", AFC_SINK_CALLBACK);
+    assert_int_equal(largest_read(fixture, "/plain", AFC_SINK_MEMORY), 16 * KIB);
 }
 
 static void reads_small_pieces_under_a_rate_limit(void **state) {
-    world *world = *state;
-    serve_plain(world, "/plain");
-    call *call = call_new(world, "/plain");
+    fixture *fixture = *state;
+    serve_plain(fixture, "/plain");
+    call *call = call_new(fixture, "/plain");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->request.max_receive_bytes_per_s = 64 * SIZE;
     atomic_store(&largest, 0);
@@ -116,10 +116,10 @@ static void reads_small_pieces_under_a_rate_limit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(reads_much_once_the_head_says_that_nothing_is_decoded),
-        WORLD_TEST(reads_little_of_what_is_decoded),
-        WORLD_TEST(reads_little_of_a_small_response),
-        WORLD_TEST(reads_small_pieces_under_a_rate_limit),
+        FIXTURE_TEST(reads_much_once_the_head_says_that_nothing_is_decoded),
+        FIXTURE_TEST(reads_little_of_what_is_decoded),
+        FIXTURE_TEST(reads_little_of_a_small_response),
+        FIXTURE_TEST(reads_small_pieces_under_a_rate_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

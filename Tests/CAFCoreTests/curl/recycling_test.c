@@ -163,9 +163,9 @@ static afc_status set_up(call *call, enum kind kind, const char *file, reader *r
     return AFC_OK;
 }
 
-static void perform_kind(world *world, afc_session *session, enum kind kind, const char *file) {
+static void perform_kind(fixture *fixture, afc_session *session, enum kind kind, const char *file) {
     reader reader = {0};
-    call *call = call_new(world, path_of(kind));
+    call *call = call_new(fixture, path_of(kind));
     call->session = session;
     afc_status expected = set_up(call, kind, file, &reader);
     call_perform(call);
@@ -181,10 +181,10 @@ static void append(afc_bytes *all, const void *bytes, size_t size) {
 }
 
 /** Heads and bodies of the requests from number `*next` on, which is moved behind them. */
-static afc_bytes take_seen(world *world, size_t *next) {
+static afc_bytes take_seen(fixture *fixture, size_t *next) {
     afc_bytes all = {NULL, 0};
-    for (size_t end = afts_server_stats(world->server).requests; *next < end; ++*next) {
-        afts_request *request = afts_copy_request(world->server, *next);
+    for (size_t end = afts_server_stats(fixture->server).requests; *next < end; ++*next) {
+        afts_request *request = afts_copy_request(fixture->server, *next);
         assert_non_null(request);
         append(&all, request->head, request->head_size);
         append(&all, request->body, request->body_size);
@@ -194,22 +194,22 @@ static afc_bytes take_seen(world *world, size_t *next) {
 }
 
 static void recycled_handle_behaves_like_a_new_one(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
     for (size_t i = 0; i < sizeof large; i++) large[i] = (char)('a' + i % 26);
     const char *file = path_in(&folder, "body");
     write_file(file, S("from a file"));
-    serve(world, "/302", answer(302, "Location: /", ""));
-    serve(world, "/307", answer(307, "Location: /", ""));
+    serve(fixture, "/302", answer(302, "Location: /", ""));
+    serve(fixture, "/307", answer(307, "Location: /", ""));
 
     afc_bytes alone[KINDS];
     size_t next = 0;
     for (int kind = 0; kind < KINDS; kind++) {
         afc_session *session;
         check_status(afc_session_new(&session, NULL, NULL), AFC_OK);
-        perform_kind(world, session, (enum kind)kind, file);
-        alone[kind] = take_seen(world, &next);
+        perform_kind(fixture, session, (enum kind)kind, file);
+        alone[kind] = take_seen(fixture, &next);
         assert_true(alone[kind].size > 0);
         afc_session_release(session);
     }
@@ -220,8 +220,8 @@ static void recycled_handle_behaves_like_a_new_one(void **state) {
     uint64_t random = 7;
     for (int round = 0; round < 600; round++) {
         enum kind kind = (enum kind)(next_random(&random) % KINDS);
-        perform_kind(world, session, kind, file);
-        afc_bytes seen = take_seen(world, &next);
+        perform_kind(fixture, session, kind, file);
+        afc_bytes seen = take_seen(fixture, &next);
         if (seen.size != alone[kind].size ||
             memcmp(seen.bytes, alone[kind].bytes, seen.size) != 0) {
             print_error("kind %d in round %d:\n%.300s\ninstead of\n%.300s\n", (int)kind, round,
@@ -238,7 +238,7 @@ static void recycled_handle_behaves_like_a_new_one(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(recycled_handle_behaves_like_a_new_one),
+        FIXTURE_TEST(recycled_handle_behaves_like_a_new_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

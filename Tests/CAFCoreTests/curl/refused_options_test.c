@@ -39,11 +39,11 @@ static void refuse(CURLoption option, CURLcode code) {
 
 static int teardown(void **state) {
     refuse((CURLoption)0, CURLE_OK);
-    return world_teardown(state);
+    return fixture_teardown(state);
 }
 
 static void reports_option_of_new_handle(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const struct {
         CURLcode code;
         afc_status expected;
@@ -51,30 +51,30 @@ static void reports_option_of_new_handle(void **state) {
                 {CURLE_NOT_BUILT_IN, AFC_EUNSUPPORTED},
                 {CURLE_BAD_FUNCTION_ARGUMENT, AFC_EINTERNAL},
                 {CURLE_OUT_OF_MEMORY, AFC_ENOMEM}};
-    serve(world, "/", answer(200, NULL, "here"));
+    serve(fixture, "/", answer(200, NULL, "here"));
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         refuse(CURLOPT_TCP_KEEPALIVE, rows[i].code);
-        call *call = call_fetch(world, "/");
+        call *call = call_fetch(fixture, "/");
         check_ended(call, rows[i].expected);
         check_contains(call->failure.text, curl_easy_strerror(rows[i].code));
         assert_int_equal(call->failure.curl_code, rows[i].code);
         call_free(call);
     }
     refuse((CURLoption)0, CURLE_OK);
-    check_fetch(world, "/", AFC_OK);
+    check_fetch(fixture, "/", AFC_OK);
 }
 
 static void reports_option_of_request(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "here"));
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "here"));
     for (int round = 0; round < 2; round++) {
         refuse(CURLOPT_REQUEST_TARGET, CURLE_UNKNOWN_OPTION);
-        call *call = call_fetch(world, "/");
+        call *call = call_fetch(fixture, "/");
         check_ended(call, AFC_EUNSUPPORTED);
         check_contains(call->failure.text, curl_easy_strerror(CURLE_UNKNOWN_OPTION));
         call_free(call);
         refuse((CURLoption)0, CURLE_OK);
-        check_fetch(world, "/", AFC_OK);
+        check_fetch(fixture, "/", AFC_OK);
     }
 }
 
@@ -100,20 +100,20 @@ static void reports_option_of_second_try(void **state) {
     memset(bytes + sizeof head - 1, 'x', LARGE + 1);
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = 1;
-    world *world = world_new(NULL, &options);
+    fixture *fixture = fixture_new(NULL, &options);
     afts_script *script = afts_script_new();
     afts_read_request(script);
     afts_stall(script, "together");
     afts_send(script, bytes, sizeof bytes);
     afts_wait_peer_close(script);
-    afts_on_connection(world->server, 0, script);
+    afts_on_connection(fixture->server, 0, script);
     refuse(CURLOPT_FRESH_CONNECT, CURLE_UNKNOWN_OPTION);
-    call *first = call_new(world, "/first");
-    call *second = call_new(world, "/second");
+    call *first = call_new(fixture, "/first");
+    call *second = call_new(fixture, "/second");
     call_start(first);
     call_start(second);
-    assert_true(afts_wait_stalled(world->server, "together", 1, PATIENCE_MS));
-    afts_release(world->server, "together", 1);
+    assert_true(afts_wait_stalled(fixture->server, "together", 1, PATIENCE_MS));
+    afts_release(fixture->server, "together", 1);
     call_wait(first);
     call_wait(second);
     check_ended(first, AFC_OK);
@@ -127,13 +127,13 @@ static void reports_option_of_second_try(void **state) {
     call_free(first);
     call_free(second);
     refuse((CURLoption)0, CURLE_OK);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(reports_option_of_new_handle, world_setup, teardown),
-        cmocka_unit_test_setup_teardown(reports_option_of_request, world_setup, teardown),
+        cmocka_unit_test_setup_teardown(reports_option_of_new_handle, fixture_setup, teardown),
+        cmocka_unit_test_setup_teardown(reports_option_of_request, fixture_setup, teardown),
         cmocka_unit_test(reports_option_of_second_try),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

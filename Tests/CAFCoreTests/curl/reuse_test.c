@@ -5,7 +5,7 @@
 #include "support/call.h"
 #include "support/form.h"
 #include "support/h2.h"
-#include "support/relay.h"
+#include "support/test_proxy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 
 enum { LARGE = 40000 };
 
-static void check_genuine(world *world, const char *url) {
-    call *call = call_new(world, "/genuine");
+static void check_genuine(fixture *fixture, const char *url) {
+    call *call = call_new(fixture, "/genuine");
     if (url != NULL) call->request.url = url;
     call_perform(call);
     check_ended(call, AFC_OK);
@@ -30,29 +30,29 @@ static void check_genuine(world *world, const char *url) {
 /* ---- Idle connections ---------------------------------------------------------------------- */
 
 /** The first connection: one response, and once the gate opens, `late`. It stays open. */
-static void send_late(world *world, const char *response, const char *late) {
+static void send_late(fixture *fixture, const char *response, const char *late) {
     afts_script *script = afts_script_new();
     afts_read_request(script);
     afts_send_text(script, response);
     afts_stall(script, "idle");
     afts_send_text(script, late);
     afts_wait_peer_close(script);
-    afts_on_connection(world->server, 0, script);
-    serve(world, "/genuine", answer(200, NULL, "genuine"));
+    afts_on_connection(fixture->server, 0, script);
+    serve(fixture, "/genuine", answer(200, NULL, "genuine"));
 }
 
-static void check_idle(world *world, const char *url, const char *response, const char *late) {
-    send_late(world, response, late);
-    call *first = call_new(world, "/first");
+static void check_idle(fixture *fixture, const char *url, const char *response, const char *late) {
+    send_late(fixture, response, late);
+    call *first = call_new(fixture, "/first");
     if (url != NULL) first->request.url = url;
     call_perform(first);
     check_ended(first, AFC_OK);
     call_free(first);
-    afts_release(world->server, "idle", 1);
+    afts_release(fixture->server, "idle", 1);
     /* Nobody asks for anything: the loop ends it by itself. */
-    assert_true(afts_wait_closed(world->server, 1, PATIENCE_MS));
-    check_genuine(world, url != NULL ? text_of(world, "%sgenuine", url) : NULL);
-    assert_int_equal(afts_server_stats(world->server).accepted, 2);
+    assert_true(afts_wait_closed(fixture->server, 1, PATIENCE_MS));
+    check_genuine(fixture, url != NULL ? text_of(fixture, "%sgenuine", url) : NULL);
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 2);
 }
 
 static void ends_idle_connection_with_input(void **state) {
@@ -62,17 +62,17 @@ static void ends_idle_connection_with_input(void **state) {
         OK_2, "HTTP/1.1 204 No Content\r\n\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"};
     for (size_t i = 0; i < COUNT_OF(late) * COUNT_OF(responses); i++) {
-        world *world = world_new(NULL, NULL);
-        check_idle(world, NULL, responses[i / COUNT_OF(late)], late[i % COUNT_OF(late)]);
-        world_free(world);
+        fixture *fixture = fixture_new(NULL, NULL);
+        check_idle(fixture, NULL, responses[i / COUNT_OF(late)], late[i % COUNT_OF(late)]);
+        fixture_free(fixture);
     }
 }
 
 static void ends_idle_tls_connection_with_input(void **state) {
     (void)state;
-    world *world = world_new_alpn("http/1.1", NULL);
-    check_idle(world, tls_url(world), OK_2, FORGED);
-    world_free(world);
+    fixture *fixture = fixture_new_alpn("http/1.1", NULL);
+    check_idle(fixture, tls_url(fixture), OK_2, FORGED);
+    fixture_free(fixture);
 }
 
 static void closes_connection_after_transfer_coding_of_http_1_0(void **state) {
@@ -82,22 +82,22 @@ static void closes_connection_after_transfer_coding_of_http_1_0(void **state) {
         size_t connections;
     } rows[] = {{"1.0", 2}, {"1.1", 1}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        world *world = world_new(NULL, NULL);
+        fixture *fixture = fixture_new(NULL, NULL);
         afts_script *script = afts_script_new();
         afts_read_request(script);
-        afts_send_text(script, text_of(world,
+        afts_send_text(script, text_of(fixture,
                                        "HTTP/%s 200 OK\r\nConnection: keep-alive\r\n"
                                        "Transfer-Encoding: chunked\r\n\r\n"
                                        "2\r\nhi\r\n0\r\n\r\n",
                                        rows[i].version));
         afts_read_request(script);
         afts_respond(script, 200, NULL, "genuine", 7);
-        afts_on_connection(world->server, 0, script);
-        serve(world, "/genuine", answer(200, NULL, "genuine"));
-        check_fetch(world, "/first", AFC_OK);
-        check_genuine(world, NULL);
-        assert_int_equal(afts_server_stats(world->server).accepted, rows[i].connections);
-        world_free(world);
+        afts_on_connection(fixture->server, 0, script);
+        serve(fixture, "/genuine", answer(200, NULL, "genuine"));
+        check_fetch(fixture, "/first", AFC_OK);
+        check_genuine(fixture, NULL);
+        assert_int_equal(afts_server_stats(fixture->server).accepted, rows[i].connections);
+        fixture_free(fixture);
     }
 }
 
@@ -106,35 +106,35 @@ static void ends_idle_connection_to_proxy_with_input(void **state) {
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         bool is_tunnel = i != 0;
-        world *world = is_tunnel ? world_new_alpn("http/1.1", NULL) : world_new(NULL, NULL);
-        relay *relay = relay_new(world);
-        send_late(world, OK_2, FORGED);
+        fixture *fixture = is_tunnel ? fixture_new_alpn("http/1.1", NULL) : fixture_new(NULL, NULL);
+        test_proxy *test_proxy = test_proxy_new(fixture);
+        send_late(fixture, OK_2, FORGED);
         const char *hosts[] = {"http://one.test/", "http://two.test/genuine"};
-        if (is_tunnel) hosts[0] = tls_url(world);
-        if (is_tunnel) hosts[1] = text_of(world, "%sgenuine", hosts[0]);
+        if (is_tunnel) hosts[0] = tls_url(fixture);
+        if (is_tunnel) hosts[1] = text_of(fixture, "%sgenuine", hosts[0]);
         for (size_t j = 0; j < 2; j++) {
-            call *call = call_new(world, "/");
+            call *call = call_new(fixture, "/");
             call->request.url = hosts[j];
-            call->request.proxy = relay_url(relay, "http", NULL);
+            call->request.proxy = test_proxy_url(test_proxy, "http", NULL);
             call_perform(call);
             check_ended(call, AFC_OK);
             check_slice(call->body, j == 0 ? "hi" : "genuine");
             call_free(call);
             if (j == 0) {
-                afts_release(world->server, "idle", 1);
-                if (!is_tunnel) assert_true(afts_wait_closed(world->server, 1, PATIENCE_MS));
+                afts_release(fixture->server, "idle", 1);
+                if (!is_tunnel) assert_true(afts_wait_closed(fixture->server, 1, PATIENCE_MS));
             }
         }
-        world_close_session(world);
-        relay_free(relay);
-        world_free(world);
+        fixture_close_session(fixture);
+        test_proxy_free(test_proxy);
+        fixture_free(fixture);
     }
 }
 
 /* ---- Connections that are taken up at once -------------------------------------------------- */
 
 /** A body that libcurl reads exactly, so that what comes behind it is left on the connection. */
-static void send_behind(world *world, const char *late) {
+static void send_behind(fixture *fixture, const char *late) {
     static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 40000\r\n\r\n";
     char *bytes = calloc(1, sizeof head + LARGE + strlen(late));
     assert_non_null(bytes);
@@ -146,19 +146,19 @@ static void send_behind(world *world, const char *late) {
     afts_stall(script, "together");
     afts_send(script, bytes, sizeof head - 1 + LARGE + strlen(late));
     afts_wait_peer_close(script);
-    afts_on_connection(world->server, 0, script);
+    afts_on_connection(fixture->server, 0, script);
     free(bytes);
-    serve(world, "/genuine", answer(200, NULL, "genuine"));
+    serve(fixture, "/genuine", answer(200, NULL, "genuine"));
 }
 
 /**
  * One connection at a time: the second request takes the first's in the same turn of the loop. Its body can be read
  * once, and goes out once.
  */
-static void check_behind(world *world, const char *base) {
-    send_behind(world, FORGED);
-    call *first = call_new(world, "/first");
-    call *second = call_new(world, "/genuine");
+static void check_behind(fixture *fixture, const char *base) {
+    send_behind(fixture, FORGED);
+    call *first = call_new(fixture, "/first");
+    call *second = call_new(fixture, "/genuine");
     script_reader reader = {.bytes = S("body"), .reads_once = true};
     second->request.method = "POST";
     second->request.body.kind = AFC_BODY_READER;
@@ -166,12 +166,12 @@ static void check_behind(world *world, const char *base) {
     second->request.body.length = 4;
     if (base != NULL) {
         first->request.url = base;
-        second->request.url = text_of(world, "%sgenuine", base);
+        second->request.url = text_of(fixture, "%sgenuine", base);
     }
     call_start(first);
     call_start(second);
-    assert_true(afts_wait_stalled(world->server, "together", 1, PATIENCE_MS));
-    afts_release(world->server, "together", 1);
+    assert_true(afts_wait_stalled(fixture->server, "together", 1, PATIENCE_MS));
+    afts_release(fixture->server, "together", 1);
     call_wait(first);
     call_wait(second);
     check_ended(first, AFC_OK);
@@ -183,8 +183,8 @@ static void check_behind(world *world, const char *base) {
     assert_false(second->hops[0].is_retried);
     call_free(first);
     call_free(second);
-    afts_request *seen = afts_copy_request(world->server,
-                                           afts_server_stats(world->server).requests - 1);
+    afts_request *seen = afts_copy_request(fixture->server,
+                                           afts_server_stats(fixture->server).requests - 1);
     check_slice(((afc_slice){(const char *)seen->body, seen->body_size}), "body");
     afts_request_free(seen);
 }
@@ -199,9 +199,9 @@ static void discards_pooled_connection_with_input(void **state) {
     (void)state;
     afc_session_options options = one_connection();
     for (size_t i = 0; i < 10; i++) {
-        world *world = world_new(NULL, &options);
-        check_behind(world, NULL);
-        world_free(world);
+        fixture *fixture = fixture_new(NULL, &options);
+        check_behind(fixture, NULL);
+        fixture_free(fixture);
     }
 }
 
@@ -210,26 +210,26 @@ static void discards_pooled_tls_connection_with_input(void **state) {
     (void)state;
     afc_session_options options = one_connection();
     for (size_t i = 0; i < 10; i++) {
-        world *world = world_new_alpn("http/1.1", &options);
-        check_behind(world, tls_url(world));
-        world_free(world);
+        fixture *fixture = fixture_new_alpn("http/1.1", &options);
+        check_behind(fixture, tls_url(fixture));
+        fixture_free(fixture);
     }
 }
 
 static void discards_pooled_unix_socket_connection_with_input(void **state) {
     (void)state;
     for (size_t i = 0; i < 4; i++) {
-        world *world = world_new(NULL, NULL);
-        const char *path = text_of(world, "@af-reuse-%d-%zu", (int)getpid(), i);
-        relay *relay = relay_new_at(world, path);
-        world_close_session(world);
+        fixture *fixture = fixture_new(NULL, NULL);
+        const char *path = text_of(fixture, "@af-reuse-%d-%zu", (int)getpid(), i);
+        test_proxy *test_proxy = test_proxy_new_at(fixture, path);
+        fixture_close_session(fixture);
         afc_session_options options = one_connection();
         options.network.unix_socket = path;
-        check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
-        check_behind(world, NULL);
-        world_close_session(world);
-        relay_free(relay);
-        world_free(world);
+        check_status(afc_session_new(&fixture->session, &options, NULL), AFC_OK);
+        check_behind(fixture, NULL);
+        fixture_close_session(fixture);
+        test_proxy_free(test_proxy);
+        fixture_free(fixture);
     }
 }
 
@@ -250,44 +250,44 @@ static void ends_connection_with_bytes_behind_response(void **state) {
         {"GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n" FORGED},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        world *world = world_new(NULL, NULL);
+        fixture *fixture = fixture_new(NULL, NULL);
         afts_script *script = afts_script_new();
         afts_read_request(script);
         afts_send_text(script, rows[i].bytes);
-        afts_on_connection(world->server, 0, script);
-        serve(world, "/genuine", answer(200, NULL, "genuine"));
-        call *call = call_new(world, "/");
+        afts_on_connection(fixture->server, 0, script);
+        serve(fixture, "/genuine", answer(200, NULL, "genuine"));
+        call *call = call_new(fixture, "/");
         call->request.method = rows[i].method;
         call_perform(call);
         check_ended(call, AFC_OK);
         call_free(call);
-        check_genuine(world, NULL);
-        assert_int_equal(afts_server_stats(world->server).accepted, 2);
-        world_free(world);
+        check_genuine(fixture, NULL);
+        assert_int_equal(afts_server_stats(fixture->server).accepted, 2);
+        fixture_free(fixture);
     }
 }
 
 static void keeps_connection_without_input(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "whole"));
-    serve(world, "/204", answer(204, NULL, ""));
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "whole"));
+    serve(fixture, "/204", answer(204, NULL, ""));
     afts_script *chunked = afts_script_new();
     afts_respond_chunked(chunked, 200, NULL);
     afts_chunk(chunked, "chunk", 5);
     afts_last_chunk(chunked, "A: b");
-    serve(world, "/chunked", chunked);
+    serve(fixture, "/chunked", chunked);
     for (size_t i = 0; i < 10; i++) {
-        check_fetch(world, "/", AFC_OK);
-        check_fetch(world, "/204", AFC_OK);
-        check_fetch(world, "/chunked", AFC_OK);
+        check_fetch(fixture, "/", AFC_OK);
+        check_fetch(fixture, "/204", AFC_OK);
+        check_fetch(fixture, "/chunked", AFC_OK);
     }
-    assert_int_equal(afts_server_stats(world->server).accepted, 1);
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 1);
 }
 
 /* ---- Sending again ------------------------------------------------------------------------- */
 
 /** The second request of the first connection is read, and then the connection ends. */
-static void lose_second(world *world, bool resets) {
+static void lose_second(fixture *fixture, bool resets) {
     afts_script *script = afts_script_new();
     afts_read_request(script);
     afts_respond(script, 200, NULL, "first", 5);
@@ -296,9 +296,9 @@ static void lose_second(world *world, bool resets) {
         afts_reset(script);
     else
         afts_close(script);
-    afts_on_connection(world->server, 0, script);
-    serve(world, "/genuine", answer(200, NULL, "genuine"));
-    check_fetch(world, "/", AFC_OK);
+    afts_on_connection(fixture->server, 0, script);
+    serve(fixture, "/genuine", answer(200, NULL, "genuine"));
+    check_fetch(fixture, "/", AFC_OK);
 }
 
 static void repeats_only_idempotent_requests(void **state) {
@@ -309,10 +309,10 @@ static void repeats_only_idempotent_requests(void **state) {
     } rows[] = {{"POST", false}, {"PATCH", false}, {"PROPFIND", false}, {"GET", true},
                 {"PUT", true},   {"DELETE", true}, {"HEAD", true},      {"OPTIONS", true}};
     for (size_t i = 0; i < 2 * COUNT_OF(rows); i++) {
-        world *world = world_new(NULL, NULL);
+        fixture *fixture = fixture_new(NULL, NULL);
         bool repeats = rows[i / 2].repeats;
-        lose_second(world, i % 2 != 0);
-        call *call = call_new(world, "/genuine");
+        lose_second(fixture, i % 2 != 0);
+        call *call = call_new(fixture, "/genuine");
         if (strcmp(rows[i / 2].method, "HEAD") == 0)
             call->request.method = "HEAD";
         else
@@ -324,9 +324,9 @@ static void repeats_only_idempotent_requests(void **state) {
             if (call->hops[hop].is_retried) is_recorded = true;
         }
         assert_int_equal(is_recorded, repeats);
-        assert_int_equal(afts_server_stats(world->server).requests, repeats ? 3 : 2);
+        assert_int_equal(afts_server_stats(fixture->server).requests, repeats ? 3 : 2);
         call_free(call);
-        world_free(world);
+        fixture_free(fixture);
     }
 }
 
@@ -385,16 +385,16 @@ static void end_post(afts_conn *conn, const struct afts_request *request, void *
 
 /** A GET, and then a POST on its connection, over TLS or in the clear. */
 static void check_ending(int how, bool is_clear) {
-    world *world = is_clear ? world_new(NULL, NULL) : h2_world(NULL);
+    fixture *fixture = is_clear ? fixture_new(NULL, NULL) : h2_fixture(NULL);
     ending ending = {.how = how};
-    h2_serve(world, end_post, &ending, H2_CLOSE);
+    h2_serve(fixture, end_post, &ending, H2_CLOSE);
     call *calls[2];
     for (size_t i = 0; i < COUNT_OF(calls); i++) {
-        calls[i] = call_new(world, "/");
+        calls[i] = call_new(fixture, "/");
         if (is_clear)
             calls[i]->request.version = AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
         else
-            calls[i]->request.url = tls_url(world);
+            calls[i]->request.url = tls_url(fixture);
         if (i == 1) call_send(calls[i], "POST", S("content"));
         call_perform(calls[i]);
     }
@@ -410,7 +410,7 @@ static void check_ending(int how, bool is_clear) {
     assert_int_equal(post->hops[post->hop_count - 1].is_retried, is_repeated);
     assert_int_equal(atomic_load(&ending.posts), is_repeated ? 2 : 1);
     for (size_t i = 0; i < COUNT_OF(calls); i++) call_free(calls[i]);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void repeats_refused_http_2_streams(void **state) {
@@ -461,10 +461,10 @@ static void repeats_request_once_after_goaway_on_new_connection(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         departure departure = rows[i].departure;
-        world *world = h2_world(NULL);
-        h2_serve(world, depart, &departure, H2_CLOSE);
-        call *call = call_new(world, "/");
-        call->request.url = tls_url(world);
+        fixture *fixture = h2_fixture(NULL);
+        h2_serve(fixture, depart, &departure, H2_CLOSE);
+        call *call = call_new(fixture, "/");
+        call->request.url = tls_url(fixture);
         call->request.method = rows[i].method;
         call_perform(call);
         unsigned connections = atomic_load(&departure.connections);
@@ -478,7 +478,7 @@ static void repeats_request_once_after_goaway_on_new_connection(void **state) {
             assert_int_equal(call->hops[call->hop_count - 1].is_retried, connections > 1);
         }
         call_free(call);
-        world_free(world);
+        fixture_free(fixture);
     }
 }
 
@@ -497,7 +497,7 @@ int main(void) {
         cmocka_unit_test(discards_pooled_tls_connection_with_input),
         cmocka_unit_test(discards_pooled_unix_socket_connection_with_input),
         cmocka_unit_test(ends_connection_with_bytes_behind_response),
-        WORLD_TEST(keeps_connection_without_input),
+        FIXTURE_TEST(keeps_connection_without_input),
         cmocka_unit_test(repeats_only_idempotent_requests),
         cmocka_unit_test(repeats_refused_http_2_streams),
         cmocka_unit_test(repeats_refused_cleartext_http_2_streams),

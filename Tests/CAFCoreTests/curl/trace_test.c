@@ -1,7 +1,7 @@
 /* What on_trace reports: the heads that really went over the wire, and the connections under them. */
 #include "support/call.h"
 #include "support/h2.h"
-#include "support/relay.h"
+#include "support/test_proxy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,9 +56,9 @@ static void on_trace(void *context, const afc_trace *trace) {
     tape->hops = trace->hop + 1;
 }
 
-static call *traced(world *world, const char *path, tape *tape) {
+static call *traced(fixture *fixture, const char *path, tape *tape) {
     *tape = (struct tape){0};
-    call *call = call_new(world, path);
+    call *call = call_new(fixture, path);
     call->payload = tape;
     call->events.on_trace = on_trace;
     return call;
@@ -70,10 +70,10 @@ static void run(call *call, afc_status expected) {
 }
 
 /** The head of the request that came as number `index`, as the server saw it. */
-static const char *head_seen(world *world, size_t index) {
-    afts_request *request = afts_copy_request(world->server, index);
+static const char *head_seen(fixture *fixture, size_t index) {
+    afts_request *request = afts_copy_request(fixture->server, index);
     assert_non_null(request);
-    const char *text = text_of(world, "%.*s", (int)request->head_size, request->head);
+    const char *text = text_of(fixture, "%.*s", (int)request->head_size, request->head);
     afts_request_free(request);
     return text;
 }
@@ -87,26 +87,26 @@ static size_t times(const char *text, const char *part) {
 /* ---- HTTP/1.1 in the clear ----------------------------------------------------------------- */
 
 static void reports_the_bytes_that_the_server_saw(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     tape tape;
-    serve(world, "/a", answer(200, "X-A:  1 \r\n", "body"));
-    call *call = traced(world, "/a?b=c", &tape);
+    serve(fixture, "/a", answer(200, "X-A:  1 \r\n", "body"));
+    call *call = traced(fixture, "/a?b=c", &tape);
     call_send(call, "POST", S("secret body"));
     run(call, AFC_OK);
     call_free(call);
-    const char *expected = text_of(world, "C \n> %s< HTTP/1.1 200 OK\r\n< X-A:  1 \r\n",
-                                   head_seen(world, 0));
+    const char *expected = text_of(fixture, "C \n> %s< HTTP/1.1 200 OK\r\n< X-A:  1 \r\n",
+                                   head_seen(fixture, 0));
     assert_memory_equal(tape.text, expected, strlen(expected));
     assert_null(strstr(tape.text, "body"));
     assert_string_equal(tape.text + tape.size - 4, "< \r\n");
     const afc_trace_connection *connection = &tape.connections[0];
     assert_string_equal(connection->remote_address, "127.0.0.1");
-    assert_int_equal(connection->remote_port, afts_server_port(world->server));
+    assert_int_equal(connection->remote_port, afts_server_port(fixture->server));
     assert_false(connection->is_proxy);
     assert_false(connection->is_reused);
     assert_null(connection->tls_version);
 
-    call = traced(world, "/a", &tape);
+    call = traced(fixture, "/a", &tape);
     run(call, AFC_OK);
     call_free(call);
     assert_true(tape.connections[0].is_reused);
@@ -114,11 +114,11 @@ static void reports_the_bytes_that_the_server_saw(void **state) {
 }
 
 static void reports_each_hop_by_its_index(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     tape tape;
-    serve(world, "/1", answer(302, "Location: /2\r\n", "gone"));
-    serve(world, "/2", answer(301, "Location: http://u:pass@127.0.0.1:1/\r\n", ""));
-    call *call = traced(world, "/1", &tape);
+    serve(fixture, "/1", answer(302, "Location: /2\r\n", "gone"));
+    serve(fixture, "/2", answer(301, "Location: http://u:pass@127.0.0.1:1/\r\n", ""));
+    call *call = traced(fixture, "/1", &tape);
     run(call, AFC_ECONNECT);
     check_contains(tape.text, "> GET /1 HTTP/1.1\r\n");
     check_contains(tape.text, "< HTTP/1.1 302 Found\r\n");
@@ -132,14 +132,14 @@ static void reports_each_hop_by_its_index(void **state) {
 }
 
 static void redacts_secrets_and_nothing_else(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const afc_header own[] = {{{"Authorization", 13}, {"Bearer s3cret", 13}, 0},
                                      {{"Cookie", 6}, {"a=s3cret", 8}, 0},
                                      {{"X-Key", 5}, {"s3cret", 6}, AFC_HEADER_SECRET},
                                      {{"X-Plain", 7}, {"seen", 4}, 0}};
     tape tape;
-    serve(world, "/", answer(200, "Set-Cookie: b=s3cret\r\n", ""));
-    call *call = traced(world, "/", &tape);
+    serve(fixture, "/", answer(200, "Set-Cookie: b=s3cret\r\n", ""));
+    call *call = traced(fixture, "/", &tape);
     call->request.headers = own;
     call->request.header_count = COUNT_OF(own);
     run(call, AFC_OK);
@@ -152,13 +152,13 @@ static void redacts_secrets_and_nothing_else(void **state) {
 }
 
 static void reports_interim_responses_and_trailers(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     tape tape;
-    serve_text(world, "/",
+    serve_text(fixture, "/",
                "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                "2\r\nhi\r\n0\r\nX-After: 1\r\n\r\n");
-    call *call = traced(world, "/", &tape);
+    call *call = traced(fixture, "/", &tape);
     run(call, AFC_OK);
     call_free(call);
     check_contains(tape.text,
@@ -167,16 +167,16 @@ static void reports_interim_responses_and_trailers(void **state) {
 }
 
 static void reports_both_rounds_of_authentication(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     tape tape;
     afc_credentials credentials = AFC_CREDENTIALS_INIT;
     credentials.user = "me";
     credentials.password = "s3cret";
     serve_once(
-        world, "/",
+        fixture, "/",
         answer(401, "WWW-Authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\r\n", "no"));
-    serve(world, "/", answer(200, NULL, "in"));
-    call *call = traced(world, "/", &tape);
+    serve(fixture, "/", answer(200, NULL, "in"));
+    call *call = traced(fixture, "/", &tape);
     call->request.credentials = &credentials;
     run(call, AFC_OK);
     call_free(call);
@@ -188,7 +188,7 @@ static void reports_both_rounds_of_authentication(void **state) {
 
 enum { LONG_FIELD = 200000, LONG_FIELDS = 4 };
 
-static void check_large_head(world *world, const char *url, const char *method) {
+static void check_large_head(fixture *fixture, const char *url, const char *method) {
     char *value = malloc(LONG_FIELD);
     memset(value, 'v', LONG_FIELD);
     afc_header own[LONG_FIELDS];
@@ -196,7 +196,7 @@ static void check_large_head(world *world, const char *url, const char *method) 
         own[i] = (afc_header){{"Cookie", 6}, {value, LONG_FIELD}, 0};
     }
     tape tape;
-    call *call = traced(world, "/", &tape);
+    call *call = traced(fixture, "/", &tape);
     call->request.url = url;
     call->request.method = method;
     call->request.headers = own;
@@ -204,7 +204,7 @@ static void check_large_head(world *world, const char *url, const char *method) 
     run(call, AFC_OK);
     call_free(call);
     free(value);
-    assert_int_equal(times(tape.text, text_of(world, "> %s", method)), 1);
+    assert_int_equal(times(tape.text, text_of(fixture, "> %s", method)), 1);
     assert_int_equal(times(tape.text, "Cookie: <hidden>\r\n"), LONG_FIELDS);
 }
 
@@ -212,12 +212,12 @@ static void check_large_head(world *world, const char *url, const char *method) 
 static void reports_a_large_head_once_and_whole(void **state) {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        world *world = i == 0 ? world_new(NULL, NULL) : world_new_alpn("http/1.1", NULL);
-        serve_bytes(world, "/", S("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
-        const char *url = i == 0 ? url_of(world, "/") : tls_url(world);
-        check_large_head(world, url, "GET");
-        check_large_head(world, url, "POST");
-        world_free(world);
+        fixture *fixture = i == 0 ? fixture_new(NULL, NULL) : fixture_new_alpn("http/1.1", NULL);
+        serve_bytes(fixture, "/", S("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
+        const char *url = i == 0 ? url_of(fixture, "/") : tls_url(fixture);
+        check_large_head(fixture, url, "GET");
+        check_large_head(fixture, url, "POST");
+        fixture_free(fixture);
     }
 }
 
@@ -225,11 +225,11 @@ static void reports_a_large_head_once_and_whole(void **state) {
 
 static void describes_connections_over_tls(void **state) {
     (void)state;
-    world *world = world_new_tls();
+    fixture *fixture = fixture_new_tls();
     tape tape;
     for (int i = 0; i < 2; i++) {
-        call *call = traced(world, "/", &tape);
-        call->request.url = tls_url(world);
+        call *call = traced(fixture, "/", &tape);
+        call->request.url = tls_url(fixture);
         run(call, AFC_OK);
         call_free(call);
         assert_int_equal(tape.connection_count, 1);
@@ -238,21 +238,21 @@ static void describes_connections_over_tls(void **state) {
         assert_string_not_equal(tape.subjects[0], "-");
         assert_int_equal(tape.connections[0].is_reused, i == 1);
     }
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void describes_a_connection_whose_certificate_is_refused(void **state) {
     (void)state;
-    world *world = world_new_tls();
+    fixture *fixture = fixture_new_tls();
     afts_cert *stranger = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     tape tape;
     options.trust = policy_trusting(afts_cert_pem(stranger));
-    world_close_session(world);
-    check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
+    fixture_close_session(fixture);
+    check_status(afc_session_new(&fixture->session, &options, NULL), AFC_OK);
     afc_trust_policy_release(options.trust);
-    call *call = traced(world, "/", &tape);
-    call->request.url = tls_url(world);
+    call *call = traced(fixture, "/", &tape);
+    call->request.url = tls_url(fixture);
     run(call, AFC_EUNTRUSTED);
     call_free(call);
     assert_string_equal(tape.text, "C \n");
@@ -262,19 +262,20 @@ static void describes_a_connection_whose_certificate_is_refused(void **state) {
     check_contains(tape.ciphers[0], "TLS_");
     assert_string_not_equal(tape.subjects[0], "-");
     afts_cert_free(stranger);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 /** Without a certificate of the server, only the address is known. */
 static void reports_the_address_of_a_server_without_tls(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     tape tape;
     afts_script *script = afts_script_new();
     afts_send_text(script, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
     afts_close(script);
-    afts_on_accept(world->server, AFTS_EVERY_CONNECTION, script);
-    call *call = traced(world, "/", &tape);
-    call->request.url = text_of(world, "https://127.0.0.1:%d/", afts_server_port(world->server));
+    afts_on_accept(fixture->server, AFTS_EVERY_CONNECTION, script);
+    call *call = traced(fixture, "/", &tape);
+    call->request.url = text_of(fixture, "https://127.0.0.1:%d/",
+                                afts_server_port(fixture->server));
     run(call, AFC_ETLS);
     call_free(call);
     assert_string_equal(tape.text, "C \n");
@@ -295,11 +296,11 @@ static void reports_http_2_without_fields_that_it_does_not_send(void **state) {
     (void)state;
     static const afc_header own[] = {{{"X-Mixed", 7}, {"Case", 4}, 0},
                                      {{"Connection", 10}, {"close", 5}, 0}};
-    world *world = h2_world(NULL);
+    fixture *fixture = h2_fixture(NULL);
     tape tape;
-    h2_serve(world, answer_stream, NULL, H2_CLOSE);
-    call *call = traced(world, "/", &tape);
-    call->request.url = tls_url(world);
+    h2_serve(fixture, answer_stream, NULL, H2_CLOSE);
+    call *call = traced(fixture, "/", &tape);
+    call->request.url = tls_url(fixture);
     call->request.headers = own;
     call->request.header_count = COUNT_OF(own);
     run(call, AFC_OK);
@@ -309,30 +310,31 @@ static void reports_http_2_without_fields_that_it_does_not_send(void **state) {
     assert_null(strstr(tape.text, "onnection"));
     check_contains(tape.text, "< HTTP/2 200 \r\n");
     assert_string_equal(tape.alpns[0], "h2");
-    world_free(world);
+    fixture_free(fixture);
 }
 
-static void use_proxy(world *world, relay *relay, const char *scheme, const afts_cert *authority) {
+static void use_proxy(fixture *fixture, test_proxy *test_proxy, const char *scheme,
+                      const afts_cert *authority) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
-    options.trust = world->authority != NULL ? policy_trusting(afts_cert_pem(world->authority))
-                                             : NULL;
+    options.trust = fixture->authority != NULL ? policy_trusting(afts_cert_pem(fixture->authority))
+                                               : NULL;
     options.proxy_trust = authority != NULL ? policy_trusting(afts_cert_pem(authority)) : NULL;
     options.proxies = (afc_proxies){
-        AFC_PROXIES_GIVEN, NULL, NULL, relay_url(relay, scheme, "me:s3cret"), NULL, {0}};
-    world_close_session(world);
-    check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
+        AFC_PROXIES_GIVEN, NULL, NULL, test_proxy_url(test_proxy, scheme, "me:s3cret"), NULL, {0}};
+    fixture_close_session(fixture);
+    check_status(afc_session_new(&fixture->session, &options, NULL), AFC_OK);
     afc_trust_policy_release(options.trust);
     afc_trust_policy_release(options.proxy_trust);
 }
 
 static void reports_connect_and_the_connections_before_and_behind_it(void **state) {
     (void)state;
-    world *world = world_new_tls();
-    relay *relay = relay_new(world);
+    fixture *fixture = fixture_new_tls();
+    test_proxy *test_proxy = test_proxy_new(fixture);
     tape tape;
-    use_proxy(world, relay, "http", NULL);
-    call *call = traced(world, "/", &tape);
-    call->request.url = tls_url(world);
+    use_proxy(fixture, test_proxy, "http", NULL);
+    call *call = traced(fixture, "/", &tape);
+    call->request.url = tls_url(fixture);
     run(call, AFC_OK);
     call_free(call);
     const char *start = "CT \n>T CONNECT localhost:";
@@ -346,38 +348,38 @@ static void reports_connect_and_the_connections_before_and_behind_it(void **stat
     assert_int_not_equal(tape.connections[0].remote_port, 0);
     assert_null(tape.connections[0].tls_version);
     assert_string_equal(tape.versions[1], "TLSv1.3");
-    world_close_session(world);
-    relay_free(relay);
-    world_free(world);
+    fixture_close_session(fixture);
+    test_proxy_free(test_proxy);
+    fixture_free(fixture);
 }
 
 static void reports_a_refused_connect(void **state) {
-    world *world = *state;
-    relay *relay = relay_new(world);
+    fixture *fixture = *state;
+    test_proxy *test_proxy = test_proxy_new(fixture);
     tape tape;
-    use_proxy(world, relay, "http", NULL);
-    relay_refuse(relay, 403);
-    call *call = traced(world, "/", &tape);
+    use_proxy(fixture, test_proxy, "http", NULL);
+    test_proxy_refuse(test_proxy, 403);
+    call *call = traced(fixture, "/", &tape);
     call->request.url = "https://example.test/";
     run(call, AFC_ECONNECT);
     call_free(call);
     check_contains(tape.text, ">T CONNECT example.test:443 HTTP/1.1\r\n");
     check_contains(tape.text, "<T HTTP/1.1 403");
     assert_null(strstr(tape.text, "GET"));
-    world_close_session(world);
-    relay_free(relay);
+    fixture_close_session(fixture);
+    test_proxy_free(test_proxy);
 }
 
 static void describes_tls_of_the_proxy_and_of_the_server(void **state) {
     (void)state;
-    world *world = world_new_tls();
+    fixture *fixture = fixture_new_tls();
     afts_cert *authority = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
     afts_cert *leaf = afts_cert_new(NULL, authority);
-    relay *relay = relay_new_tls(world, leaf);
+    test_proxy *test_proxy = test_proxy_new_tls(fixture, leaf);
     tape tape;
-    use_proxy(world, relay, "https", authority);
-    call *call = traced(world, "/", &tape);
-    call->request.url = tls_url(world);
+    use_proxy(fixture, test_proxy, "https", authority);
+    call *call = traced(fixture, "/", &tape);
+    call->request.url = tls_url(fixture);
     run(call, AFC_OK);
     call_free(call);
     assert_int_equal(tape.connection_count, 2);
@@ -385,18 +387,18 @@ static void describes_tls_of_the_proxy_and_of_the_server(void **state) {
         assert_string_equal(tape.versions[i], "TLSv1.3");
         assert_string_not_equal(tape.subjects[i], "-");
     }
-    world_close_session(world);
-    relay_free(relay);
+    fixture_close_session(fixture);
+    test_proxy_free(test_proxy);
     afts_cert_free(leaf);
     afts_cert_free(authority);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 /* ---- What is not asked for ----------------------------------------------------------------- */
 
 /** A traced task shares its session, and its handle, with others, whose heads are nobody's business. */
 static void reports_only_its_own_task(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     tape tape;
     char printed[64];
     FILE *file = tmpfile();
@@ -405,10 +407,10 @@ static void reports_only_its_own_task(void **state) {
     int original = dup(STDERR_FILENO);
     assert_true(original >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
     for (int i = 0; i < 8; i++) {
-        call *call = traced(world, "/traced", &tape);
+        call *call = traced(fixture, "/traced", &tape);
         call_perform(call);
         call_free(call);
-        call_free(call_fetch(world, "/other"));
+        call_free(call_fetch(fixture, "/other"));
         if (strstr(tape.text, "/other") != NULL) break;
     }
     fflush(stderr);
@@ -424,20 +426,20 @@ static void reports_only_its_own_task(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(reports_the_bytes_that_the_server_saw),
-        WORLD_TEST(reports_each_hop_by_its_index),
-        WORLD_TEST(redacts_secrets_and_nothing_else),
-        WORLD_TEST(reports_interim_responses_and_trailers),
-        WORLD_TEST(reports_both_rounds_of_authentication),
+        FIXTURE_TEST(reports_the_bytes_that_the_server_saw),
+        FIXTURE_TEST(reports_each_hop_by_its_index),
+        FIXTURE_TEST(redacts_secrets_and_nothing_else),
+        FIXTURE_TEST(reports_interim_responses_and_trailers),
+        FIXTURE_TEST(reports_both_rounds_of_authentication),
         cmocka_unit_test(reports_a_large_head_once_and_whole),
         cmocka_unit_test(describes_connections_over_tls),
         cmocka_unit_test(describes_a_connection_whose_certificate_is_refused),
-        WORLD_TEST(reports_the_address_of_a_server_without_tls),
+        FIXTURE_TEST(reports_the_address_of_a_server_without_tls),
         cmocka_unit_test(reports_http_2_without_fields_that_it_does_not_send),
         cmocka_unit_test(reports_connect_and_the_connections_before_and_behind_it),
-        WORLD_TEST(reports_a_refused_connect),
+        FIXTURE_TEST(reports_a_refused_connect),
         cmocka_unit_test(describes_tls_of_the_proxy_and_of_the_server),
-        WORLD_TEST(reports_only_its_own_task),
+        FIXTURE_TEST(reports_only_its_own_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
  */
 #include "support/call.h"
 #include "support/h2.h"
-#include "support/websocket.h"
+#include "support/recorded_socket.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -105,38 +105,38 @@ static void check_body(call *call, const char *expected) {
 }
 
 static void body_yields_and_arrives_whole(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     char *bytes = pattern_of(SIZE);
     afts_script *script = afts_script_new();
     afts_respond(script, 200, "", bytes, SIZE);
-    serve(world, "/", script);
-    check_body(call_new(world, "/"), bytes);
+    serve(fixture, "/", script);
+    check_body(call_new(fixture, "/"), bytes);
     free(bytes);
 }
 
 static void chunks_yield_and_arrive_whole(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     char *bytes = pattern_of(SIZE);
     afts_script *script = afts_script_new();
     afts_respond_chunked(script, 200, "");
     for (size_t i = 0; i < SIZE; i += PIECE / 2) afts_chunk(script, bytes + i, PIECE / 2);
     afts_last_chunk(script, "");
-    serve(world, "/", script);
-    check_body(call_new(world, "/"), bytes);
+    serve(fixture, "/", script);
+    check_body(call_new(fixture, "/"), bytes);
     free(bytes);
 }
 
 static void body_over_tls_yields_and_arrives_whole(void **state) {
     (void)state;
-    world *world = world_new_alpn("http/1.1", NULL);
+    fixture *fixture = fixture_new_alpn("http/1.1", NULL);
     char *bytes = pattern_of(SIZE);
     afts_script *script = afts_script_new();
     afts_respond(script, 200, "", bytes, SIZE);
-    serve(world, "/", script);
-    call *call = call_new(world, "/");
-    call->request.url = tls_url(world);
+    serve(fixture, "/", script);
+    call *call = call_new(fixture, "/");
+    call->request.url = tls_url(fixture);
     check_body(call, bytes);
-    world_free(world);
+    fixture_free(fixture);
     free(bytes);
 }
 
@@ -161,13 +161,13 @@ static size_t encode(char *out, const char *bytes, size_t size) {
 }
 
 static void decoded_body_yields_and_arrives_whole(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     char *bytes = pattern_of(SIZE), *encoded = malloc(SIZE + 6 * PIECES + 16);
     assert_non_null(encoded);
     afts_script *script = afts_script_new();
     afts_respond(script, 200, "Content-Encoding: deflate", encoded, encode(encoded, bytes, SIZE));
-    serve(world, "/", script);
-    check_body(call_new(world, "/"), bytes);
+    serve(fixture, "/", script);
+    check_body(call_new(fixture, "/"), bytes);
     free(encoded);
     free(bytes);
 }
@@ -180,8 +180,8 @@ typedef struct messages {
     const char *expected;
 } messages;
 
-static afc_status take_message(wire *wire, const afc_websocket_message *message) {
-    messages *messages = wire->payload;
+static afc_status take_message(recorded_socket *socket, const afc_websocket_message *message) {
+    messages *messages = socket->payload;
     const char *expected = messages->expected + messages->slow.pieces * (PIECE - 4);
     be_slow(&messages->slow, messages->session);
     bool is_next = message->bytes.size == PIECE - 4 &&
@@ -191,7 +191,7 @@ static afc_status take_message(wire *wire, const afc_websocket_message *message)
 
 /** They follow the head at once, and so are read by libcurl; and the connection ends behind them. */
 static void messages_yield_and_arrive_before_the_end(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     char *bytes = pattern_of(SIZE);
     afts_script *script = afts_script_new();
     afts_upgrade(script, NULL);
@@ -201,16 +201,16 @@ static void messages_yield_and_arrive_before_the_end(void **state) {
         afts_send(script, bytes + i * (PIECE - 4), PIECE - 4);
     }
     afts_close(script);
-    serve(world, "/", script);
-    messages messages = {.session = world->session, .expected = bytes};
-    wire *wire = wire_new(world, "/");
-    wire->payload = &messages;
-    wire->at_message = take_message;
-    wire_open(wire, world);
-    wire_wait(wire);
-    assert_int_equal(atomic_load(&wire->message_count), PIECES);
-    check_status(wire->failure.status, AFC_ELOST);
-    wire_free(wire);
+    serve(fixture, "/", script);
+    messages messages = {.session = fixture->session, .expected = bytes};
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->payload = &messages;
+    socket->at_message = take_message;
+    socket_open(socket, fixture);
+    socket_wait(socket);
+    assert_int_equal(atomic_load(&socket->message_count), PIECES);
+    check_status(socket->failure.status, AFC_ELOST);
+    socket_free(socket);
     check_turns(&messages.slow);
     free(bytes);
 }
@@ -245,17 +245,17 @@ static void send_empty_frames(afts_conn *conn, const struct afts_request *reques
 /** libcurl calls nobody back for them, and would read on for as long as there are some. */
 static void empty_frames_yield(void **state) {
     (void)state;
-    world *world = h2_world(NULL);
+    fixture *fixture = h2_fixture(NULL);
     slow slow = {0};
-    h2_serve(world, send_empty_frames, NULL, H2_CLOSE);
-    call *call = call_new(world, "/");
-    call->request.url = tls_url(world);
-    slow_reads(&slow, world->session);
+    h2_serve(fixture, send_empty_frames, NULL, H2_CLOSE);
+    call *call = call_new(fixture, "/");
+    call->request.url = tls_url(fixture);
+    slow_reads(&slow, fixture->session);
     call_perform(call);
     slow_reads(NULL, NULL);
     check_ended(call, AFC_OK);
     call_free(call);
-    world_free(world);
+    fixture_free(fixture);
     /* Each turn has 64 reads for nothing. */
     assert_true(slow.pieces >= 200);
     assert_in_range(slow.last_turn - slow.first_turn, slow.pieces / 100, UINT64_MAX);
@@ -263,11 +263,11 @@ static void empty_frames_yield(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(body_yields_and_arrives_whole),
-        WORLD_TEST(chunks_yield_and_arrive_whole),
+        FIXTURE_TEST(body_yields_and_arrives_whole),
+        FIXTURE_TEST(chunks_yield_and_arrive_whole),
         cmocka_unit_test(body_over_tls_yields_and_arrives_whole),
-        WORLD_TEST(decoded_body_yields_and_arrives_whole),
-        WORLD_TEST(messages_yield_and_arrive_before_the_end),
+        FIXTURE_TEST(decoded_body_yields_and_arrives_whole),
+        FIXTURE_TEST(messages_yield_and_arrive_before_the_end),
         cmocka_unit_test(empty_frames_yield),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

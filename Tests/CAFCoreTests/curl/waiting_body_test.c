@@ -37,9 +37,9 @@ static ptrdiff_t read_late(void *context, void *buffer, size_t size) {
     return (ptrdiff_t)size;
 }
 
-static call *call_reading(world *world, late_reader *reader) {
-    call *call = call_new(world, "/");
-    reader->server = world->server;
+static call *call_reading(fixture *fixture, late_reader *reader) {
+    call *call = call_new(fixture, "/");
+    reader->server = fixture->server;
     call->request.method = "PUT";
     call->request.expect = AFC_EXPECT_NEVER;
     call->request.timeouts.total_ms = TOO_LATE_MS;
@@ -51,10 +51,10 @@ static call *call_reading(world *world, late_reader *reader) {
 typedef enum body_kind { READER, EMPTY_PIPE, SLOW, BODY_KINDS } body_kind;
 
 /** Sends a body of that kind; the pipe stays open until the end. */
-static call *send_waiting(world *world, body_kind kind) {
+static call *send_waiting(fixture *fixture, body_kind kind) {
     late_reader reader = {false};
     int ends[2];
-    call *call = call_reading(world, &reader);
+    call *call = call_reading(fixture, &reader);
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     if (kind == EMPTY_PIPE) {
         call->request.body = (afc_body){.kind = AFC_BODY_FD, .length = AFC_LENGTH_UNKNOWN};
@@ -106,12 +106,12 @@ static const row rows[] = {
     {"", true, AFC_ELOST, 0, ""},
 };
 
-static void check_row(world *world, const row *row, body_kind kind) {
+static void check_row(fixture *fixture, const row *row, body_kind kind) {
     afts_script *script = early_answer(row->answer, kind == READER);
     if (row->closes) afts_half_close(script);
     afts_wait_peer_close(script);
-    serve(world, "/", script);
-    call *call = send_waiting(world, kind);
+    serve(fixture, "/", script);
+    call *call = send_waiting(fixture, kind);
     check_ended(call, row->expected);
     assert_int_equal(status_of(call), row->status);
     check_slice(call->body, row->body);
@@ -120,36 +120,36 @@ static void check_row(world *world, const row *row, body_kind kind) {
 }
 
 static void ends_with_what_the_server_said(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        for (body_kind kind = 0; kind < BODY_KINDS; kind++) check_row(world, &rows[i], kind);
+        for (body_kind kind = 0; kind < BODY_KINDS; kind++) check_row(fixture, &rows[i], kind);
     }
 }
 
 static void ends_with_what_the_server_said_over_tls(void **state) {
     (void)state;
-    world *world = world_new_tls();
-    for (size_t i = 0; i < COUNT_OF(rows); i++) check_row(world, &rows[i], READER);
-    world_free(world);
+    fixture *fixture = fixture_new_tls();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) check_row(fixture, &rows[i], READER);
+    fixture_free(fixture);
 }
 
 static void awaits_the_body_after_a_success(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char *const answers[] = {
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nearly",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nearly\r\n0\r\n\r\n"};
     for (size_t i = 0; i < COUNT_OF(answers); i++) {
         afts_script *script = early_answer(answers[i], true);
         afts_read_body(script);
-        serve(world, "/", script);
+        serve(fixture, "/", script);
         late_reader reader = {false};
-        call *call = call_reading(world, &reader);
+        call *call = call_reading(fixture, &reader);
         call->request.sink.kind = AFC_SINK_CALLBACK;
         call->keeps_body = true;
         call_start(call);
         call_wait_for(call, &call->body_count, 1);
         /* The loop has seen the end of the answer, if it looks for it. */
-        for (int j = 0; j < 20; j++) check_fetch(world, "/other", AFC_OK);
+        for (int j = 0; j < 20; j++) check_fetch(fixture, "/other", AFC_OK);
         atomic_store(&reader.is_open, true);
         afc_task_wake(call->task);
         call_wait(call);
@@ -163,7 +163,7 @@ static void awaits_the_body_after_a_success(void **state) {
 /* ---- Bodies that nothing was read of ------------------------------------------------------- */
 
 static void repeats_request_whose_body_had_nothing_yet(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char *const heads[] = {
         "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.1 307 There\r\nLocation: /\r\nContent-Length: 2\r\n\r\n->",
@@ -171,10 +171,10 @@ static void repeats_request_whose_body_had_nothing_yet(void **state) {
     for (size_t i = 0; i < COUNT_OF(heads); i++) {
         afts_script *script = early_answer(heads[i], true);
         afts_wait_peer_close(script);
-        serve(world, "/", answer(200, NULL, "done"));
-        serve_once(world, "/", script);
+        serve(fixture, "/", answer(200, NULL, "done"));
+        serve_once(fixture, "/", script);
         late_reader reader = {.opens_itself = true};
-        call *call = call_reading(world, &reader);
+        call *call = call_reading(fixture, &reader);
         afc_credentials credentials = AFC_CREDENTIALS_INIT;
         credentials.user = "user", credentials.password = "password";
         call->request.credentials = &credentials;
@@ -188,14 +188,14 @@ static void repeats_request_whose_body_had_nothing_yet(void **state) {
 }
 
 static void repeats_request_on_a_lost_connection_if_its_body_had_nothing_yet(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "done"));
-    check_fetch(world, "/", AFC_OK);
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "done"));
+    check_fetch(fixture, "/", AFC_OK);
     afts_script *script = early_answer("", true);
     afts_close(script);
-    serve_once(world, "/", script);
+    serve_once(fixture, "/", script);
     late_reader reader = {.opens_itself = true};
-    call *call = call_reading(world, &reader);
+    call *call = call_reading(fixture, &reader);
     call_perform(call);
     check_ended(call, AFC_OK);
     check_slice(call->body, "done");
@@ -207,11 +207,11 @@ static void repeats_request_on_a_lost_connection_if_its_body_had_nothing_yet(voi
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(ends_with_what_the_server_said),
+        FIXTURE_TEST(ends_with_what_the_server_said),
         cmocka_unit_test(ends_with_what_the_server_said_over_tls),
-        WORLD_TEST(awaits_the_body_after_a_success),
-        WORLD_TEST(repeats_request_whose_body_had_nothing_yet),
-        WORLD_TEST(repeats_request_on_a_lost_connection_if_its_body_had_nothing_yet),
+        FIXTURE_TEST(awaits_the_body_after_a_success),
+        FIXTURE_TEST(repeats_request_whose_body_had_nothing_yet),
+        FIXTURE_TEST(repeats_request_on_a_lost_connection_if_its_body_had_nothing_yet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

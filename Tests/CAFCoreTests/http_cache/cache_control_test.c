@@ -5,9 +5,9 @@
 enum { NONE = AFC__CONTROL_ABSENT };
 #define MOST AFC__DELTA_MAX
 
-static void read_it(afc__http_cache_control *out, written *head, const char *fields,
+static void read_it(afc__http_cache_control *out, parsed_head *head, const char *fields,
                     bool is_request) {
-    write_head(head, 200, fields);
+    make_head(head, 200, fields);
     if (is_request) {
         afc__request_control_read(out, head->headers, head->head.header_count);
     } else {
@@ -86,7 +86,7 @@ static void max_age_is_read_in_each_form(void **state) {
         {"Cache-Control: max-age=5, max-age=5", 5},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written head;
+        parsed_head head;
         afc__http_cache_control control;
         read_it(&control, &head, rows[i].fields, false);
         if (control.max_age != rows[i].max_age) {
@@ -97,7 +97,7 @@ static void max_age_is_read_in_each_form(void **state) {
 
 static void other_numbers_are_read(void **state) {
     (void)state;
-    written head;
+    parsed_head head;
     afc__http_cache_control control;
     read_it(&control, &head,
             "Cache-Control: s-maxage=1, stale-while-revalidate=2, stale-if-error=3", false);
@@ -131,7 +131,7 @@ static void numbers_of_requests_are_strict_when_invalid(void **state) {
         {"Cache-Control: max-age=1, max-stale=2, min-fresh=3", 1, 2, 3},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written head;
+        parsed_head head;
         afc__http_cache_control control;
         read_it(&control, &head, rows[i].fields, true);
         bool is_same = control.max_age == rows[i].max_age &&
@@ -158,7 +158,7 @@ static void pragma_counts_without_cache_control_only(void **state) {
         {"Pragma: no-cache", false, false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written head;
+        parsed_head head;
         afc__http_cache_control control;
         read_it(&control, &head, rows[i].fields, rows[i].is_request);
         bool is_no_cache = (control.flags & AFC__CONTROL_NO_CACHE) != 0;

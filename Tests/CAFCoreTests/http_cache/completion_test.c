@@ -49,10 +49,10 @@ static void rest_is_asked_for_with_a_strong_validator_if_there_is_one(void **sta
         {"ETag: W/\"a\"\n" MODIFIED LATER, NULL},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written head;
+        parsed_head head;
         afc_header out[AFC__REST_FIELDS];
         char range[AFC__REST_RANGE_SIZE];
-        write_head(&head, 206, rows[i].fields);
+        make_head(&head, 206, rows[i].fields);
         size_t count = afc__rest_fields_write(out, range, &head.head, 5);
         check_slice(out[0].name, "Range");
         check_slice(out[0].value, "bytes=5-");
@@ -90,9 +90,9 @@ static void beginning_that_can_be_completed_is_useful(void **state) {
         {200, "Content-Length: 10\nETag: \"a\"\nContent-Encoding: gzip", 5, false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written head;
+        parsed_head head;
         afc__framing framing;
-        write_head(&head, rows[i].status, rows[i].fields);
+        make_head(&head, rows[i].status, rows[i].fields);
         head.head.version = AFC_HTTP_1_1;
         check_status(afc__head_framing(&head.head, false, &framing, NULL), AFC_OK);
         if (afc__beginning_is_useful(&head.head, &framing, rows[i].size) != rows[i].is_useful) {
@@ -103,10 +103,10 @@ static void beginning_that_can_be_completed_is_useful(void **state) {
 
 static void longest_range_has_room(void **state) {
     (void)state;
-    written head;
+    parsed_head head;
     afc_header out[AFC__REST_FIELDS];
     char range[AFC__REST_RANGE_SIZE];
-    write_head(&head, 206, "");
+    make_head(&head, 206, "");
     afc__rest_fields_write(out, range, &head.head, UINT64_MAX);
     check_slice(out[0].value, "bytes=18446744073709551615-");
 }
@@ -141,9 +141,9 @@ static void response_completes_the_part_as_its_row_says(void **state) {
         {MODIFIED LATER, 206, "ETag: \"a\"\nContent-Range: bytes 5-9/10", 5, false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written stored, received;
-        write_head(&stored, 206, rows[i].stored);
-        write_head(&received, rows[i].status, rows[i].received);
+        parsed_head stored, received;
+        make_head(&stored, 206, rows[i].stored);
+        make_head(&received, rows[i].status, rows[i].received);
         afc__http_cache_meta meta = {.head = stored.head, .total = 10};
         afc__framing framing = {.kind = rows[i].length >= 0 ? AFC__FRAMING_LENGTH
                                                             : AFC__FRAMING_CHUNKED,

@@ -13,9 +13,9 @@
 
 static afc__freshness freshness_of(int status, const char *fields, int64_t request_time,
                                    int64_t response_time, bool has_query) {
-    written head;
+    parsed_head head;
     afc__http_cache_control control;
-    write_head(&head, status, fields);
+    make_head(&head, status, fields);
     afc__response_control_read(&control, head.headers, head.head.header_count);
     afc__freshness_question question = {&head.head, &control, request_time, response_time,
                                         has_query};

@@ -51,9 +51,9 @@ static void range_is_read_for_a_size(void **state) {
         {"Range: bytes=0-1", -1, OTHER, 0, 0},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written request;
+        parsed_head request;
         afc__byte_range range = {0, 0};
-        write_head(&request, 200, rows[i].fields);
+        make_head(&request, 200, rows[i].fields);
         afc__part_kind kind = afc__part_read(request.headers, request.head.header_count,
                                              rows[i].total, &range);
         bool is_same = (int)kind == rows[i].kind;

@@ -4,10 +4,10 @@
 
 static afc__storable judge(const char *method, int status, const char *request, const char *fields,
                            bool is_content_of_url) {
-    written head;
+    parsed_head head;
     afc__http_cache_control asked, said;
     const afc_header control = {S("Cache-Control"), afc_slice_of(request), 0};
-    write_head(&head, status, fields);
+    make_head(&head, status, fields);
     afc__request_control_read(&asked, &control, request != NULL ? 1 : 0);
     afc__response_control_read(&said, head.headers, head.head.header_count);
     afc__storable_question question = {method, &head.head, &asked, &said, false, is_content_of_url};

@@ -23,11 +23,11 @@ static const char *lines_of(afc__buffer *out, const afc__field_list *fields) {
 }
 
 static void check_stored(const char *given, const char *expected) {
-    written head;
+    parsed_head head;
     afc__http_cache_control control;
     afc__field_list fields;
     afc__buffer lines;
-    write_head(&head, 200, given);
+    make_head(&head, 200, given);
     afc__response_control_read(&control, head.headers, head.head.header_count);
     check_status(afc__stored_fields_select(&fields, &head.head, &control), AFC_OK);
     assert_string_equal(lines_of(&lines, &fields), expected);
@@ -195,12 +195,12 @@ static void later_head_replaces_all_fields_of_a_name(void **state) {
         {"Date: x\nA: 1", "", "A: 1\n"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written stored, update;
+        parsed_head stored, update;
         afc__http_cache_control control;
         afc__field_list fields;
         afc__buffer lines;
-        write_head(&stored, 200, rows[i].stored);
-        write_head(&update, 304, rows[i].update);
+        make_head(&stored, 200, rows[i].stored);
+        make_head(&update, 304, rows[i].update);
         afc__response_control_read(&control, update.headers, update.head.header_count);
         check_status(afc__stored_fields_update(&fields, &stored.head, &update.head, &control),
                      AFC_OK);
@@ -333,8 +333,8 @@ static void answers_are_made_as_heads(void **state) {
          "Cache-Status: afcore; detail=not-stored\r\n"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written head;
-        write_head(&head, rows[i].status, rows[i].fields);
+        parsed_head head;
+        make_head(&head, rows[i].status, rows[i].fields);
         head.head.version = rows[i].version;
         head.head.reason = S("OK");
         afc__cached_response response = rows[i].response;
@@ -413,9 +413,9 @@ static void unsafe_methods_invalidate_their_origin_only(void **state) {
     afc__url request;
     check_status(afc__url_parse(&request, S("http://h/a/"), NULL), AFC_OK);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written head;
+        parsed_head head;
         afc__url url;
-        write_head(&head, 201, rows[i].fields);
+        make_head(&head, 201, rows[i].fields);
         bool is_named = afc__invalidated_url(&url, &request, &head.head, rows[i].which);
         if (is_named != (rows[i].url != NULL)) fail_msg("%s", rows[i].fields);
         if (!is_named) continue;
@@ -432,8 +432,8 @@ static void unsafe_methods_invalidate_their_origin_only(void **state) {
                {"Content-Location: https://h/a/", false},
                {"Location: /a/", false}};
     for (size_t i = 0; i < COUNT_OF(own); i++) {
-        written head;
-        write_head(&head, 200, own[i].fields);
+        parsed_head head;
+        make_head(&head, 200, own[i].fields);
         if (afc__content_is_of_url(&request, &head.head) != own[i].is_own) {
             fail_msg("%s", own[i].fields);
         }

@@ -24,9 +24,9 @@ static void conditions_are_made_of_the_stored_validators(void **state) {
         {"Last-Modified:", NULL, NULL},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written stored;
+        parsed_head stored;
         afc_header out[AFC__CONDITIONS_MAX];
-        write_head(&stored, 200, rows[i].stored);
+        make_head(&stored, 200, rows[i].stored);
         size_t at = 0, count = afc__conditions_write(out, &stored.head);
         if (rows[i].tag != NULL) {
             check_slice(out[at].name, "If-None-Match");
@@ -106,9 +106,9 @@ static void conditions_of_requests_are_evaluated(void **state) {
         {"If-Match: *\nIf-None-Match: \"a\"", "ETag: \"a\"", PASS},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written request, stored;
-        write_head(&request, 200, rows[i].request);
-        write_head(&stored, 200, rows[i].stored);
+        parsed_head request, stored;
+        make_head(&request, 200, rows[i].request);
+        make_head(&stored, 200, rows[i].stored);
         size_t count = request.head.header_count;
         afc__condition condition = afc__condition_of(request.headers, count, &stored.head, NOW);
         if ((int)condition != rows[i].condition) {
@@ -143,8 +143,8 @@ static void if_range_needs_a_strong_validator(void **state) {
         {"x", "Last-Modified: x\nDate: " DATE, false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written stored;
-        write_head(&stored, 200, rows[i].stored);
+        parsed_head stored;
+        make_head(&stored, 200, rows[i].stored);
         if (afc__if_range_allows(afc_slice_of(rows[i].value), &stored.head) != rows[i].is_allowed) {
             fail_msg("%s / %s", rows[i].value, rows[i].stored);
         }
@@ -167,9 +167,9 @@ static void heads_agree_by_tag_then_by_date(void **state) {
         {"", "", false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written a, b;
-        write_head(&a, 200, rows[i].a);
-        write_head(&b, 200, rows[i].b);
+        parsed_head a, b;
+        make_head(&a, 200, rows[i].a);
+        make_head(&b, 200, rows[i].b);
         if (afc__validators_agree(&a.head, &b.head) != rows[i].agree) fail_msg("row %zu", i);
     }
 }
@@ -197,9 +197,9 @@ static void validator_that_is_not_stored_contradicts(void **state) {
         {"", "Last-Modified: " DATE, false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written a, b;
-        write_head(&a, 304, rows[i].update);
-        write_head(&b, 200, rows[i].stored);
+        parsed_head a, b;
+        make_head(&a, 304, rows[i].update);
+        make_head(&b, 200, rows[i].stored);
         bool contradicts = afc__validators_contradict(&a.head, &b.head);
         if (contradicts != rows[i].contradicts) fail_msg("row %zu", i);
     }
@@ -230,9 +230,9 @@ static void head_describes_what_has_its_validators_and_length(void **state) {
         {"Content-Length: 3", "", -1, false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written head, stored;
-        write_head(&head, 200, rows[i].head);
-        write_head(&stored, 200, rows[i].stored);
+        parsed_head head, stored;
+        make_head(&head, 200, rows[i].head);
+        make_head(&stored, 200, rows[i].stored);
         bool describes = afc__head_describes_stored(&head.head, &stored.head, rows[i].body_size);
         if (describes != rows[i].describes) fail_msg("row %zu", i);
     }

@@ -13,7 +13,7 @@ typedef struct selected {
     afc_status status;
 } selected;
 
-static afc__http_cache_request request_of(const written *fields) {
+static afc__http_cache_request request_of(const parsed_head *fields) {
     return (afc__http_cache_request){.headers = fields->headers,
                                      .header_count = fields->head.header_count,
                                      .user_agent = "agent",
@@ -23,8 +23,8 @@ static afc__http_cache_request request_of(const written *fields) {
 
 static void select_fields(selected *out, const char *vary, const afc__http_cache_request *request,
                           bool is_public) {
-    written head;
-    write_head(&head, 200, vary);
+    parsed_head head;
+    make_head(&head, 200, vary);
     afc__fields_init(&out->fields, AFC__SELECTING_MAX);
     out->status = afc__selecting_fields_add(&out->fields, &head.head, request, is_public);
     afc__fields_bind(&out->fields, 0);
@@ -32,10 +32,10 @@ static void select_fields(selected *out, const char *vary, const afc__http_cache
 
 /** Does a response to the first request answer the second? */
 static bool answers(const char *vary, const char *first, const char *second) {
-    written one, two;
+    parsed_head one, two;
     selected stored;
-    write_head(&one, 200, first);
-    write_head(&two, 200, second);
+    make_head(&one, 200, first);
+    make_head(&two, 200, second);
     afc__http_cache_request stored_request = request_of(&one), request = request_of(&two);
     select_fields(&stored, vary, &stored_request, false);
     check_status(stored.status, AFC_OK);
@@ -49,8 +49,8 @@ static bool answers(const char *vary, const char *first, const char *second) {
 static void cookies_of_the_jar_select_beside_those_of_the_request(void **state) {
     (void)state;
     static const char *const sent[] = {NULL, "own=1; jar=1", "own=1; jar=2", "jar=1"};
-    written head;
-    write_head(&head, 200, "Cookie: own=1");
+    parsed_head head;
+    make_head(&head, 200, "Cookie: own=1");
     for (size_t i = 0; i < COUNT_OF(sent); i++) {
         selected stored;
         afc__http_cache_request request = request_of(&head);
@@ -174,14 +174,14 @@ static void response_in_the_preferred_language_fits_as_its_row_says(void **state
         {"Content-Language: de", "", false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written head, asking;
+        parsed_head head, asking;
         char line[128] = "";
         afc_header selecting = {S("accept-language"), S("=de, en"), 0};
         if (rows[i].asking[0] != '\0') {
             snprintf(line, sizeof line, "Accept-Language: %s", rows[i].asking);
         }
-        write_head(&head, 200, rows[i].response);
-        write_head(&asking, 200, line);
+        make_head(&head, 200, rows[i].response);
+        make_head(&asking, 200, line);
         afc__http_cache_request request = request_of(&asking);
         bool fits = afc__selecting_fields_match_language(&selecting, 1, &request, &head.head);
         if (fits != rows[i].fits) fail_msg("%s / %s", rows[i].response, rows[i].asking);
@@ -190,10 +190,10 @@ static void response_in_the_preferred_language_fits_as_its_row_says(void **state
 
 static void language_decides_only_where_the_response_varies_by_it(void **state) {
     (void)state;
-    written head, asking;
+    parsed_head head, asking;
     afc_header selecting[] = {{S("a"), S("=1"), 0}, {S("accept-language"), S("=de, en"), 0}};
-    write_head(&head, 200, "Content-Language: de");
-    write_head(&asking, 200, "Accept-Language: de\nA: 1");
+    make_head(&head, 200, "Content-Language: de");
+    make_head(&asking, 200, "Accept-Language: de\nA: 1");
     afc__http_cache_request request = request_of(&asking);
     assert_true(afc__selecting_fields_match_language(selecting, 2, &request, &head.head));
     assert_false(afc__selecting_fields_match_language(selecting, 1, &request, &head.head));
@@ -214,8 +214,8 @@ static void star_and_invalid_names_match_nothing(void **state) {
         {"X-Vary: *", false},       {"Vary: ,,", false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written head;
-        write_head(&head, 200, rows[i].vary);
+        parsed_head head;
+        make_head(&head, 200, rows[i].vary);
         if (afc__vary_is_any(&head.head) != rows[i].is_any) fail_msg("%s", rows[i].vary);
     }
 }
@@ -361,8 +361,8 @@ static void fingerprint_is_sha_256_in_hexadecimal(void **state) {
 
 static void runs_out_of_memory_without_a_match(void **state) {
     (void)state;
-    written asking;
-    write_head(&asking, 200, "Accept-Language: de, en\nCookie: a=1");
+    parsed_head asking;
+    make_head(&asking, 200, "Accept-Language: de, en\nCookie: a=1");
     afc__http_cache_request request = request_of(&asking);
     TORTURE(n) {
         selected stored;

@@ -1,9 +1,9 @@
 /* The cache under many threads, its callbacks, and memory pressure. */
 #include "lru/lru_internal.h"
-#include "support/cached.h"
 #include "support/check.h"
 #include "support/child.h"
 #include "support/files.h"
+#include "support/lru_values.h"
 #include "support/threads.h"
 #include "support/torture.h"
 
@@ -66,7 +66,7 @@ enum { THREADS = 4, STEPS = 40000, KEYS = 500, CAPACITY = 1000 };
 typedef struct worker {
     pthread_t thread;
     afc_lru *cache;
-    cached_world *world;
+    lru_fixture *fixture;
     uint64_t random;
 } worker;
 
@@ -76,18 +76,18 @@ static void *work(void *context) {
         uint64_t draw = next_random(&worker->random) % 1000;
         uint64_t key = next_random(&worker->random) % KEYS;
         if (draw < 300) {
-            afc_status status = cached_put(worker->cache, worker->world, key, key % 11);
+            afc_status status = lru_put(worker->cache, worker->fixture, key, key % 11);
             if (status != AFC_OK) abort();
         } else if (draw < 900) {
-            cached_use(worker->cache, worker->world, key);
+            lru_use(worker->cache, worker->fixture, key);
         } else if (draw < 950) {
-            cached_remove(worker->cache, key);
+            lru_remove(worker->cache, key);
         } else if (draw < 980) {
             char room[CACHED_KEY];
-            cached_value *value = afc_lru_take(worker->cache, cached_key(room, key));
+            lru_value *value = afc_lru_take(worker->cache, lru_key(room, key));
             if (value == NULL) continue;
             if (value->number != key) abort();
-            cached_value_release(worker->world, value);
+            lru_value_release(worker->fixture, value);
         } else if (draw < 998) {
             afc_lru_trim(worker->cache, CAPACITY / 2, AFC_LRU_COST);
         } else {
@@ -103,8 +103,8 @@ static void *work(void *context) {
 static void many_threads_lose_no_value(void **state) {
     (void)state;
     for (uint32_t round = 0; round < 4; round++) {
-        cached_world world = {0};
-        afc_lru_options options = cached_options(&world);
+        lru_fixture fixture = {0};
+        afc_lru_options options = lru_options(&fixture);
         options.capacity = CAPACITY;
         options.purge_to = CAPACITY * 3 / 5;
         options.shards = round % 2 == 0 ? 1 : 8;
@@ -112,7 +112,8 @@ static void many_threads_lose_no_value(void **state) {
         worker workers[THREADS];
         afc_lru *cache = cache_new(&options);
         for (size_t i = 0; i < THREADS; i++) {
-            workers[i] = (worker){.cache = cache, .world = &world, .random = 1 + i + 10 * round};
+            workers[i] = (worker){
+                .cache = cache, .fixture = &fixture, .random = 1 + i + 10 * round};
             assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
         }
         for (size_t i = 0; i < THREADS; i++) pthread_join(workers[i].thread, NULL);
@@ -120,26 +121,26 @@ static void many_threads_lose_no_value(void **state) {
         afc_lru_get_statistics(cache, &statistics);
         assert_int_equal(statistics.cost, afc_lru_get_cost(cache));
         assert_true(statistics.cost <= CAPACITY);
-        assert_int_equal(statistics.count, atomic_load(&world.alive));
+        assert_int_equal(statistics.count, atomic_load(&fixture.alive));
         uint64_t cost = 0;
         for (uint64_t key = 0; key < KEYS; key++) {
-            if (cached_use(cache, &world, key)) cost += key % 11;
+            if (lru_use(cache, &fixture, key)) cost += key % 11;
         }
         assert_int_equal(cost, statistics.cost);
         afc_lru_free(cache);
-        assert_int_equal(atomic_load(&world.alive), 0);
+        assert_int_equal(atomic_load(&fixture.alive), 0);
     }
 }
 
 /* ---- A reader that is slow to retain ------------------------------------------------------- */
 
 typedef struct gate {
-    cached_world world;
+    lru_fixture fixture;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool is_inside, is_open;
     afc_lru *cache;
-    cached_value *copied;
+    lru_value *copied;
 } gate;
 
 static void retain_slowly(void *context, void *value) {
@@ -149,12 +150,12 @@ static void retain_slowly(void *context, void *value) {
     pthread_cond_broadcast(&gate->changed);
     while (!gate->is_open) pthread_cond_wait(&gate->changed, &gate->lock);
     pthread_mutex_unlock(&gate->lock);
-    cached_value_retain(&gate->world, value);
+    lru_value_retain(&gate->fixture, value);
 }
 
 static void release_counted(void *context, void *value) {
     gate *gate = context;
-    cached_value_release(&gate->world, value);
+    lru_value_release(&gate->fixture, value);
 }
 
 static void *copy_one(void *context) {
@@ -177,7 +178,7 @@ static void leave(gate *gate, int way) {
     if (way == 1) assert_int_equal(afc_lru_remove_all(cache), 1);
     if (way == 2) assert_int_equal(afc_lru_trim(cache, 0, AFC_LRU_COST), 1);
     if (way == 3) {
-        cached_value *other = cached_value_new(&gate->world, 2);
+        lru_value *other = lru_value_new(&gate->fixture, 2);
         check_status(afc_lru_put(cache, S("a"), other, 1), AFC_OK);
     }
 }
@@ -191,39 +192,39 @@ static void value_lives_until_its_reader_has_retained_it(void **state) {
         options.release = release_counted;
         options.context = &gate;
         gate.cache = cache_new(&options);
-        check_status(afc_lru_put(gate.cache, S("a"), cached_value_new(&gate.world, 1), 1), AFC_OK);
+        check_status(afc_lru_put(gate.cache, S("a"), lru_value_new(&gate.fixture, 1), 1), AFC_OK);
         pthread_t reader;
         assert_int_equal(pthread_create(&reader, NULL, copy_one, &gate), 0);
         pthread_mutex_lock(&gate.lock);
         while (!gate.is_inside) pthread_cond_wait(&gate.changed, &gate.lock);
         pthread_mutex_unlock(&gate.lock);
         leave(&gate, way);
-        assert_int_equal(atomic_load(&gate.world.alive), way == 3 ? 2 : 1);
+        assert_int_equal(atomic_load(&gate.fixture.alive), way == 3 ? 2 : 1);
         open_gate(&gate);
         pthread_join(reader, NULL);
         assert_int_equal(gate.copied->number, 1);
         assert_int_equal(atomic_load(&gate.copied->references), 1);
-        cached_value_release(&gate.world, gate.copied);
+        lru_value_release(&gate.fixture, gate.copied);
         afc_lru_free(gate.cache);
-        assert_int_equal(atomic_load(&gate.world.alive), 0);
+        assert_int_equal(atomic_load(&gate.fixture.alive), 0);
     }
 }
 
 static void reader_count_may_wrap(void **state) {
     (void)state;
-    cached_world world = {0};
-    afc_lru_options options = cached_options(&world);
+    lru_fixture fixture = {0};
+    afc_lru_options options = lru_options(&fixture);
     options.shards = 1;
     afc_lru *cache = cache_new(&options);
-    cached_put(cache, &world, 1, 1);
+    lru_put(cache, &fixture, 1, 1);
     const afc__lru_table *table = &cache->shards->table;
     afc__lru_entry *entry = afc__lru_table_entry(table, table->newest);
     entry->readers = UINT32_MAX - 3;
     atomic_store(&entry->left, UINT32_MAX - 3);
-    for (int n = 0; n < 10; n++) assert_true(cached_use(cache, &world, 1));
+    for (int n = 0; n < 10; n++) assert_true(lru_use(cache, &fixture, 1));
     assert_true(entry->readers < 10);
     afc_lru_free(cache);
-    assert_int_equal(atomic_load(&world.alive), 0);
+    assert_int_equal(atomic_load(&fixture.alive), 0);
 }
 
 /* ---- Callbacks that use the cache ---------------------------------------------------------- */
@@ -285,7 +286,7 @@ static void callbacks_may_use_the_cache(void **state) {
 
 /** A descriptor polls POLLPRI while an urgent byte waits in it; on_evict takes the byte. */
 typedef struct pressed {
-    cached_world world;
+    lru_fixture fixture;
     int ours, theirs;
     pthread_mutex_t lock;
     pthread_cond_t changed;

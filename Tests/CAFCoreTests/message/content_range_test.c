@@ -49,10 +49,10 @@ static void reads_one_valid_content_range(void **state) {
         {"Content-Range: bytes 18446744073709551621-9/10", INVALID, 0, 0, 0},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written head;
+        parsed_head head;
         int64_t total = 0;
         afc__byte_range range = {0, 0};
-        write_head(&head, 206, rows[i].fields);
+        make_head(&head, 206, rows[i].fields);
         int kind = (int)afc__content_range_read(&head.head, &range, &total);
         bool is_same = kind == rows[i].kind;
         if (kind == PART || kind == UNSATISFIED) is_same = is_same && total == rows[i].total;

@@ -52,9 +52,9 @@ static void uses_the_strongest_digest(void **state) {
         {"Content-Digest: sha-256=:" SHA_256_OF_NOTHING ":", AFC__DIGEST_NONE},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written written;
-        write_head(&written, 200, rows[i].fields);
-        afc__digest digest = afc__declared_digest(&written.head, true);
+        parsed_head parsed_head;
+        make_head(&parsed_head, 200, rows[i].fields);
+        afc__digest digest = afc__declared_digest(&parsed_head.head, true);
         if (digest.kind != rows[i].kind) {
             fail_msg("%s: %s", rows[i].fields, afc__digest_name(digest.kind));
         }
@@ -63,9 +63,9 @@ static void uses_the_strongest_digest(void **state) {
 
 static void ignores_content_md5_of_partial_responses(void **state) {
     (void)state;
-    written written;
-    write_head(&written, 206, "Content-MD5: " MD5_OF_NOTHING);
-    assert_int_equal(afc__declared_digest(&written.head, false).kind, AFC__DIGEST_NONE);
+    parsed_head parsed_head;
+    make_head(&parsed_head, 206, "Content-MD5: " MD5_OF_NOTHING);
+    assert_int_equal(afc__declared_digest(&parsed_head.head, false).kind, AFC__DIGEST_NONE);
 }
 
 static void digests_round_trip_as_text(void **state) {

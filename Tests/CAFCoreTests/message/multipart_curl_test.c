@@ -39,14 +39,14 @@ static CURLcode curl_fields(curl_mime *mime, const char *path) {
     return code;
 }
 
-static void post_with_curl(world *world, const char *path) {
+static void post_with_curl(fixture *fixture, const char *path) {
     CURL *easy = curl_easy_init();
     assert_non_null(easy);
     curl_mime *mime = curl_mime_init(easy);
     assert_non_null(mime);
     assert_int_equal(curl_fields(mime, path), CURLE_OK);
-    const char *url = text_of(world, "http://127.0.0.1:%u/",
-                              (unsigned)afts_server_port(world->server));
+    const char *url = text_of(fixture, "http://127.0.0.1:%u/",
+                              (unsigned)afts_server_port(fixture->server));
     assert_int_equal(curl_easy_setopt(easy, CURLOPT_URL, url), CURLE_OK);
     assert_int_equal(curl_easy_setopt(easy, CURLOPT_MIMEPOST, mime), CURLE_OK);
     assert_int_equal(curl_easy_setopt(easy, CURLOPT_NOPROXY, "*"), CURLE_OK);
@@ -55,7 +55,7 @@ static void post_with_curl(world *world, const char *path) {
     curl_easy_cleanup(easy);
 }
 
-static void post_with_af(world *world, const char *path, const char *boundary) {
+static void post_with_af(fixture *fixture, const char *path, const char *boundary) {
     afc_multipart *form;
     check_status(afc_multipart_new(&form, boundary, NULL), AFC_OK);
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
@@ -73,7 +73,7 @@ static void post_with_af(world *world, const char *path, const char *boundary) {
     afc_part_file file = AFC_PART_FILE_INIT;
     file.path = path;
     check_status(afc_multipart_add_file(form, &part, &file, NULL), AFC_OK);
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     call->request.method = "POST";
     call->request.body = (afc_body){.kind = AFC_BODY_MULTIPART, .form = form};
     call_perform(call);
@@ -82,32 +82,32 @@ static void post_with_af(world *world, const char *path, const char *boundary) {
 }
 
 static void writes_the_same_bytes_as_libcurl(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     char path[] = "/tmp/af-form-XXXXXX";
     int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
     assert_int_equal(write(descriptor, "\x89PNG\r\n\r\n--", 10), 10);
     close(descriptor);
-    post_with_curl(world, path);
-    const char *type = seen_header(world, 0, "Content-Type");
+    post_with_curl(fixture, path);
+    const char *type = seen_header(fixture, 0, "Content-Type");
     const char *boundary = strstr(type, "boundary=");
     assert_non_null(boundary);
     char *chosen = strdup(boundary + strlen("boundary="));
     assert_non_null(chosen);
-    post_with_af(world, path, chosen);
+    post_with_af(fixture, path, chosen);
     free(chosen);
     unlink(path);
-    afts_request *curls = afts_copy_request(world->server, 0);
-    afts_request *ours = afts_copy_request(world->server, 1);
+    afts_request *curls = afts_copy_request(fixture->server, 0);
+    afts_request *ours = afts_copy_request(fixture->server, 1);
     assert_int_equal(ours->body_total, curls->body_total);
     assert_memory_equal(ours->body, curls->body, curls->body_total);
     afts_request_free(curls);
     afts_request_free(ours);
-    assert_string_equal(seen_header(world, 1, "Content-Length"),
-                        text_of(world, "%s", seen_header(world, 0, "Content-Length")));
+    assert_string_equal(seen_header(fixture, 1, "Content-Length"),
+                        text_of(fixture, "%s", seen_header(fixture, 0, "Content-Length")));
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {WORLD_TEST(writes_the_same_bytes_as_libcurl)};
+    const struct CMUnitTest tests[] = {FIXTURE_TEST(writes_the_same_bytes_as_libcurl)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static void read_bytes(afc_multipart *form, size_t count) {
 /** Reading fails with this status and a text that has `part`, now and again. */
 static void check_read_fails(afc_multipart *form, afc_status status, const char *part) {
     for (int i = 0; i < 2; i++) {
-        drained wire = drain(form, 7);
+        form_contents wire = read_form(form, 7);
         assert_int_equal(wire.end, AFC_READ_FAILED);
         check_status(wire.failure.status, status);
         check_contains(wire.failure.text, part);
@@ -195,7 +195,7 @@ static void changed_file_is_an_error(void **state) {
             /* Once it is as it was, so is the form. */
             write_file(path, (afc_slice){bytes, SIZE});
             check_status(afc_multipart_rewind(form, NULL), AFC_OK);
-            drained wire = drain(form, 1000);
+            form_contents wire = read_form(form, 1000);
             assert_int_equal(wire.end, AFC_READ_END);
             assert_int_equal(wire.size, afc_multipart_get_length(form));
             free(wire.bytes);
@@ -245,7 +245,7 @@ static void reads_file_of_procfs_to_its_end(void **state) {
     assert_int_equal(afc_multipart_get_length(form), AFC_LENGTH_UNKNOWN);
     assert_int_equal(afc_multipart_get_part_length(form, 0), AFC_LENGTH_UNKNOWN);
     for (int i = 0; i < 2; i++) {
-        drained got = drain(form, 100);
+        form_contents got = read_form(form, 100);
         assert_int_equal(got.end, AFC_READ_END);
         assert_int_equal(got.size, strlen(expected));
         assert_memory_equal(got.bytes, expected, got.size);
@@ -295,7 +295,7 @@ static void opens_one_file_at_a_time(void **state) {
     /* The lowest free number would be taken by a file that is open. */
     int free_before = open("/dev/null", O_RDONLY | O_CLOEXEC);
     close(free_before);
-    drained wire = drain(form, 1);
+    form_contents wire = read_form(form, 1);
     assert_int_equal(wire.size, afc_multipart_get_length(form));
     free(wire.bytes);
     int free_after = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -409,14 +409,14 @@ static void form_rewinds_from_any_position(void **state) {
     form_add(form, "a", NULL, NULL, S("bytes"));
     form_add_file(form, "f", path);
     form_add_reader(form, "r", &script, AFC_LENGTH_UNKNOWN);
-    drained whole = drain(form, 100);
+    form_contents whole = read_form(form, 100);
     assert_int_equal(whole.end, AFC_READ_END);
     for (size_t stop = 0; stop <= whole.size; stop++) {
         check_status(afc_multipart_rewind(form, NULL), AFC_OK);
         read_bytes(form, stop);
         assert_true(afc_multipart_can_rewind(form));
         check_status(afc_multipart_rewind(form, NULL), AFC_OK);
-        drained again = drain(form, 100);
+        form_contents again = read_form(form, 100);
         assert_int_equal(again.size, whole.size);
         assert_memory_equal(again.bytes, whole.bytes, whole.size);
         free(again.bytes);
@@ -435,7 +435,7 @@ static void rewinds_only_readers_that_were_read(void **state) {
     read_bytes(form, 20);
     assert_true(afc_multipart_can_rewind(form));
     check_status(afc_multipart_rewind(form, NULL), AFC_OK);
-    free(drain(form, 100).bytes);
+    free(read_form(form, 100).bytes);
     assert_false(afc_multipart_can_rewind(form));
     afc_failure failure;
     check_status(afc_multipart_rewind(form, &failure), AFC_EREPLAY);
@@ -458,7 +458,7 @@ static void rewinds_form_whose_reader_had_nothing_yet(void **state) {
     assert_true(afc_multipart_can_rewind(form));
     check_status(afc_multipart_rewind(form, NULL), AFC_OK);
     script.again_each = 0;
-    free(drain(form, 100).bytes);
+    free(read_form(form, 100).bytes);
     assert_int_equal(script.position, 1);
     assert_false(afc_multipart_can_rewind(form));
     afc_multipart_free(form);
@@ -469,7 +469,7 @@ static void reader_may_refuse_to_rewind(void **state) {
     script_reader script = {.bytes = S("x"), .refuses_rewind = true};
     afc_multipart *form = form_new();
     form_add_reader(form, "r", &script, 1);
-    free(drain(form, 100).bytes);
+    free(read_form(form, 100).bytes);
     assert_true(afc_multipart_can_rewind(form));
     afc_failure failure;
     check_status(afc_multipart_rewind(form, &failure), AFC_EREPLAY);

@@ -127,7 +127,7 @@ static void copies_bytes_unless_borrowed(void **state) {
         afc_multipart_add_bytes(form, &part, S(bytes), reader_of(&lender).release, &lender, NULL),
         AFC_OK);
     memcpy(bytes, "later", 5);
-    drained wire = drain(form, 100);
+    form_contents wire = read_form(form, 100);
     assert_non_null(memmem(wire.bytes, wire.size, "\r\n\r\nfirst\r\n", 11));
     assert_non_null(memmem(wire.bytes, wire.size, "\r\n\r\nlater\r\n", 11));
     free(wire.bytes);
@@ -164,7 +164,7 @@ static void checks_the_given_boundary(void **state) {
         check_status(afc_multipart_new(&form, good[i], NULL), AFC_OK);
         assert_string_equal(afc_multipart_get_boundary(form), good[i]);
         form_add(form, "a", NULL, NULL, S("1"));
-        drained wire = drain(form, 1);
+        form_contents wire = read_form(form, 1);
         assert_int_equal(wire.size, afc_multipart_get_length(form));
         free(wire.bytes);
         afc_multipart_free(form);
@@ -396,7 +396,7 @@ static void out_of_memory_leaves_nothing(void **state) {
                 (void)!afc_multipart_add_file(form, &part, &file, NULL);
                 (void)!afc_multipart_add_reader(form, &part, &reader, 6, NULL);
             }
-            drained wire = drain(form, 10);
+            form_contents wire = read_form(form, 10);
             if (wire.end == AFC_READ_END) {
                 assert_int_equal(wire.size, afc_multipart_get_length(form));
             } else {

@@ -55,13 +55,13 @@ static void finds_whether_a_response_can_be_resumed(void **state) {
         {206, "ETag: \"a\"", "isn't the whole file"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written written;
+        parsed_head parsed_head;
         afc__resume_token token;
         const char *reason;
-        write_head(&written, rows[i].status, rows[i].fields);
-        check_status(
-            afc__resume_make(&token, S("http://h/"), &written.head, &written.framing, 0, &reason),
-            AFC_OK);
+        make_head(&parsed_head, rows[i].status, rows[i].fields);
+        check_status(afc__resume_make(&token, S("http://h/"), &parsed_head.head,
+                                      &parsed_head.framing, 0, &reason),
+                     AFC_OK);
         if ((reason == NULL) != (rows[i].reason == NULL)) fail_msg("%s", rows[i].fields);
         if (reason != NULL) check_contains(reason, rows[i].reason);
         assert_int_equal(afc__resume_exists(&token), reason == NULL);
@@ -236,14 +236,14 @@ static void limits_the_length_of_tokens(void **state) {
 static void any_allocation_may_fail(void **state) {
     (void)state;
     TORTURE(n) {
-        written written;
+        parsed_head parsed_head;
         afc__resume_token made = {0}, read = {0};
         const char *reason = NULL;
         afc__buffer out;
         afc__buffer_init(&out, AFC__RESUME_MAX);
-        write_head(&written, 200, "ETag: \"a\"\nContent-MD5: " MD5_OF_NOTHING);
-        afc_status status = afc__resume_make(&made, S("http://h/"), &written.head, &written.framing,
-                                             0, &reason);
+        make_head(&parsed_head, 200, "ETag: \"a\"\nContent-MD5: " MD5_OF_NOTHING);
+        afc_status status = afc__resume_make(&made, S("http://h/"), &parsed_head.head,
+                                             &parsed_head.framing, 0, &reason);
         if (status == AFC_OK) status = afc__resume_write(&made, &out);
         if (status == AFC_OK) {
             status = afc__resume_read(&read, (afc_slice){out.bytes, out.size}, NULL);
@@ -292,11 +292,11 @@ typedef struct judged {
 } judged;
 
 static void check_judgement(const judged *row) {
-    written written;
+    parsed_head parsed_head;
     afc__resume_token token = read_token(row->token);
-    write_head(&written, row->status, row->fields);
-    afc__resume_decision decision = afc__resume_decide(&token, row->offset, &written.head,
-                                                       &written.framing);
+    make_head(&parsed_head, row->status, row->fields);
+    afc__resume_decision decision = afc__resume_decide(&token, row->offset, &parsed_head.head,
+                                                       &parsed_head.framing);
     if (decision.verdict != row->verdict) {
         fail_msg("%d %s: %d, %s", row->status, row->fields, (int)decision.verdict,
                  decision.reason != NULL ? decision.reason : "");

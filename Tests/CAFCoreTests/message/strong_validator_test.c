@@ -68,10 +68,10 @@ static void finds_the_strong_validator_or_says_why_there_is_none(void **state) {
     };
     static const int64_t times[] = {0, 784111777, 4102444800};
     for (size_t i = 0; i < COUNT_OF(rows) * COUNT_OF(times); i++) {
-        written head;
+        parsed_head head;
         size_t row = i / COUNT_OF(times);
         const afc_header *field;
-        write_head(&head, 200, rows[row].fields);
+        make_head(&head, 200, rows[row].fields);
         const char *obstacle = afc__find_strong_validator(&head.head, times[i % COUNT_OF(times)],
                                                           &field);
         if ((obstacle == NULL) != (rows[row].obstacle == NULL)) fail_msg("%s", rows[row].fields);

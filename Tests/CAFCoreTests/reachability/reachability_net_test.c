@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "reachability/netlink.h"
 #include "support/network.h"
-#include "support/watcher.h"
+#include "support/recording_monitor.h"
 
 #include <afcore/session.h>
 #include <dirent.h>
@@ -64,63 +64,63 @@ static void need_network(void) {
 static void default_route_reaches_the_internet(void **state) {
     (void)state;
     need_network();
-    watcher *watcher = watcher_start(NULL);
-    afc_reachability now = watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
+    recording_monitor *recording = recording_monitor_start(NULL);
+    afc_reachability now = recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "v0");
     assert_int_equal(now.link, AFC_LINK_WIRED);
     network_ip("route del default");
-    now = watcher_expect(watcher, AFC_REACH_NONE, "");
+    now = recording_monitor_expect(recording, AFC_REACH_NONE, "");
     assert_int_equal(now.link, AFC_LINK_UNKNOWN);
     network_ip("route add default via 192.0.2.2");
-    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
-    afc_reach_monitor_get_state(watcher->monitor, &now);
+    recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "v0");
+    afc_reach_monitor_get_state(recording->monitor, &now);
     assert_int_equal(now.status, AFC_REACH_VIA_WIFI);
-    watcher_free(watcher);
+    recording_monitor_free(recording);
 }
 
 static void monitor_survives_an_error_of_its_socket(void **state) {
     (void)state;
     need_network();
-    watcher *watcher = watcher_start(NULL);
-    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
+    recording_monitor *recording = recording_monitor_start(NULL);
+    recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "v0");
     atomic_store(&fails_once, true);
     network_ip("route del default");
-    watcher_expect(watcher, AFC_REACH_NONE, "");
+    recording_monitor_expect(recording, AFC_REACH_NONE, "");
     network_ip("route add default via 192.0.2.2");
-    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
+    recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "v0");
     assert_false(atomic_load(&fails_once));
-    watcher_free(watcher);
+    recording_monitor_free(recording);
 }
 
 static void address_needs_only_its_own_route(void **state) {
     (void)state;
     need_network();
     network_ip("route del default");
-    watcher *near = watcher_start("192.0.2.9");
-    watcher *far = watcher_start("198.51.100.1");
-    watcher *own = watcher_start("192.0.2.1");
-    watcher_expect(near, AFC_REACH_VIA_WIFI, "v0");
-    watcher_expect(far, AFC_REACH_NONE, "");
-    watcher_expect(own, AFC_REACH_VIA_WIFI, "lo");
+    recording_monitor *near = recording_monitor_start("192.0.2.9");
+    recording_monitor *far = recording_monitor_start("198.51.100.1");
+    recording_monitor *own = recording_monitor_start("192.0.2.1");
+    recording_monitor_expect(near, AFC_REACH_VIA_WIFI, "v0");
+    recording_monitor_expect(far, AFC_REACH_NONE, "");
+    recording_monitor_expect(own, AFC_REACH_VIA_WIFI, "lo");
     network_ip("route add 198.51.100.0/24 via 192.0.2.2");
-    watcher_expect(far, AFC_REACH_VIA_WIFI, "v0");
+    recording_monitor_expect(far, AFC_REACH_VIA_WIFI, "v0");
     network_ip("route add unreachable 198.51.100.1");
-    watcher_expect(far, AFC_REACH_NONE, "");
-    watcher_free(near);
-    watcher_free(far);
-    watcher_free(own);
+    recording_monitor_expect(far, AFC_REACH_NONE, "");
+    recording_monitor_free(near);
+    recording_monitor_free(far);
+    recording_monitor_free(own);
 }
 
 static void reports_lost_carrier(void **state) {
     (void)state;
     need_network();
-    watcher *watcher = watcher_start(NULL);
-    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
+    recording_monitor *recording = recording_monitor_start(NULL);
+    recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "v0");
     /* The kernel keeps the routes of a link whose cable is pulled. */
     network_switch("v1", false);
-    watcher_expect(watcher, AFC_REACH_NONE, "");
+    recording_monitor_expect(recording, AFC_REACH_NONE, "");
     network_switch("v1", true);
-    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
-    watcher_free(watcher);
+    recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "v0");
+    recording_monitor_free(recording);
 }
 
 static void reports_another_link_that_takes_over(void **state) {
@@ -131,47 +131,47 @@ static void reports_another_link_that_takes_over(void **state) {
     network_ip("link set w1 up");
     network_ip("link set w0 up");
     network_ip("route add default via 203.0.113.2 metric 500");
-    watcher *spare = watcher_start("203.0.113.9");
-    watcher_expect(spare, AFC_REACH_VIA_WIFI, "w0");
-    watcher_free(spare);
-    watcher *watcher = watcher_start(NULL);
-    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
-    size_t told = watcher_told(watcher);
+    recording_monitor *spare = recording_monitor_start("203.0.113.9");
+    recording_monitor_expect(spare, AFC_REACH_VIA_WIFI, "w0");
+    recording_monitor_free(spare);
+    recording_monitor *recording = recording_monitor_start(NULL);
+    recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "v0");
+    size_t report_count = recording_monitor_report_count(recording);
     /* Its route is still there when the kernel says that the link is off. */
     network_switch("v0", false);
-    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "w0");
-    assert_int_equal(watcher_told(watcher), told + 1);
-    watcher_free(watcher);
+    recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "w0");
+    assert_int_equal(recording_monitor_report_count(recording), report_count + 1);
+    recording_monitor_free(recording);
     network_ip("link del w0");
 }
 
 static void renamed_link_keeps_its_routes(void **state) {
     (void)state;
     need_network();
-    watcher *watcher = watcher_start("192.0.2.9");
-    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
+    recording_monitor *recording = recording_monitor_start("192.0.2.9");
+    recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "v0");
     network_ip("link set v0 down");
     network_ip("link set v0 name x0");
     network_ip("link set x0 up");
-    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "x0");
+    recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "x0");
     network_ip("link set x0 down");
     network_ip("link set x0 name v0");
-    watcher_free(watcher);
+    recording_monitor_free(recording);
 }
 
 static void port_that_leaves_its_bridge_stays_a_link(void **state) {
     (void)state;
     need_network();
-    watcher *watcher = watcher_start("192.0.2.9");
-    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
+    recording_monitor *recording = recording_monitor_start("192.0.2.9");
+    recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "v0");
     network_ip("link add b0 type bridge");
     network_ip("link set v0 master b0");
     network_ip("link set v0 nomaster");
     network_ip("link del b0");
     /* Only a link that is known can be told to be down. */
     network_switch("v1", false);
-    watcher_expect(watcher, AFC_REACH_NONE, "");
-    watcher_free(watcher);
+    recording_monitor_expect(recording, AFC_REACH_NONE, "");
+    recording_monitor_free(recording);
 }
 
 static void ipv6_alone_is_reachable(void **state) {
@@ -180,31 +180,31 @@ static void ipv6_alone_is_reachable(void **state) {
     network_ip("addr del 192.0.2.1/24 dev v0");
     network_ip("addr add 2001:db8::1/64 dev v0 nodad");
     network_ip("route add default via 2001:db8::2");
-    watcher *watcher = watcher_start(NULL);
-    struct watcher *host = watcher_start("2001:db8::9");
-    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
-    watcher_expect(host, AFC_REACH_VIA_WIFI, "v0");
+    recording_monitor *recording = recording_monitor_start(NULL);
+    struct recording_monitor *host = recording_monitor_start("2001:db8::9");
+    recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "v0");
+    recording_monitor_expect(host, AFC_REACH_VIA_WIFI, "v0");
     network_switch("v1", false);
-    watcher_expect(watcher, AFC_REACH_NONE, "");
-    watcher_expect(host, AFC_REACH_NONE, "");
-    watcher_free(watcher);
-    watcher_free(host);
+    recording_monitor_expect(recording, AFC_REACH_NONE, "");
+    recording_monitor_expect(host, AFC_REACH_NONE, "");
+    recording_monitor_free(recording);
+    recording_monitor_free(host);
 }
 
 static void network_change_repeats_the_lookup(void **state) {
     (void)state;
     need_network();
-    watcher *local = watcher_start("localhost");
-    watcher *none = watcher_start("no-such-host.invalid");
-    watcher_expect(local, AFC_REACH_VIA_WIFI, "lo");
-    watcher_expect(none, AFC_REACH_NONE, "");
+    recording_monitor *local = recording_monitor_start("localhost");
+    recording_monitor *none = recording_monitor_start("no-such-host.invalid");
+    recording_monitor_expect(local, AFC_REACH_VIA_WIFI, "lo");
+    recording_monitor_expect(none, AFC_REACH_NONE, "");
     network_ip("link set lo down");
-    watcher_expect(local, AFC_REACH_NONE, "");
+    recording_monitor_expect(local, AFC_REACH_NONE, "");
     network_ip("addr add 192.0.2.77/24 dev v0");
     network_ip("link set lo up");
-    watcher_expect(local, AFC_REACH_VIA_WIFI, "lo");
-    watcher_free(local);
-    watcher_free(none);
+    recording_monitor_expect(local, AFC_REACH_VIA_WIFI, "lo");
+    recording_monitor_free(local);
+    recording_monitor_free(none);
 }
 
 static void reports_link_that_goes_down(void **state) {
@@ -212,24 +212,24 @@ static void reports_link_that_goes_down(void **state) {
     need_network();
     enum { ROUNDS = 100 };
     int64_t longest = 0, total = 0;
-    watcher *watcher = watcher_start(NULL);
-    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
+    recording_monitor *recording = recording_monitor_start(NULL);
+    recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "v0");
     for (int i = 0; i < ROUNDS; i++) {
         const char *which = i % 2 == 0 ? "v0" : "v1";
         int64_t before = afc__now_us();
         network_switch(which, false);
-        watcher_expect(watcher, AFC_REACH_NONE, "");
+        recording_monitor_expect(recording, AFC_REACH_NONE, "");
         int64_t taken = afc__now_us() - before;
         total += taken;
         if (taken > longest) longest = taken;
         network_switch(which, true);
         /* Switching it off took the route with it. */
         if (i % 2 == 0) network_ip("route add default via 192.0.2.2");
-        watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
+        recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "v0");
     }
     print_message("a link going down was told after %lld us on average, %lld us at most\n",
                   (long long)(total / ROUNDS), (long long)longest);
-    watcher_free(watcher);
+    recording_monitor_free(recording);
 }
 
 /** The system call that a thread of this name is in, as the kernel shows it; false: none now. */
@@ -258,8 +258,8 @@ static bool read_call(const char *name, char *out, size_t size) {
 static void idle_thread_has_no_timer(void **state) {
     (void)state;
     need_network();
-    watcher *watcher = watcher_start(NULL);
-    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
+    recording_monitor *recording = recording_monitor_start(NULL);
+    recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "v0");
     unsigned long long number, events, room, timeout = 0;
     unsigned descriptor;
     for (int i = 0; i < 100000 && (int)timeout != -1; i++) {
@@ -273,7 +273,7 @@ static void idle_thread_has_no_timer(void **state) {
         sched_yield();
     }
     assert_int_equal((int)timeout, -1);
-    watcher_free(watcher);
+    recording_monitor_free(recording);
 }
 
 /* A socket with room for next to nothing, and many changes that nobody reads. */
@@ -302,14 +302,14 @@ static void lost_messages_cause_a_reread(void **state) {
 static void many_changes_end_in_the_right_state(void **state) {
     (void)state;
     need_network();
-    watcher *watcher = watcher_start("192.0.2.9");
-    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
+    recording_monitor *recording = recording_monitor_start("192.0.2.9");
+    recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "v0");
     for (int i = 0; i < 2000; i++) network_switch("v1", i % 2 != 0);
     network_switch("v1", false);
-    watcher_expect(watcher, AFC_REACH_NONE, "");
+    recording_monitor_expect(recording, AFC_REACH_NONE, "");
     network_switch("v1", true);
-    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
-    watcher_free(watcher);
+    recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "v0");
+    recording_monitor_free(recording);
 }
 
 #define NET_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)

@@ -51,7 +51,7 @@ static void read_all(afc__link_table *table, const datagram *links, const datagr
 
 static const datagram nothing;
 
-static void make_world(afc__link_table *table) {
+static void make_fixture(afc__link_table *table) {
     datagram links = {.size = 0}, own = {.size = 0};
     afc__link_table_init(table, kind_by_name, NULL);
     put_link(&links, false, 1, "lo", ARPHRD_LOOPBACK, LO);
@@ -122,7 +122,7 @@ static void route_has_the_kind_of_its_link(void **state) {
         {"203.0.113.1", 0, "198.51.100.1", AFC_REACH_VIA_WIFI, AFC_LINK_UNKNOWN, "", false},
     };
     afc__link_table table;
-    make_world(&table);
+    make_fixture(&table);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         afc__reach_route route = route_from(rows[i].source, rows[i].scope, rows[i].destination);
         bool is_transient;
@@ -139,7 +139,7 @@ static void route_has_the_kind_of_its_link(void **state) {
 static void first_usable_route_decides(void **state) {
     (void)state;
     afc__link_table table;
-    make_world(&table);
+    make_fixture(&table);
     afc__reach_route routes[] = {
         route_from(NULL, 0, "198.51.100.1"), route_from("192.0.2.7", 0, "198.51.100.1"),
         route_from("192.0.2.4", 0, "198.51.100.1"), route_from("192.0.2.1", 0, "198.51.100.1")};
@@ -167,7 +167,7 @@ static const char *link_from(afc__link_table *table, const char *source) {
 static void applies_changes(void **state) {
     (void)state;
     afc__link_table table;
-    make_world(&table);
+    make_fixture(&table);
     datagram change = {.size = 0};
     put_link(&change, false, 2, "eth0", ARPHRD_ETHER, NO_CARRIER);
     take(&table, &change);
@@ -193,7 +193,7 @@ static void applies_changes(void **state) {
 static void bridge_message_deletes_no_link(void **state) {
     (void)state;
     afc__link_table table;
-    make_world(&table);
+    make_fixture(&table);
     datagram change = {.size = 0};
     put_link(&change, true, 2, "eth0", ARPHRD_ETHER, 0);
     change.bytes[NLMSG_HDRLEN] = AF_BRIDGE;
@@ -205,7 +205,7 @@ static void bridge_message_deletes_no_link(void **state) {
 static void reads_the_kind_of_a_link_once(void **state) {
     (void)state;
     afc__link_table table;
-    make_world(&table);
+    make_fixture(&table);
     unsigned before = asked_for_kind;
     datagram change = {.size = 0};
     put_link(&change, false, 2, "eth0", ARPHRD_ETHER, NO_CARRIER);
@@ -222,7 +222,7 @@ static void reads_the_kind_of_a_link_once(void **state) {
 static void lost_messages_cause_a_reread(void **state) {
     (void)state;
     afc__link_table table;
-    make_world(&table);
+    make_fixture(&table);
     afc__link_table_lose(&table);
     /* Until then the old facts are the best there are. */
     assert_string_equal(link_from(&table, "192.0.2.1"), "2 eth0");
@@ -379,7 +379,7 @@ static void limits_the_number_of_entries(void **state) {
 static void fingerprint_changes_with_relevant_addresses(void **state) {
     (void)state;
     afc__link_table table;
-    make_world(&table);
+    make_fixture(&table);
     uint64_t first = afc__reach_fingerprint(&table);
     datagram change = {.size = 0};
     put_address(&change, false, 1, "127.0.0.9");

@@ -1,9 +1,9 @@
 /* Monitors as a program uses them; the loopback is all that they need of a network. */
 #include "support/child.h"
+#include "support/fixture.h"
+#include "support/recording_monitor.h"
 #include "support/threads.h"
 #include "support/torture.h"
-#include "support/watcher.h"
-#include "support/world.h"
 
 #include <semaphore.h>
 #include <stdlib.h>
@@ -16,15 +16,15 @@ static void monitor_is_unknown_before_its_start(void **state) {
     (void)state;
     static const char *const hosts[] = {NULL, "127.0.0.1", "::1", "fe80::1%lo", "localhost"};
     for (size_t i = 0; i < COUNT_OF(hosts); i++) {
-        watcher *watcher = watcher_new(hosts[i]);
+        recording_monitor *recording = recording_monitor_new(hosts[i]);
         afc_reachability now;
-        afc_reach_monitor_get_state(watcher->monitor, &now);
+        afc_reach_monitor_get_state(recording->monitor, &now);
         assert_int_equal(now.status, AFC_REACH_UNKNOWN);
         assert_int_equal(now.link, AFC_LINK_UNKNOWN);
         assert_string_equal(now.link_name, "");
-        afc_reach_monitor_stop(watcher->monitor);
+        afc_reach_monitor_stop(recording->monitor);
         assert_int_equal(count_threads("af-reach"), 0);
-        watcher_free(watcher);
+        recording_monitor_free(recording);
     }
 }
 
@@ -56,44 +56,44 @@ static void refuses_invalid_hosts(void **state) {
 
 static void start_reports_the_state_once(void **state) {
     (void)state;
-    watcher *watcher = watcher_start(home);
-    afc_reachability now = watcher_expect(watcher, AFC_REACH_VIA_WIFI, "lo");
+    recording_monitor *recording = recording_monitor_start(home);
+    afc_reachability now = recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "lo");
     assert_int_equal(now.link, AFC_LINK_LOOPBACK);
-    afc_reach_monitor_get_state(watcher->monitor, &now);
+    afc_reach_monitor_get_state(recording->monitor, &now);
     assert_int_equal(now.status, AFC_REACH_VIA_WIFI);
-    check_status(afc_reach_monitor_start(watcher->monitor, NULL), AFC_OK);
-    watcher_expect_told(watcher, 2);
-    afc_reach_monitor_stop(watcher->monitor);
+    check_status(afc_reach_monitor_start(recording->monitor, NULL), AFC_OK);
+    recording_monitor_expect_reports(recording, 2);
+    afc_reach_monitor_stop(recording->monitor);
     /* What was seen stays. */
-    afc_reach_monitor_get_state(watcher->monitor, &now);
+    afc_reach_monitor_get_state(recording->monitor, &now);
     assert_int_equal(now.status, AFC_REACH_VIA_WIFI);
-    watcher_free(watcher);
+    recording_monitor_free(recording);
     afc_join_closed_sessions();
 }
 
 static void looks_up_names(void **state) {
     (void)state;
-    watcher *watcher = watcher_start("localhost");
-    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "lo");
-    watcher_free(watcher);
+    recording_monitor *recording = recording_monitor_start("localhost");
+    recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "lo");
+    recording_monitor_free(recording);
     afc_join_closed_sessions();
 }
 
 static void monitors_share_a_thread_until_the_last_ends(void **state) {
     (void)state;
-    watcher *first = watcher_start(home);
-    watcher *second = watcher_start("127.0.0.2");
-    watcher_expect(first, AFC_REACH_VIA_WIFI, "lo");
-    watcher_expect(second, AFC_REACH_VIA_WIFI, "lo");
+    recording_monitor *first = recording_monitor_start(home);
+    recording_monitor *second = recording_monitor_start("127.0.0.2");
+    recording_monitor_expect(first, AFC_REACH_VIA_WIFI, "lo");
+    recording_monitor_expect(second, AFC_REACH_VIA_WIFI, "lo");
     assert_int_equal(count_threads("af-reach"), 1);
     afc_reach_monitor_stop(first->monitor);
     assert_int_equal(count_threads("af-reach"), 1);
-    watcher_free(second);
+    recording_monitor_free(second);
     afc_join_closed_sessions();
     assert_int_equal(count_threads("af-reach"), 0);
     check_status(afc_reach_monitor_start(first->monitor, NULL), AFC_OK);
-    watcher_expect_told(first, 2);
-    watcher_free(first);
+    recording_monitor_expect_reports(first, 2);
+    recording_monitor_free(first);
     afc_join_closed_sessions();
     assert_int_equal(count_threads("af-reach"), 0);
 }
@@ -102,9 +102,9 @@ static void thread_closes_its_descriptors(void **state) {
     (void)state;
     size_t before = count_descriptors();
     for (int i = 0; i < 20; i++) {
-        watcher *watcher = watcher_start(i % 2 == 0 ? home : "localhost");
-        watcher_expect_told(watcher, 1);
-        watcher_free(watcher);
+        recording_monitor *recording = recording_monitor_start(i % 2 == 0 ? home : "localhost");
+        recording_monitor_expect_reports(recording, 1);
+        recording_monitor_free(recording);
         afc_join_closed_sessions();
     }
     assert_int_equal(count_descriptors(), before);
@@ -112,51 +112,51 @@ static void thread_closes_its_descriptors(void **state) {
 
 /* ---- Inside callbacks ---------------------------------------------------------------------- */
 
-static void stop(watcher *watcher) {
-    afc_reach_monitor_stop(watcher->monitor);
+static void stop(recording_monitor *recording) {
+    afc_reach_monitor_stop(recording->monitor);
 }
 
-static void restart_twice(watcher *watcher) {
-    if (watcher->told < 3) afc_reach_monitor_start(watcher->monitor, NULL);
+static void restart_twice(recording_monitor *recording) {
+    if (recording->report_count < 3) afc_reach_monitor_start(recording->monitor, NULL);
 }
 
-static void free_monitor(watcher *watcher) {
-    afc_reach_monitor_free(watcher->monitor);
-    watcher->monitor = NULL;
+static void free_monitor(recording_monitor *recording) {
+    afc_reach_monitor_free(recording->monitor);
+    recording->monitor = NULL;
 }
 
-static void free_other(watcher *watcher) {
-    afc_reach_monitor_free(watcher->context);
-    watcher->context = NULL;
+static void free_other(recording_monitor *recording) {
+    afc_reach_monitor_free(recording->context);
+    recording->context = NULL;
 }
 
 static void a_callback_may_stop_start_and_free(void **state) {
     (void)state;
-    static void (*const acts[])(watcher *) = {stop, restart_twice, free_monitor};
-    static const size_t told[] = {1, 3, 1};
+    static void (*const acts[])(recording_monitor *) = {stop, restart_twice, free_monitor};
+    static const size_t report_count[] = {1, 3, 1};
     for (size_t i = 0; i < COUNT_OF(acts); i++) {
-        watcher *watcher = watcher_new(home);
-        watcher->then = acts[i];
-        check_status(afc_reach_monitor_start(watcher->monitor, NULL), AFC_OK);
-        watcher_expect_told(watcher, told[i]);
-        if (acts[i] == free_monitor) watcher_expect_dropped(watcher);
-        watcher_free(watcher);
+        recording_monitor *recording = recording_monitor_new(home);
+        recording->on_change = acts[i];
+        check_status(afc_reach_monitor_start(recording->monitor, NULL), AFC_OK);
+        recording_monitor_expect_reports(recording, report_count[i]);
+        if (acts[i] == free_monitor) recording_monitor_expect_release(recording);
+        recording_monitor_free(recording);
         afc_join_closed_sessions();
     }
 }
 
 static void a_callback_may_free_another_monitor(void **state) {
     (void)state;
-    watcher *other = watcher_start("127.0.0.2");
-    watcher_expect_told(other, 1);
-    watcher *watcher = watcher_new(home);
-    watcher->then = free_other;
-    watcher->context = other->monitor;
+    recording_monitor *other = recording_monitor_start("127.0.0.2");
+    recording_monitor_expect_reports(other, 1);
+    recording_monitor *recording = recording_monitor_new(home);
+    recording->on_change = free_other;
+    recording->context = other->monitor;
     other->monitor = NULL;
-    check_status(afc_reach_monitor_start(watcher->monitor, NULL), AFC_OK);
-    watcher_expect_dropped(other);
-    watcher_free(other);
-    watcher_free(watcher);
+    check_status(afc_reach_monitor_start(recording->monitor, NULL), AFC_OK);
+    recording_monitor_expect_release(other);
+    recording_monitor_free(other);
+    recording_monitor_free(recording);
     afc_join_closed_sessions();
 }
 
@@ -166,8 +166,8 @@ typedef struct gate {
     bool is_inside, is_open;
 } gate;
 
-static void wait_at_gate(watcher *watcher) {
-    gate *gate = watcher->context;
+static void wait_at_gate(recording_monitor *recording) {
+    gate *gate = recording->context;
     pthread_mutex_lock(&gate->lock);
     gate->is_inside = true;
     pthread_cond_broadcast(&gate->changed);
@@ -178,24 +178,24 @@ static void wait_at_gate(watcher *watcher) {
 static void a_monitor_may_be_freed_while_its_callback_runs(void **state) {
     (void)state;
     gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, false};
-    watcher *watcher = watcher_new(home);
-    watcher->then = wait_at_gate;
-    watcher->context = &gate;
-    check_status(afc_reach_monitor_start(watcher->monitor, NULL), AFC_OK);
+    recording_monitor *recording = recording_monitor_new(home);
+    recording->on_change = wait_at_gate;
+    recording->context = &gate;
+    check_status(afc_reach_monitor_start(recording->monitor, NULL), AFC_OK);
     pthread_mutex_lock(&gate.lock);
     while (!gate.is_inside) pthread_cond_wait(&gate.changed, &gate.lock);
     pthread_mutex_unlock(&gate.lock);
-    afc_reach_monitor_free(watcher->monitor);
-    watcher->monitor = NULL;
+    afc_reach_monitor_free(recording->monitor);
+    recording->monitor = NULL;
     /* Its context is still in use. */
-    pthread_mutex_lock(&watcher->lock);
-    assert_int_equal(watcher->dropped, 0);
-    pthread_mutex_unlock(&watcher->lock);
+    pthread_mutex_lock(&recording->lock);
+    assert_int_equal(recording->release_count, 0);
+    pthread_mutex_unlock(&recording->lock);
     pthread_mutex_lock(&gate.lock);
     gate.is_open = true;
     pthread_cond_broadcast(&gate.changed);
     pthread_mutex_unlock(&gate.lock);
-    watcher_free(watcher);
+    recording_monitor_free(recording);
     afc_join_closed_sessions();
 }
 
@@ -204,25 +204,25 @@ static void a_monitor_may_be_freed_while_its_callback_runs(void **state) {
 static void *use_monitors(void *context) {
     uint64_t random = (uintptr_t)context;
     static const char *const hosts[] = {NULL, "127.0.0.1", "localhost", "::1"};
-    watcher *watchers[4];
-    for (size_t i = 0; i < COUNT_OF(watchers); i++) watchers[i] = watcher_new(hosts[i]);
+    recording_monitor *watchers[4];
+    for (size_t i = 0; i < COUNT_OF(watchers); i++) watchers[i] = recording_monitor_new(hosts[i]);
     for (int i = 0; i < 300; i++) {
         uint64_t choice = next_random(&random);
-        watcher *watcher = watchers[choice % COUNT_OF(watchers)];
+        recording_monitor *recording = watchers[choice % COUNT_OF(watchers)];
         afc_reachability now;
         switch (choice / 16 % 4) {
         case 0:
-            afc_reach_monitor_stop(watcher->monitor);
+            afc_reach_monitor_stop(recording->monitor);
             break;
         case 1:
-            afc_reach_monitor_get_state(watcher->monitor, &now);
+            afc_reach_monitor_get_state(recording->monitor, &now);
             break;
         default:
-            check_status(afc_reach_monitor_start(watcher->monitor, NULL), AFC_OK);
+            check_status(afc_reach_monitor_start(recording->monitor, NULL), AFC_OK);
             break;
         }
     }
-    for (size_t i = 0; i < COUNT_OF(watchers); i++) watcher_free(watchers[i]);
+    for (size_t i = 0; i < COUNT_OF(watchers); i++) recording_monitor_free(watchers[i]);
     return NULL;
 }
 
@@ -278,8 +278,8 @@ static void child_process_has_its_own_monitors(void **state) {
     afc_reach_monitor *monitor;
     check_status(afc_reach_monitor_new(&monitor, &options, NULL), AFC_OK);
     check_status(afc_reach_monitor_start(monitor, NULL), AFC_OK);
-    char told = 0;
-    assert_int_equal(read(ends[0], &told, 1), 1);
+    char report_count = 0;
+    assert_int_equal(read(ends[0], &report_count, 1), 1);
     for (int way = 0; way < 3; way++) {
         pid_t child = fork();
         if (child == 0) {
@@ -287,7 +287,8 @@ static void child_process_has_its_own_monitors(void **state) {
             if (way == 1) afc_reach_monitor_stop(monitor);
             if (way == 2) {
                 is_fine &= afc_reach_monitor_start(monitor, NULL) == AFC_OK;
-                is_fine &= read(ends[0], &told, 1) == 1 && told == AFC_REACH_VIA_WIFI;
+                is_fine &= read(ends[0], &report_count, 1) == 1 &&
+                           report_count == AFC_REACH_VIA_WIFI;
             }
             afc_reach_monitor_free(monitor);
             afc_join_closed_sessions();
@@ -297,8 +298,8 @@ static void child_process_has_its_own_monitors(void **state) {
     }
     /* The parent's goes on. */
     check_status(afc_reach_monitor_start(monitor, NULL), AFC_OK);
-    assert_int_equal(read(ends[0], &told, 1), 1);
-    assert_int_equal(told, AFC_REACH_VIA_WIFI);
+    assert_int_equal(read(ends[0], &report_count, 1), 1);
+    assert_int_equal(report_count, AFC_REACH_VIA_WIFI);
     afc_reach_monitor_free(monitor);
     afc_join_closed_sessions();
     close(ends[0]);

@@ -10,36 +10,36 @@
 
 enum { SHORT_MS = 300, LONG_MS = 600000 };
 
-static world *world_with(uint32_t per_host, uint32_t total) {
+static fixture *fixture_with(uint32_t per_host, uint32_t total) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = per_host;
     options.max_connections = total;
-    return world_new(NULL, &options);
+    return fixture_new(NULL, &options);
 }
 
 /** Takes the only connection until "gate" is released. */
-static call *block(world *world) {
+static call *block(fixture *fixture) {
     afts_script *script = afts_script_new();
     afts_stall(script, "gate");
     afts_respond(script, 200, NULL, "", 0);
-    serve(world, "/block", script);
-    call *call = call_new(world, "/block");
+    serve(fixture, "/block", script);
+    call *call = call_new(fixture, "/block");
     call_start(call);
-    assert_true(afts_wait_stalled(world->server, "gate", 1, PATIENCE_MS));
+    assert_true(afts_wait_stalled(fixture->server, "gate", 1, PATIENCE_MS));
     return call;
 }
 
-static void unblock(world *world, call *call) {
-    afts_release(world->server, "gate", AFTS_OPEN);
+static void unblock(fixture *fixture, call *call) {
+    afts_release(fixture->server, "gate", AFTS_OPEN);
     call_wait(call);
     check_ended(call, AFC_OK);
     call_free(call);
 }
 
 /** Waits until the loop has taken all that was posted, and has ended a turn. */
-static void let_loop_turn(world *world) {
+static void let_loop_turn(fixture *fixture) {
     for (int i = 0; i < 2; i++) {
-        call *call = call_new(world, "/never");
+        call *call = call_new(fixture, "/never");
         call_start(call);
         afc_task_cancel(call->task);
         call_wait(call);
@@ -48,8 +48,8 @@ static void let_loop_turn(world *world) {
     }
 }
 
-static call *start(world *world, const char *path, uint8_t priority) {
-    call *call = call_new(world, path);
+static call *start(fixture *fixture, const char *path, uint8_t priority) {
+    call *call = call_new(fixture, path);
     call->request.priority = priority;
     call_start(call);
     return call;
@@ -61,8 +61,8 @@ static void finish(call *call, afc_status expected) {
     call_free(call);
 }
 
-static void check_target(world *world, size_t index, const char *expected) {
-    afts_request *seen = afts_copy_request(world->server, index);
+static void check_target(fixture *fixture, size_t index, const char *expected) {
+    afts_request *seen = afts_copy_request(fixture->server, index);
     assert_non_null(seen);
     assert_string_equal(seen->target, expected);
     afts_request_free(seen);
@@ -74,39 +74,39 @@ static void sends_by_priority_then_in_order(void **state) {
     (void)state;
     static const uint8_t priorities[] = {0, 1, 255, 16, 255, 17, 1, 0};
     static const char *const order[] = {"/2", "/4", "/5", "/0", "/3", "/7", "/1", "/6"};
-    world *world = world_with(1, 0);
-    call *calls[COUNT_OF(priorities)], *blocker = block(world);
+    fixture *fixture = fixture_with(1, 0);
+    call *calls[COUNT_OF(priorities)], *blocker = block(fixture);
     for (size_t i = 0; i < COUNT_OF(priorities); i++) {
-        calls[i] = start(world, text_of(world, "/%zu", i), priorities[i]);
+        calls[i] = start(fixture, text_of(fixture, "/%zu", i), priorities[i]);
     }
-    let_loop_turn(world);
-    unblock(world, blocker);
+    let_loop_turn(fixture);
+    unblock(fixture, blocker);
     for (size_t i = 0; i < COUNT_OF(priorities); i++) finish(calls[i], AFC_OK);
-    for (size_t i = 0; i < COUNT_OF(order); i++) check_target(world, i + 1, order[i]);
-    world_free(world);
+    for (size_t i = 0; i < COUNT_OF(order); i++) check_target(fixture, i + 1, order[i]);
+    fixture_free(fixture);
 }
 
 static void redirect_to_its_host_runs_first(void **state) {
     (void)state;
-    world *world = world_with(1, 0);
+    fixture *fixture = fixture_with(1, 0);
     afts_script *script = afts_script_new();
     afts_stall(script, "gate");
     afts_respond(script, 302, "Location: /to", "", 0);
-    serve(world, "/block", script);
-    call *first = start(world, "/block", 1), *others[5];
-    assert_true(afts_wait_stalled(world->server, "gate", 1, PATIENCE_MS));
-    for (size_t i = 0; i < 5; i++) others[i] = start(world, "/other", 255);
-    let_loop_turn(world);
-    unblock(world, first);
+    serve(fixture, "/block", script);
+    call *first = start(fixture, "/block", 1), *others[5];
+    assert_true(afts_wait_stalled(fixture->server, "gate", 1, PATIENCE_MS));
+    for (size_t i = 0; i < 5; i++) others[i] = start(fixture, "/other", 255);
+    let_loop_turn(fixture);
+    unblock(fixture, first);
     for (size_t i = 0; i < 5; i++) finish(others[i], AFC_OK);
-    check_target(world, 1, "/to");
-    check_target(world, 2, "/other");
-    world_free(world);
+    check_target(fixture, 1, "/to");
+    check_target(fixture, 2, "/other");
+    fixture_free(fixture);
 }
 
 static void redirect_runs_before_new_tasks_of_another_host(void **state) {
     (void)state;
-    world *to = world_with(1, 0), *from = world_new(NULL, NULL);
+    fixture *to = fixture_with(1, 0), *from = fixture_new(NULL, NULL);
     call *blocker = block(to);
     call *waiting[3];
     for (size_t i = 0; i < 3; i++) waiting[i] = start(to, "/waiting", 255);
@@ -121,8 +121,8 @@ static void redirect_runs_before_new_tasks_of_another_host(void **state) {
     finish(redirected, AFC_OK);
     for (size_t i = 0; i < 3; i++) finish(waiting[i], AFC_OK);
     check_target(to, 1, "/redirected");
-    world_free(from);
-    world_free(to);
+    fixture_free(from);
+    fixture_free(to);
 }
 
 typedef struct record {
@@ -143,7 +143,7 @@ static void note_second_host(call *call) {
 static void hosts_alternate_at_the_total_limit(void **state) {
     (void)state;
     enum { EACH = 8 };
-    world *first = world_with(6, 1), *second = world_new(NULL, NULL);
+    fixture *first = fixture_with(6, 1), *second = fixture_new(NULL, NULL);
     call *blocker = block(first), *calls[2 * EACH];
     record record = {{0}, 0};
     for (size_t i = 0; i < 2 * EACH; i++) {
@@ -157,8 +157,8 @@ static void hosts_alternate_at_the_total_limit(void **state) {
     unblock(first, blocker);
     for (size_t i = 0; i < 2 * EACH; i++) finish(calls[i], AFC_OK);
     assert_string_equal(record.order, "abababababababab");
-    world_free(second);
-    world_free(first);
+    fixture_free(second);
+    fixture_free(first);
 }
 
 /* ---- Limits -------------------------------------------------------------------------------- */
@@ -180,11 +180,11 @@ static void note_peaks(call *call) {
 static void only_running_tasks_have_handles(void **state) {
     (void)state;
     enum { TASKS = 300, LIMIT = 3 };
-    world *world = world_with(LIMIT, 0);
-    peaks peaks = {world->session, 0, 0};
+    fixture *fixture = fixture_with(LIMIT, 0);
+    peaks peaks = {fixture->session, 0, 0};
     call *calls[TASKS];
     for (size_t i = 0; i < TASKS; i++) {
-        calls[i] = call_new(world, "/");
+        calls[i] = call_new(fixture, "/");
         calls[i]->payload = &peaks;
         calls[i]->at_done = note_peaks;
         call_start(calls[i]);
@@ -192,37 +192,37 @@ static void only_running_tasks_have_handles(void **state) {
     for (size_t i = 0; i < TASKS; i++) finish(calls[i], AFC_OK);
     assert_true(peaks.running <= LIMIT);
     assert_true(peaks.handles <= LIMIT);
-    assert_true(afts_server_stats(world->server).most_open <= LIMIT);
-    world_free(world);
+    assert_true(afts_server_stats(fixture->server).most_open <= LIMIT);
+    fixture_free(fixture);
 }
 
 static void limits_spare_handles(void **state) {
     (void)state;
     enum { TASKS = 200 };
-    world *world = world_with(0, 0);
+    fixture *fixture = fixture_with(0, 0);
     afts_script *script = afts_script_new();
     afts_stall(script, "gate");
     afts_respond(script, 200, NULL, "", 0);
-    serve(world, "/late", script);
-    peaks peaks = {world->session, 0, 0}, after = {world->session, 0, 0};
+    serve(fixture, "/late", script);
+    peaks peaks = {fixture->session, 0, 0}, after = {fixture->session, 0, 0};
     call *calls[TASKS];
     for (size_t i = 0; i < TASKS; i++) {
-        calls[i] = call_new(world, "/late");
+        calls[i] = call_new(fixture, "/late");
         calls[i]->payload = &peaks;
         calls[i]->at_done = note_peaks;
         call_start(calls[i]);
     }
-    assert_true(afts_wait_stalled(world->server, "gate", TASKS, PATIENCE_MS));
-    afts_release(world->server, "gate", AFTS_OPEN);
+    assert_true(afts_wait_stalled(fixture->server, "gate", TASKS, PATIENCE_MS));
+    afts_release(fixture->server, "gate", AFTS_OPEN);
     for (size_t i = 0; i < TASKS; i++) finish(calls[i], AFC_OK);
     assert_true(peaks.handles > 128);
-    call *last = call_new(world, "/");
+    call *last = call_new(fixture, "/");
     last->payload = &after;
     last->at_done = note_peaks;
     call_start(last);
     finish(last, AFC_OK);
     assert_true(after.handles <= 128);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 enum { STREAMS = 50 };
@@ -251,17 +251,17 @@ static void streams_are_not_limited_by_connections(void **state) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = 1;
     options.max_connections = 1;
-    world *world = h2_world(&options);
-    h2_serve(world, answer_all_at_once, NULL, H2_CLOSE);
+    fixture *fixture = h2_fixture(&options);
+    h2_serve(fixture, answer_all_at_once, NULL, H2_CLOSE);
     call *calls[STREAMS];
     for (size_t i = 0; i < STREAMS; i++) {
-        calls[i] = call_new(world, "/");
-        calls[i]->request.url = tls_url(world);
+        calls[i] = call_new(fixture, "/");
+        calls[i]->request.url = tls_url(fixture);
         call_start(calls[i]);
     }
     for (size_t i = 0; i < STREAMS; i++) finish(calls[i], AFC_OK);
-    assert_int_equal(afts_server_stats(world->server).accepted, 1);
-    world_free(world);
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 1);
+    fixture_free(fixture);
 }
 
 /* ---- Ends ---------------------------------------------------------------------------------- */
@@ -269,9 +269,9 @@ static void streams_are_not_limited_by_connections(void **state) {
 static void cancelled_waiting_task_sends_nothing(void **state) {
     (void)state;
     enum { TASKS = 100 };
-    world *world = world_with(1, 0);
-    call *calls[TASKS], *blocker = block(world);
-    for (size_t i = 0; i < TASKS; i++) calls[i] = start(world, "/", 0);
+    fixture *fixture = fixture_with(1, 0);
+    call *calls[TASKS], *blocker = block(fixture);
+    for (size_t i = 0; i < TASKS; i++) calls[i] = start(fixture, "/", 0);
     for (size_t i = 1; i < TASKS; i += 2) afc_task_cancel(calls[i]->task);
     for (size_t i = 1; i < TASKS; i += 2) {
         call_wait(calls[i]);
@@ -279,50 +279,50 @@ static void cancelled_waiting_task_sends_nothing(void **state) {
         assert_int_equal(calls[i]->hop_count, 0);
         call_free(calls[i]);
     }
-    unblock(world, blocker);
+    unblock(fixture, blocker);
     for (size_t i = 0; i < TASKS; i += 2) finish(calls[i], AFC_OK);
-    assert_int_equal(afts_server_stats(world->server).requests, 1 + TASKS / 2);
-    world_free(world);
+    assert_int_equal(afts_server_stats(fixture->server).requests, 1 + TASKS / 2);
+    fixture_free(fixture);
 }
 
 static void cancel_all_ends_waiting_tasks(void **state) {
     (void)state;
     enum { TASKS = 1000 };
-    world *world = world_with(1, 0);
-    peaks peaks = {world->session, 0, 0};
-    call *calls[TASKS], *blocker = block(world);
+    fixture *fixture = fixture_with(1, 0);
+    peaks peaks = {fixture->session, 0, 0};
+    call *calls[TASKS], *blocker = block(fixture);
     for (size_t i = 0; i < TASKS; i++) {
-        calls[i] = call_new(world, "/");
+        calls[i] = call_new(fixture, "/");
         calls[i]->payload = &peaks;
         calls[i]->at_done = note_peaks;
         call_start(calls[i]);
     }
     /* Once a task for another host has run, the session has begun those before it. */
-    call *other = call_new(world, "/");
-    other->request.url = text_of(world, "http://localhost:%u/",
-                                 (unsigned)afts_server_port(world->server));
+    call *other = call_new(fixture, "/");
+    other->request.url = text_of(fixture, "http://localhost:%u/",
+                                 (unsigned)afts_server_port(fixture->server));
     call_perform(other);
     check_ended(other, AFC_OK);
     call_free(other);
     afc_session_statistics before, after;
-    afc_session_get_statistics(world->session, &before);
-    afc_session_cancel_all(world->session);
+    afc_session_get_statistics(fixture->session, &before);
+    afc_session_cancel_all(fixture->session);
     for (size_t i = 0; i < TASKS; i++) finish(calls[i], AFC_ECANCELED);
     finish(blocker, AFC_ECANCELED);
     /* A part in each turn, so that sockets and alarms are handled in between. */
-    afc_session_get_statistics(world->session, &after);
+    afc_session_get_statistics(fixture->session, &after);
     assert_true(after.turns - before.turns >= TASKS / 100);
     assert_true(peaks.handles <= 2);
-    assert_int_equal(afts_server_stats(world->server).requests, 2);
-    afts_release(world->server, "gate", AFTS_OPEN);
-    check_fetch(world, "/", AFC_OK);
-    world_free(world);
+    assert_int_equal(afts_server_stats(fixture->server).requests, 2);
+    afts_release(fixture->server, "gate", AFTS_OPEN);
+    check_fetch(fixture, "/", AFC_OK);
+    fixture_free(fixture);
 }
 
 static void total_time_limit_runs_while_a_task_waits(void **state) {
     (void)state;
-    world *world = world_with(1, 0);
-    call *blocker = block(world), *call = call_new(world, "/");
+    fixture *fixture = fixture_with(1, 0);
+    call *blocker = block(fixture), *call = call_new(fixture, "/");
     call->request.timeouts = (afc_timeouts){LONG_MS, LONG_MS, SHORT_MS, {0}};
     call_perform(call);
     check_ended(call, AFC_ETIMEOUT);
@@ -330,56 +330,57 @@ static void total_time_limit_runs_while_a_task_waits(void **state) {
     check_contains(call->failure.text, "no connection to the host was free");
     assert_int_equal(call->hop_count, 0);
     call_free(call);
-    unblock(world, blocker);
-    assert_int_equal(afts_server_stats(world->server).requests, 1);
-    world_free(world);
+    unblock(fixture, blocker);
+    assert_int_equal(afts_server_stats(fixture->server).requests, 1);
+    fixture_free(fixture);
 }
 
 static void other_time_limits_stop_while_a_task_waits(void **state) {
     (void)state;
-    world *world = world_with(1, 0);
-    call *blocker = block(world), *waiting = call_new(world, "/"), *clock = call_new(world, "/");
+    fixture *fixture = fixture_with(1, 0);
+    call *blocker = block(fixture), *waiting = call_new(fixture, "/"),
+         *clock = call_new(fixture, "/");
     waiting->request.timeouts = (afc_timeouts){SHORT_MS / 3, SHORT_MS / 3, LONG_MS, {0}};
     call_start(waiting);
     clock->request.timeouts = (afc_timeouts){LONG_MS, LONG_MS, SHORT_MS, {0}};
     call_start(clock);
     finish(clock, AFC_ETIMEOUT);
-    let_loop_turn(world);
+    let_loop_turn(fixture);
     assert_int_equal(atomic_load(&waiting->done_count), 0);
     afc_task_cancel(waiting->task);
     finish(waiting, AFC_ECANCELED);
-    unblock(world, blocker);
-    world_free(world);
+    unblock(fixture, blocker);
+    fixture_free(fixture);
 }
 
 static void suspended_task_uses_no_connection(void **state) {
     (void)state;
-    world *world = world_with(1, 0);
-    call *blocker = block(world);
-    call *suspended = start(world, "/suspended", 255), *other = start(world, "/other", 1);
+    fixture *fixture = fixture_with(1, 0);
+    call *blocker = block(fixture);
+    call *suspended = start(fixture, "/suspended", 255), *other = start(fixture, "/other", 1);
     afc_task_suspend(suspended->task);
-    let_loop_turn(world);
-    unblock(world, blocker);
+    let_loop_turn(fixture);
+    unblock(fixture, blocker);
     finish(other, AFC_OK);
     assert_int_equal(atomic_load(&suspended->done_count), 0);
     afc_task_resume(suspended->task);
     finish(suspended, AFC_OK);
-    check_target(world, 2, "/suspended");
-    world_free(world);
+    check_target(fixture, 2, "/suspended");
+    fixture_free(fixture);
 }
 
 static void waiting_tasks_complete_after_the_session_is_released(void **state) {
     (void)state;
     enum { TASKS = 50 };
-    world *world = world_with(1, 0);
-    call *calls[TASKS], *blocker = block(world);
-    for (size_t i = 0; i < TASKS; i++) calls[i] = start(world, "/", 0);
-    afc_session_release(world->session);
-    world->session = NULL;
-    unblock(world, blocker);
+    fixture *fixture = fixture_with(1, 0);
+    call *calls[TASKS], *blocker = block(fixture);
+    for (size_t i = 0; i < TASKS; i++) calls[i] = start(fixture, "/", 0);
+    afc_session_release(fixture->session);
+    fixture->session = NULL;
+    unblock(fixture, blocker);
     for (size_t i = 0; i < TASKS; i++) finish(calls[i], AFC_OK);
     afc_join_closed_sessions();
-    world_free(world);
+    fixture_free(fixture);
 }
 
 /* ---- Memory -------------------------------------------------------------------------------- */
@@ -396,25 +397,25 @@ static size_t bytes_in_use(void) {
 static void waiting_task_uses_little_memory(void **state) {
     (void)state;
     enum { TASKS = 2000, MOST_BYTES = 2032 };
-    world *world = world_with(1, 0);
-    call **calls = calloc(TASKS, sizeof *calls), *blocker = block(world);
+    fixture *fixture = fixture_with(1, 0);
+    call **calls = calloc(TASKS, sizeof *calls), *blocker = block(fixture);
     assert_non_null(calls);
-    size_t url_size = strlen(url_of(world, "/"));
-    for (size_t i = 0; i < TASKS; i++) calls[i] = call_new(world, "/");
+    size_t url_size = strlen(url_of(fixture, "/"));
+    for (size_t i = 0; i < TASKS; i++) calls[i] = call_new(fixture, "/");
     size_t before = bytes_in_use();
     for (size_t i = 0; i < TASKS; i++) {
-        calls[i]->request.url = url_of(world, "/");
+        calls[i]->request.url = url_of(fixture, "/");
         call_start(calls[i]);
     }
-    let_loop_turn(world);
+    let_loop_turn(fixture);
     size_t after = bytes_in_use();
     if (after > before) assert_true((after - before) / TASKS <= MOST_BYTES + 2 * url_size);
-    afc_session_cancel_all(world->session);
+    afc_session_cancel_all(fixture->session);
     for (size_t i = 0; i < TASKS; i++) finish(calls[i], AFC_ECANCELED);
     finish(blocker, AFC_ECANCELED);
-    afts_release(world->server, "gate", AFTS_OPEN);
+    afts_release(fixture->server, "gate", AFTS_OPEN);
     free(calls);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 /* ---- Failures ------------------------------------------------------------------------------ */
@@ -422,12 +423,12 @@ static void waiting_task_uses_little_memory(void **state) {
 static void lost_connection_frees_its_slot(void **state) {
     (void)state;
     enum { TASKS = 10 };
-    world *world = world_with(1, 0);
-    serve_text(world, "/lost", "");
+    fixture *fixture = fixture_with(1, 0);
+    serve_text(fixture, "/lost", "");
     call *calls[TASKS];
-    for (size_t i = 0; i < TASKS; i++) calls[i] = start(world, i % 2 == 0 ? "/lost" : "/", 0);
+    for (size_t i = 0; i < TASKS; i++) calls[i] = start(fixture, i % 2 == 0 ? "/lost" : "/", 0);
     for (size_t i = 0; i < TASKS; i++) finish(calls[i], i % 2 == 0 ? AFC_ELOST : AFC_OK);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 int main(void) {

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "run/resolver.h"
 #include "run/threads.h"
-#include "support/names.h"
+#include "support/fake_names.h"
 #include "support/threads.h"
 #include "support/torture.h"
 
@@ -96,13 +96,13 @@ static void close_taker(taker *taker) {
 
 static int setup(void **state) {
     (void)state;
-    names_install();
+    fake_names_install();
     return 0;
 }
 
 static int teardown(void **state) {
     (void)state;
-    names_remove();
+    fake_names_remove();
     /* One that has just returned from a lookup would stay for the next test. */
     wait_for_threads("af-names", 0);
     return 0;
@@ -140,10 +140,10 @@ static void addresses_are_cached_until_they_expire(void **state) {
     assert_false(begin(&taker, &lookup, "a.test", AFC__LOOKUP_FRESH));
     wait_taken(&taker, 3);
     release(&lookup);
-    assert_int_equal(names_count("a.test"), 3);
+    assert_int_equal(fake_names_count("a.test"), 3);
     close_taker(&taker);
     /* With the last client the cache goes, too. */
-    names_live_for(0);
+    fake_names_live_for(0);
     open_taker(&taker);
     for (unsigned i = 1; i <= 2; i++) {
         assert_false(begin(&taker, &lookup, "a.test", AFC__LOOKUP_SHARED));
@@ -181,7 +181,7 @@ static void failures_are_not_cached(void **state) {
         assert_null(lookup.found);
         assert_int_equal(lookup.error, EAI_NONAME);
     }
-    assert_int_equal(names_count("gone.test"), 2);
+    assert_int_equal(fake_names_count("gone.test"), 2);
     close_taker(&taker);
 }
 
@@ -217,15 +217,15 @@ static void cancelled_lookup_is_never_delivered(void **state) {
         snprintf(host, sizeof host, "hung%u.test", i);
         assert_false(begin(&taker, &lookups[i], host, AFC__LOOKUP_SHARED));
     }
-    names_wait_hanging(AFC__RESOLVER_THREADS_MAX);
+    fake_names_wait_hanging(AFC__RESOLVER_THREADS_MAX);
     assert_int_equal(count_threads("af-names"), AFC__RESOLVER_THREADS_MAX);
     assert_false(begin(&taker, &late, "late.test", AFC__LOOKUP_SHARED));
     /* Running or not: no lookup is there any more, and nobody was waited for. */
     for (unsigned i = 0; i < COUNT; i++) afc__resolver_cancel(&lookups[i]);
-    names_release();
+    fake_names_release();
     wait_taken(&taker, 1);
     release(&late);
-    assert_int_equal(names_count(NULL), AFC__RESOLVER_THREADS_MAX + 1);
+    assert_int_equal(fake_names_count(NULL), AFC__RESOLVER_THREADS_MAX + 1);
     afc__lookup none = {0};
     afc__resolver_cancel(&none);
     close_taker(&taker);
@@ -256,7 +256,7 @@ static void idle_threads_end_after_a_while(void **state) {
     (void)state;
     taker taker;
     afc__lookup lookup;
-    names_let_threads_idle_for(1000);
+    fake_names_let_threads_idle_for(1000);
     open_taker(&taker);
     assert_false(begin(&taker, &lookup, "a.test", AFC__LOOKUP_SHARED));
     wait_taken(&taker, 1);
@@ -290,12 +290,12 @@ static void hanging_thread_is_not_waited_for_and_ends_later(void **state) {
     afc__lookup lookup;
     open_taker(&taker);
     assert_false(begin(&taker, &lookup, "hung.test", AFC__LOOKUP_SHARED));
-    names_wait_hanging(1);
+    fake_names_wait_hanging(1);
     afc__resolver_cancel(&lookup);
     close_taker(&taker);
     assert_int_equal(count_threads("af-names"), 1);
     /* It still counts as one of those that there may be, and finds nobody when it returns. */
-    names_release();
+    fake_names_release();
     wait_for_threads("af-names", 0);
 }
 

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "run/writer.h"
 #include "support/call.h"
-#include "support/scene.h"
+#include "support/download_fixture.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -119,18 +119,18 @@ static void terminal_close(terminal *terminal) {
     close(terminal->master);
 }
 
-static void serve_body(world *world) {
+static void serve_body(fixture *fixture) {
     static char block[FRAME];
     for (size_t i = 0; i < sizeof block; i++) block[i] = byte_at(i);
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 200, NULL, block, sizeof block, FRAMES);
-    serve(world, "/body", script);
+    serve(fixture, "/body", script);
 }
 
 /** A download to the terminal that waits in a write. */
-static call *block_writer(world *world, terminal *terminal) {
-    serve_body(world);
-    call *call = call_new(world, "/body");
+static call *block_writer(fixture *fixture, terminal *terminal) {
+    serve_body(fixture);
+    call *call = call_new(fixture, "/body");
     call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = terminal->path};
     call_start(call);
     struct pollfd poll_for = {.fd = terminal->master, .events = POLLIN};
@@ -138,10 +138,10 @@ static call *block_writer(world *world, terminal *terminal) {
     return call;
 }
 
-static void check_neighbours(world *world) {
+static void check_neighbours(fixture *fixture) {
     call *calls[NEIGHBOURS];
     for (size_t i = 0; i < NEIGHBOURS; i++) {
-        calls[i] = call_new(world, "/small");
+        calls[i] = call_new(fixture, "/small");
         call_start(calls[i]);
     }
     for (size_t i = 0; i < NEIGHBOURS; i++) {
@@ -152,14 +152,14 @@ static void check_neighbours(world *world) {
 }
 
 static void waiting_write_stops_no_other_task(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     terminal terminal;
     terminal_open(&terminal);
-    call *call = block_writer(world, &terminal);
-    check_neighbours(world);
+    call *call = block_writer(fixture, &terminal);
+    check_neighbours(fixture);
     assert_int_equal(atomic_load(&call->done_count), 0);
     /* And the server stops: no more is taken than is gathered. */
-    assert_true(afts_server_stats(world->server).sent <= terminal.taken + buffered_at_most());
+    assert_true(afts_server_stats(fixture->server).sent <= terminal.taken + buffered_at_most());
     terminal_drain(&terminal, call, BODY);
     call_wait(call);
     check_ended(call, AFC_OK);
@@ -171,12 +171,12 @@ static void waiting_write_stops_no_other_task(void **state) {
 }
 
 static void task_cancelled_during_a_write_ends_after_it(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     terminal terminal;
     terminal_open(&terminal);
-    call *call = block_writer(world, &terminal);
+    call *call = block_writer(fixture, &terminal);
     afc_task_cancel(call->task);
-    check_neighbours(world);
+    check_neighbours(fixture);
     terminal_drain(&terminal, call, 0);
     call_wait(call);
     check_ended(call, AFC_ECANCELED);
@@ -187,12 +187,12 @@ static void task_cancelled_during_a_write_ends_after_it(void **state) {
 }
 
 static void session_ends_after_its_last_write(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     terminal terminal;
     terminal_open(&terminal);
-    call *call = block_writer(world, &terminal);
-    afc_session_release(world->session);
-    world->session = NULL;
+    call *call = block_writer(fixture, &terminal);
+    afc_session_release(fixture->session);
+    fixture->session = NULL;
     terminal_drain(&terminal, call, BODY);
     call_wait(call);
     check_ended(call, AFC_OK);
@@ -203,18 +203,18 @@ static void session_ends_after_its_last_write(void **state) {
 }
 
 static void each_task_can_be_cancelled_during_a_write(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     terminal terminal;
     terminal_open(&terminal);
-    call *first = block_writer(world, &terminal);
+    call *first = block_writer(fixture, &terminal);
     afts_script *script = afts_script_new();
     afts_read_head_only(script);
     afts_stall(script, "never");
-    serve(world, "/never", script);
-    call *second = call_new(world, "/never");
+    serve(fixture, "/never", script);
+    call *second = call_new(fixture, "/never");
     call_start(second);
-    assert_true(afts_wait_stalled(world->server, "never", 1, PATIENCE_MS));
-    afc_session_cancel_all(world->session);
+    assert_true(afts_wait_stalled(fixture->server, "never", 1, PATIENCE_MS));
+    afc_session_cancel_all(fixture->session);
     call_wait(second);
     check_ended(second, AFC_ECANCELED);
     terminal_drain(&terminal, first, 0);
@@ -234,29 +234,31 @@ typedef struct ending {
 } ending;
 
 /** Appends to what broke off what it lacks, as a process that was killed before it noticed the end. */
-static void complete_part(const scene *scene) {
-    FILE *file = fopen(scene->part, "ab");
+static void complete_part(const download_fixture *download_fixture) {
+    FILE *file = fopen(download_fixture->part, "ab");
     assert_non_null(file);
     size_t size = LARGE - BROKEN_AT;
-    assert_int_equal(fwrite(scene->content + BROKEN_AT, 1, size, file), size);
+    assert_int_equal(fwrite(download_fixture->content + BROKEN_AT, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
-    replace_in_file(scene->note, "received 1200000\n", "received 0\n");
+    replace_in_file(download_fixture->token_path, "received 1200000\n", "received 0\n");
 }
 
 /** The last of a file, or nothing of it, comes, and its digest is to be computed: both must wait. */
-static void begin_ending(ending *ending, scene *scene, bool is_all_there, uint32_t total_ms) {
-    const char *field = digest_field(scene, EVP_sha256(), "Repr-Digest: sha-256=:%s:\r\n", false);
+static void begin_ending(ending *ending, download_fixture *download_fixture, bool is_all_there,
+                         uint32_t total_ms) {
+    const char *field = digest_field(download_fixture, EVP_sha256(),
+                                     "Repr-Digest: sha-256=:%s:\r\n", false);
     snprintf(ending->field, sizeof ending->field, "%s", field);
-    scene->origin.fields = ending->field;
-    break_off(scene);
-    if (is_all_there) complete_part(scene);
+    download_fixture->range_server.fields = ending->field;
+    interrupt_download(download_fixture);
+    if (is_all_there) complete_part(download_fixture);
     terminal_open(&ending->terminal);
-    ending->blocking = block_writer(scene->world, &ending->terminal);
-    ending->call = prepare(scene, "/file", BOTH);
+    ending->blocking = block_writer(download_fixture->fixture, &ending->terminal);
+    ending->call = prepare(download_fixture, "/file", KEEP_AND_RESUME);
     ending->call->request.timeouts.total_ms = total_ms;
     call_start(ending->call);
     call_wait_for(ending->call, &ending->call->head_count, 1);
-    check_neighbours(scene->world);
+    check_neighbours(download_fixture->fixture);
     assert_int_equal(atomic_load(&ending->call->done_count), 0);
 }
 
@@ -270,77 +272,80 @@ static void finish_ending(ending *ending) {
 }
 
 static void part_is_kept_if_cancelled_while_hashing(void **state) {
-    scene *scene = *state;
+    download_fixture *download_fixture = *state;
     for (int is_all_there = 0; is_all_there <= 1; is_all_there++) {
         ending ending;
-        begin_ending(&ending, scene, is_all_there, 0);
+        begin_ending(&ending, download_fixture, is_all_there, 0);
         afc_task_cancel(ending.call->task);
-        check_neighbours(scene->world);
+        check_neighbours(download_fixture->fixture);
         assert_int_equal(atomic_load(&ending.call->done_count), 0);
         finish_ending(&ending);
         check_ended(ending.call, AFC_ECANCELED);
-        assert_false(file_exists(scene->path));
+        assert_false(file_exists(download_fixture->path));
         assert_string_not_equal(afc_result_get_resume_token(ending.call->result), "");
         call_free(ending.call);
-        check_done(scene, download(scene, BOTH), AFC_RESUMPTION_COMPLETE);
+        check_done(download_fixture, download(download_fixture, KEEP_AND_RESUME),
+                   AFC_RESUMPTION_COMPLETE);
     }
 }
 
 static void timeout_while_hashing_is_reported(void **state) {
-    scene *scene = *state;
+    download_fixture *download_fixture = *state;
     enum { TOTAL_MS = 5000 };
     for (int is_all_there = 0; is_all_there <= 1; is_all_there++) {
         ending ending;
-        begin_ending(&ending, scene, is_all_there, TOTAL_MS);
+        begin_ending(&ending, download_fixture, is_all_there, TOTAL_MS);
         int64_t end = afc__now_us() + INT64_C(1000) * TOTAL_MS;
-        while (afc__now_us() < end) check_fetch(scene->world, "/small", AFC_OK);
+        while (afc__now_us() < end) check_fetch(download_fixture->fixture, "/small", AFC_OK);
         /* A turn of the loop that began after that. */
-        check_fetch(scene->world, "/small", AFC_OK);
+        check_fetch(download_fixture->fixture, "/small", AFC_OK);
         finish_ending(&ending);
         check_ended(ending.call, AFC_ETIMEOUT);
         assert_int_equal(ending.call->failure.timeout, AFC_TIMEOUT_TOTAL);
         check_contains(ending.call->failure.text, "5000 ms");
-        assert_false(file_exists(scene->path));
+        assert_false(file_exists(download_fixture->path));
         call_free(ending.call);
-        check_done(scene, download(scene, BOTH), AFC_RESUMPTION_COMPLETE);
+        check_done(download_fixture, download(download_fixture, KEEP_AND_RESUME),
+                   AFC_RESUMPTION_COMPLETE);
     }
 }
 
 static void digest_is_checked_after_a_long_hash(void **state) {
-    scene *scene = *state;
+    download_fixture *download_fixture = *state;
     for (int is_all_there = 0; is_all_there <= 1; is_all_there++) {
         ending ending;
-        begin_ending(&ending, scene, is_all_there, 0);
+        begin_ending(&ending, download_fixture, is_all_there, 0);
         finish_ending(&ending);
-        check_done(scene, ending.call,
+        check_done(download_fixture, ending.call,
                    is_all_there ? AFC_RESUMPTION_COMPLETE : AFC_RESUMPTION_RESUMED);
     }
 }
 
 static void synced_file_is_complete(void **state) {
-    scene *scene = *state;
-    for (unsigned flags = AFC_FILE_SYNC; flags <= (AFC_FILE_SYNC | BOTH); flags += BOTH) {
-        call *call = download(scene, flags);
-        check_done(scene, call, AFC_RESUMPTION_NONE);
+    download_fixture *download_fixture = *state;
+    for (unsigned flags = AFC_FILE_SYNC; flags <= (AFC_FILE_SYNC | KEEP_AND_RESUME);
+         flags += KEEP_AND_RESUME) {
+        call *call = download(download_fixture, flags);
+        check_done(download_fixture, call, AFC_RESUMPTION_NONE);
     }
-    scene->origin.content.size = 1000;
-    call *call = download(scene, AFC_FILE_SYNC);
+    download_fixture->range_server.content.size = 1000;
+    call *call = download(download_fixture, AFC_FILE_SYNC);
     check_ended(call, AFC_OK);
     call_free(call);
-    check_file(scene->path, (afc_slice){scene->content, 1000});
+    check_file(download_fixture->path, (afc_slice){download_fixture->content, 1000});
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_of_sessions_alternate),
-        WORLD_TEST(waiting_write_stops_no_other_task),
-        WORLD_TEST(task_cancelled_during_a_write_ends_after_it),
-        WORLD_TEST(session_ends_after_its_last_write),
-        WORLD_TEST(each_task_can_be_cancelled_during_a_write),
-        SCENE_TEST(part_is_kept_if_cancelled_while_hashing),
-        SCENE_TEST(digest_is_checked_after_a_long_hash),
-        SCENE_TEST(timeout_while_hashing_is_reported),
-        SCENE_TEST(synced_file_is_complete),
+        FIXTURE_TEST(waiting_write_stops_no_other_task),
+        FIXTURE_TEST(task_cancelled_during_a_write_ends_after_it),
+        FIXTURE_TEST(session_ends_after_its_last_write),
+        FIXTURE_TEST(each_task_can_be_cancelled_during_a_write),
+        DOWNLOAD_TEST(part_is_kept_if_cancelled_while_hashing),
+        DOWNLOAD_TEST(digest_is_checked_after_a_long_hash),
+        DOWNLOAD_TEST(timeout_while_hashing_is_reported),
+        DOWNLOAD_TEST(synced_file_is_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

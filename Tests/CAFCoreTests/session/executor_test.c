@@ -72,12 +72,12 @@ static void queue_free(queue *queue) {
     free(queue);
 }
 
-static world *world_of(queue *queue) {
+static fixture *fixture_of(queue *queue) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.executor = (afc_executor){queue, post};
     options.on_closed = note_closed;
     options.context = queue;
-    return world_new(NULL, &options);
+    return fixture_new(NULL, &options);
 }
 
 /* ---- On one thread ------------------------------------------------------------------------- */
@@ -120,27 +120,27 @@ static afc_status at_head(void *context, afc_response *response) {
     return AFC_OK;
 }
 
-static afc_task *begin(world *world, seen *seen, const char *path) {
+static afc_task *begin(fixture *fixture, seen *seen, const char *path) {
     afc_task *task;
     afc_request request = AFC_REQUEST_INIT;
     afc_task_events events = AFC_TASK_EVENTS_INIT;
-    request.url = url_of(world, path);
+    request.url = url_of(fixture, path);
     events.context = seen;
     events.on_head = at_head;
     events.on_progress = at_progress;
     events.on_done = at_done;
     events.release = at_release;
-    check_status(afc_task_begin(&task, world->session, &request, &events, NULL), AFC_OK);
+    check_status(afc_task_begin(&task, fixture->session, &request, &events, NULL), AFC_OK);
     return task;
 }
 
 static void callbacks_run_on_the_thread_of_the_executor(void **state) {
     (void)state;
     queue *queue = queue_new();
-    world *world = world_of(queue);
-    serve(world, "/", answer(200, NULL, "hello"));
+    fixture *fixture = fixture_of(queue);
+    serve(fixture, "/", answer(200, NULL, "hello"));
     seen seen = {.thread = pthread_self()};
-    afc_task *task = begin(world, &seen, "/");
+    afc_task *task = begin(fixture, &seen, "/");
     /* Not before this thread makes the call. */
     check_status(afc_task_wait(task, 0), AFC_ETIMEOUT);
     while (strchr(seen.log, 'x') == NULL) assert_true(run_next(queue));
@@ -151,7 +151,7 @@ static void callbacks_run_on_the_thread_of_the_executor(void **state) {
     check_status(seen.status, AFC_OK);
     assert_int_equal(seen.received, 5);
     afc_task_release(task);
-    world_free(world);
+    fixture_free(fixture);
     assert_int_equal(atomic_load(&queue->closed), 1);
     assert_int_equal(queue->first, queue->last);
     queue_free(queue);
@@ -161,15 +161,15 @@ static void refused_call_runs_on_the_loop_thread(void **state) {
     (void)state;
     queue *queue = queue_new();
     queue->refuses = true;
-    world *world = world_of(queue);
-    serve(world, "/", answer(200, NULL, "hello"));
+    fixture *fixture = fixture_of(queue);
+    serve(fixture, "/", answer(200, NULL, "hello"));
     seen seen = {.thread = pthread_self()};
-    afc_task *task = begin(world, &seen, "/");
+    afc_task *task = begin(fixture, &seen, "/");
     check_status(afc_task_wait(task, -1), AFC_OK);
     assert_string_equal(seen.log, "pdx");
     assert_true(seen.is_wrong_thread);
     afc_task_release(task);
-    world_free(world);
+    fixture_free(fixture);
     queue_free(queue);
 }
 
@@ -183,26 +183,26 @@ static void executor_may_call_at_once(void **state) {
     (void)state;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.executor.post = post_nowhere;
-    world *world = world_new(NULL, &options);
-    serve(world, "/", answer(200, NULL, "hello"));
+    fixture *fixture = fixture_new(NULL, &options);
+    serve(fixture, "/", answer(200, NULL, "hello"));
     seen seen = {.thread = pthread_self()};
-    afc_task *task = begin(world, &seen, "/");
+    afc_task *task = begin(fixture, &seen, "/");
     check_status(afc_task_wait(task, -1), AFC_OK);
     assert_string_equal(seen.log, "pdx");
     afc_task_release(task);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 /** The session stays open until the last callback has returned. */
 static void session_closes_after_the_last_callback(void **state) {
     (void)state;
     queue *queue = queue_new();
-    world *world = world_of(queue);
-    serve(world, "/", answer(200, NULL, "hello"));
+    fixture *fixture = fixture_of(queue);
+    serve(fixture, "/", answer(200, NULL, "hello"));
     seen seen = {.thread = pthread_self()};
-    afc_task *task = begin(world, &seen, "/");
-    afc_session_release(world->session);
-    world->session = NULL;
+    afc_task *task = begin(fixture, &seen, "/");
+    afc_session_release(fixture->session);
+    fixture->session = NULL;
     afc_task_release(task);
     while (strchr(seen.log, 'x') == NULL) {
         assert_int_equal(atomic_load(&queue->closed), 0);
@@ -210,30 +210,30 @@ static void session_closes_after_the_last_callback(void **state) {
     }
     afc_join_closed_sessions();
     assert_int_equal(atomic_load(&queue->closed), 1);
-    world_free(world);
+    fixture_free(fixture);
     queue_free(queue);
 }
 
 static void perform_does_not_need_the_executor(void **state) {
     (void)state;
     queue *queue = queue_new();
-    world *world = world_of(queue);
-    serve(world, "/", answer(200, NULL, "hello"));
+    fixture *fixture = fixture_of(queue);
+    serve(fixture, "/", answer(200, NULL, "hello"));
     afc_request request = AFC_REQUEST_INIT;
     afc_result *result;
-    request.url = url_of(world, "/");
-    check_status(afc_perform(&result, world->session, &request, NULL), AFC_OK);
+    request.url = url_of(fixture, "/");
+    check_status(afc_perform(&result, fixture->session, &request, NULL), AFC_OK);
     check_slice(afc_result_get_body(result), "hello");
     afc_result_free(result);
     assert_int_equal(atomic_load(&queue->count), 0);
-    world_free(world);
+    fixture_free(fixture);
     queue_free(queue);
 }
 
 static void task_that_is_never_started_is_released_at_once(void **state) {
     (void)state;
     queue *queue = queue_new();
-    world *world = world_of(queue);
+    fixture *fixture = fixture_of(queue);
     seen seen = {.thread = pthread_self()};
     afc_task *task;
     afc_request request = AFC_REQUEST_INIT;
@@ -241,8 +241,8 @@ static void task_that_is_never_started_is_released_at_once(void **state) {
     events.context = &seen;
     events.on_done = at_done;
     events.release = at_release;
-    request.url = url_of(world, "/");
-    check_status(afc_task_new(&task, world->session, &request, &events, NULL), AFC_OK);
+    request.url = url_of(fixture, "/");
+    check_status(afc_task_new(&task, fixture->session, &request, &events, NULL), AFC_OK);
     afc_task_release(task);
     assert_string_equal(seen.log, "x");
     /* What has an effect on a task that is started hands none to the loop before. */
@@ -250,7 +250,7 @@ static void task_that_is_never_started_is_released_at_once(void **state) {
                                          afc_task_resume};
     for (size_t i = 0; i < COUNT_OF(calls); i++) {
         seen.log[0] = '\0';
-        check_status(afc_task_new(&task, world->session, &request, &events, NULL), AFC_OK);
+        check_status(afc_task_new(&task, fixture->session, &request, &events, NULL), AFC_OK);
         afc_task_suspend(task);
         calls[i](task);
         afc_task_release(task);
@@ -258,10 +258,10 @@ static void task_that_is_never_started_is_released_at_once(void **state) {
     }
     seen.log[0] = '\0';
     request.url = "no URL";
-    check_status(afc_task_new(&task, world->session, &request, &events, NULL), AFC_EINVAL);
+    check_status(afc_task_new(&task, fixture->session, &request, &events, NULL), AFC_EINVAL);
     assert_string_equal(seen.log, "x");
     assert_int_equal(atomic_load(&queue->count), 0);
-    world_free(world);
+    fixture_free(fixture);
     queue_free(queue);
 }
 
@@ -269,7 +269,7 @@ static void task_of_a_forked_child_completes_without_the_executor(void **state) 
     (void)state;
     if (!CAN_FORK) skip();
     queue *queue = queue_new();
-    world *world = world_of(queue);
+    fixture *fixture = fixture_of(queue);
     afc_task *task;
     static seen seen;
     afc_request request = AFC_REQUEST_INIT;
@@ -277,8 +277,8 @@ static void task_of_a_forked_child_completes_without_the_executor(void **state) 
     events.context = &seen;
     events.on_done = at_done;
     events.release = at_release;
-    request.url = url_of(world, "/");
-    check_status(afc_task_new(&task, world->session, &request, &events, NULL), AFC_OK);
+    request.url = url_of(fixture, "/");
+    check_status(afc_task_new(&task, fixture->session, &request, &events, NULL), AFC_OK);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -289,7 +289,7 @@ static void task_of_a_forked_child_completes_without_the_executor(void **state) 
     }
     child_check(child);
     afc_task_release(task);
-    world_free(world);
+    fixture_free(fixture);
     queue_free(queue);
 }
 
@@ -343,11 +343,11 @@ static void callbacks_of_a_task_stay_in_order_on_several_threads(void **state) {
     (void)state;
     enum { THREADS = 4 };
     queue *queue = queue_new();
-    world *world = world_of(queue);
+    fixture *fixture = fixture_of(queue);
     static char block[16 * 1024];
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 200, NULL, block, sizeof block, 20);
-    serve(world, "/", script);
+    serve(fixture, "/", script);
     pthread_t threads[THREADS];
     static order orders[MANY];
     memset(orders, 0, sizeof orders);
@@ -356,18 +356,18 @@ static void callbacks_of_a_task_stay_in_order_on_several_threads(void **state) {
         afc_task *task;
         afc_request request = AFC_REQUEST_INIT;
         afc_task_events events = AFC_TASK_EVENTS_INIT;
-        request.url = url_of(world, "/");
+        request.url = url_of(fixture, "/");
         request.progress_ms = 1;
         events.context = &orders[i];
         events.on_progress = count_progress;
         events.on_done = count_done;
         events.release = count_release;
-        check_status(afc_task_begin(&task, world->session, &request, &events, NULL), AFC_OK);
+        check_status(afc_task_begin(&task, fixture->session, &request, &events, NULL), AFC_OK);
         if (i % 3 == 0) afc_task_cancel(task);
         if (i % 7 == 0) check_status(afc_task_wait(task, -1), AFC_OK);
         afc_task_release(task);
     }
-    world_close_session(world);
+    fixture_close_session(fixture);
     end_queue(queue);
     for (size_t i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     for (size_t i = 0; i < MANY; i++) {
@@ -375,7 +375,7 @@ static void callbacks_of_a_task_stay_in_order_on_several_threads(void **state) {
         assert_int_equal(atomic_load(&orders[i].done), 1);
         assert_int_equal(atomic_load(&orders[i].released), 1);
     }
-    world_free(world);
+    fixture_free(fixture);
     queue_free(queue);
 }
 

@@ -3,7 +3,7 @@
  * Nothing must crash or hang, though nobody released or joined anything.
  */
 #include "support/files.h"
-#include "support/world.h"
+#include "support/fixture.h"
 
 #include <afcore/session.h>
 #include <openssl/crypto.h>
@@ -76,16 +76,16 @@ static int run_child(const char *argument, const char *anchors) {
 
 static void process_may_exit_during_transfers(void **state) {
     (void)state;
-    world *world = world_new_tls();
+    fixture *fixture = fixture_new_tls();
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 200, NULL, "0123456789abcdef", 16, AFTS_FOREVER);
-    serve(world, "/endless", script);
+    serve(fixture, "/endless", script);
     for (int i = 0; i < ROUNDS; i++) {
-        int status = run_child(url_of(world, "/endless"), afts_cert_pem(world->authority));
+        int status = run_child(url_of(fixture, "/endless"), afts_cert_pem(fixture->authority));
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 0);
     }
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void exit_is_safe_whoever_used_openssl_first(void **state) {

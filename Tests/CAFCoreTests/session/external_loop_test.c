@@ -7,7 +7,7 @@
 #include "support/call.h"
 #include "support/child.h"
 #include "support/files.h"
-#include "support/websocket.h"
+#include "support/recorded_socket.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -33,7 +33,7 @@ static afc_session_options external(void) {
 static int setup(void **state) {
     afc_session_options options = external();
     closed_count = 0;
-    *state = world_new(NULL, &options);
+    *state = fixture_new(NULL, &options);
     return 0;
 }
 
@@ -50,21 +50,21 @@ static afc_status turn(afc_session *session) {
     return afc_session_dispatch(session);
 }
 
-static void close_session(world *world) {
-    afc_session *session = world->session;
-    world->session = NULL;
+static void close_session(fixture *fixture) {
+    afc_session *session = fixture->session;
+    fixture->session = NULL;
     afc_session_release(session);
     while (turn(session) == AFC_OK) {}
     assert_int_equal(closed_count, 1);
 }
 
 static int teardown(void **state) {
-    world *world = *state;
-    if (world->session != NULL) {
-        afc_session_cancel_all(world->session);
-        close_session(world);
+    fixture *fixture = *state;
+    if (fixture->session != NULL) {
+        afc_session_cancel_all(fixture->session);
+        close_session(fixture);
     }
-    world_free(world);
+    fixture_free(fixture);
     return 0;
 }
 
@@ -76,8 +76,8 @@ static void drive(call *call) {
     }
 }
 
-static call *fetch(world *world, const char *path) {
-    call *call = call_new(world, path);
+static call *fetch(fixture *fixture, const char *path) {
+    call *call = call_new(fixture, path);
     call_start(call);
     drive(call);
     return call;
@@ -86,10 +86,10 @@ static call *fetch(world *world, const char *path) {
 /* ---- Requests ------------------------------------------------------------------------------ */
 
 static void fetches_and_reuses_connection(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "hello"));
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "hello"));
     for (int i = 0; i < 3; i++) {
-        call *call = fetch(world, "/");
+        call *call = fetch(fixture, "/");
         check_ended(call, AFC_OK);
         assert_int_equal(call->body.size, 5);
         assert_int_equal(call->hops[0].is_reused, i > 0);
@@ -98,10 +98,10 @@ static void fetches_and_reuses_connection(void **state) {
 }
 
 static void runs_all_callbacks_in_the_dispatching_thread(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(302, "Location: /next\r\n", ""));
-    serve(world, "/next", answer(200, NULL, "hello"));
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(302, "Location: /next\r\n", ""));
+    serve(fixture, "/next", answer(200, NULL, "hello"));
+    call *call = call_new(fixture, "/");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call_start(call);
     /* Nothing runs by itself. */
@@ -117,10 +117,10 @@ static void count_wake(void *context) {
 }
 
 static void wake_right_after_the_start_is_reported(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     int wakes = 0;
-    serve(world, "/", answer(200, NULL, "hello"));
-    call *call = call_new(world, "/");
+    serve(fixture, "/", answer(200, NULL, "hello"));
+    call *call = call_new(fixture, "/");
     call->payload = &wakes;
     call->events.on_wake = count_wake;
     call_start(call);
@@ -135,25 +135,25 @@ static void fetches_over_tls(void **state) {
     (void)state;
     afc_session_options options = external();
     closed_count = 0;
-    world *world = world_new_alpn(NULL, &options);
-    serve(world, "/", answer(200, NULL, "hello"));
-    call *call = call_new(world, "/");
-    call->request.url = tls_url(world);
+    fixture *fixture = fixture_new_alpn(NULL, &options);
+    serve(fixture, "/", answer(200, NULL, "hello"));
+    call *call = call_new(fixture, "/");
+    call->request.url = tls_url(fixture);
     call_start(call);
     drive(call);
     check_ended(call, AFC_OK);
     call_free(call);
-    close_session(world);
-    world_free(world);
+    close_session(fixture);
+    fixture_free(fixture);
 }
 
 static void runs_many_tasks_at_once(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     enum { TASKS = 200 };
-    serve(world, "/", answer(200, NULL, "hello"));
+    serve(fixture, "/", answer(200, NULL, "hello"));
     call *calls[TASKS];
     for (int i = 0; i < TASKS; i++) {
-        calls[i] = call_new(world, "/");
+        calls[i] = call_new(fixture, "/");
         call_start(calls[i]);
     }
     for (int i = 0; i < TASKS; i++) {
@@ -164,7 +164,7 @@ static void runs_many_tasks_at_once(void **state) {
 }
 
 static void writes_a_large_file_with_the_writer(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     enum { SIZE = 3 << 20 };
     folder folder;
     char *body = calloc(1, SIZE);
@@ -172,8 +172,8 @@ static void writes_a_large_file_with_the_writer(void **state) {
     folder_make(&folder);
     afts_script *script = afts_script_new();
     afts_respond(script, 200, NULL, body, SIZE);
-    serve(world, "/", script);
-    call *call = call_new(world, "/");
+    serve(fixture, "/", script);
+    call *call = call_new(fixture, "/");
     call->request.sink.kind = AFC_SINK_FILE;
     call->request.sink.path = path_in(&folder, "file");
     call->request.sink.flags = AFC_FILE_SYNC;
@@ -188,34 +188,34 @@ static void writes_a_large_file_with_the_writer(void **state) {
 
 /** A round of the loop for each event of a socket, until it has ended. */
 static void echoes_over_a_websocket(void **state) {
-    world *world = *state;
-    serve_echo(world, "/", NULL);
-    wire *wire = wire_new(world, "/");
-    wire_open(wire, world);
-    wire_send_text(wire, "hello");
-    while (atomic_load(&wire->message_count) == 0) check_status(turn(world->session), AFC_OK);
-    wire_close(wire);
-    while (atomic_load(&wire->release_count) == 0) check_status(turn(world->session), AFC_OK);
-    check_log(wire, "open;sent ok;text hello;closed 1000;");
-    wire_free(wire);
+    fixture *fixture = *state;
+    serve_echo(fixture, "/", NULL);
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket_open(socket, fixture);
+    socket_send_text(socket, "hello");
+    while (atomic_load(&socket->message_count) == 0) check_status(turn(fixture->session), AFC_OK);
+    socket_close(socket);
+    while (atomic_load(&socket->release_count) == 0) check_status(turn(fixture->session), AFC_OK);
+    check_log(socket, "open;sent ok;text hello;closed 1000;");
+    socket_free(socket);
 }
 
 /* ---- Waiting ------------------------------------------------------------------------------- */
 
 static void waits_without_a_limit_when_idle(void **state) {
-    world *world = *state;
-    check_status(afc_session_dispatch(world->session), AFC_OK);
-    assert_int_equal(afc_session_get_timeout_ms(world->session), -1);
-    struct pollfd polled = {.fd = afc_session_get_fd(world->session), .events = POLLIN};
+    fixture *fixture = *state;
+    check_status(afc_session_dispatch(fixture->session), AFC_OK);
+    assert_int_equal(afc_session_get_timeout_ms(fixture->session), -1);
+    struct pollfd polled = {.fd = afc_session_get_fd(fixture->session), .events = POLLIN};
     assert_int_equal(poll(&polled, 1, 0), 0);
 }
 
 static void ends_a_task_at_its_time_limit(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_stall(script, "never");
-    serve(world, "/", script);
-    call *call = call_new(world, "/");
+    serve(fixture, "/", script);
+    call *call = call_new(fixture, "/");
     call->request.timeouts.total_ms = 50;
     call_start(call);
     drive(call);
@@ -224,21 +224,21 @@ static void ends_a_task_at_its_time_limit(void **state) {
 }
 
 static void time_without_a_dispatch_is_not_idle(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n1");
     afts_stall(script, "half");
     afts_send_text(script, "2");
-    serve(world, "/", script);
-    call *call = call_new(world, "/");
+    serve(fixture, "/", script);
+    call *call = call_new(fixture, "/");
     call->request.timeouts.idle_ms = 2000;
     call_start(call);
-    while (atomic_load(&call->head_count) == 0) check_status(turn(world->session), AFC_OK);
+    while (atomic_load(&call->head_count) == 0) check_status(turn(fixture->session), AFC_OK);
     int64_t end = afc__now_us() + 3000000;
     while (afc__now_us() < end) sched_yield();
-    check_status(afc_session_dispatch(world->session), AFC_OK);
+    check_status(afc_session_dispatch(fixture->session), AFC_OK);
     assert_int_equal(atomic_load(&call->done_count), 0);
-    afts_release(world->server, "half", 1);
+    afts_release(fixture->server, "half", 1);
     drive(call);
     check_ended(call, AFC_OK);
     call_free(call);
@@ -246,14 +246,14 @@ static void time_without_a_dispatch_is_not_idle(void **state) {
 
 /** The time of the limit passes while the loop hasn't noticed yet that the task is resumed. */
 static void resumed_task_is_not_idle_before_the_loop_notices(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_stall(script, "late");
-    serve(world, "/", script);
-    call *call = call_new(world, "/");
+    serve(fixture, "/", script);
+    call *call = call_new(fixture, "/");
     call->request.timeouts = (afc_timeouts){.idle_ms = 1000};
     call_start(call);
-    while (call->task->state != AFC__STATE_CONNECTED) check_status(turn(world->session), AFC_OK);
+    while (call->task->state != AFC__STATE_CONNECTED) check_status(turn(fixture->session), AFC_OK);
     int64_t late_us = afc__now_us() + 3600 * INT64_C(1000000);
     afc_failure failure;
     assert_int_equal(afc__task_due(call->task, late_us, &failure), AFC__DUE_HOP_END);
@@ -261,7 +261,7 @@ static void resumed_task_is_not_idle_before_the_loop_notices(void **state) {
     assert_int_equal(afc__task_due(call->task, late_us, &failure), AFC__DUE_NOTHING);
     afc_task_resume(call->task);
     assert_int_equal(afc__task_due(call->task, late_us, &failure), AFC__DUE_NOTHING);
-    check_status(afc_session_dispatch(world->session), AFC_OK);
+    check_status(afc_session_dispatch(fixture->session), AFC_OK);
     assert_int_equal(afc__task_due(call->task, late_us, &failure), AFC__DUE_HOP_END);
     afc_task_cancel(call->task);
     drive(call);
@@ -275,10 +275,10 @@ static void *start_call(void *context) {
 }
 
 static void wakes_for_posts_of_other_threads(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "hello"));
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "hello"));
     for (int i = 0; i < 50; i++) {
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         pthread_t thread;
         /* The loop waits already, or not yet. */
         assert_int_equal(pthread_create(&thread, NULL, start_call, call), 0);
@@ -296,11 +296,11 @@ static afc_status start_another(call *call, afc_response *response) {
 }
 
 static void starts_tasks_inside_callbacks(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "hello"));
-    call *first = call_new(world, "/"), *second = call_new(world, "/");
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "hello"));
+    call *first = call_new(fixture, "/"), *second = call_new(fixture, "/");
     check_status(
-        afc_task_new(&second->task, world->session, &second->request, &second->events, NULL),
+        afc_task_new(&second->task, fixture->session, &second->request, &second->events, NULL),
         AFC_OK);
     first->payload = second;
     first->at_head = start_another;
@@ -314,10 +314,10 @@ static void starts_tasks_inside_callbacks(void **state) {
 
 /** The thread's own use of libcurl must not touch what the session keeps: another thread may dispatch it then. */
 static void keeps_nothing_of_libcurl_outside_of_dispatch(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "hello"));
-    call_free(fetch(world, "/"));
-    const afc__memory *memory = world->session->driver->memory;
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "hello"));
+    call_free(fetch(fixture, "/"));
+    const afc__memory *memory = fixture->session->driver->memory;
     size_t kept = afc__memory_kept(memory);
     CURL *easy = curl_easy_init();
     assert_non_null(easy);
@@ -340,13 +340,13 @@ static afc_status run_inner_loop(call *call, afc_response *response) {
 }
 
 static void is_dispatched_inside_a_callback_of_another_session(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     afc_session *threaded;
-    serve(world, "/", answer(200, NULL, "hello"));
+    serve(fixture, "/", answer(200, NULL, "hello"));
     check_status(afc_session_new(&threaded, &options, NULL), AFC_OK);
-    call *outer = call_new(world, "/"), *call = call_new(world, "/");
-    inner_loop inner = {world->session, call};
+    call *outer = call_new(fixture, "/"), *call = call_new(fixture, "/");
+    inner_loop inner = {fixture->session, call};
     call_start(call);
     outer->session = threaded;
     outer->at_head = run_inner_loop;
@@ -357,7 +357,7 @@ static void is_dispatched_inside_a_callback_of_another_session(void **state) {
     check_ended(call, AFC_OK);
     call_free(call);
     /* What the other session's thread keeps isn't this session's. */
-    close_session(world);
+    close_session(fixture);
     call_free(outer);
     afc_session_release(threaded);
     afc_join_closed_sessions();
@@ -366,19 +366,19 @@ static void is_dispatched_inside_a_callback_of_another_session(void **state) {
 /* ---- Closing ------------------------------------------------------------------------------- */
 
 static void completes_tasks_before_it_closes(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "hello"));
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "hello"));
+    call *call = call_new(fixture, "/");
     call_start(call);
-    close_session(world);
+    close_session(fixture);
     check_ended(call, AFC_OK);
     call_free(call);
 }
 
 static void joining_does_not_wait_for_it(void **state) {
-    world *world = *state;
-    afc_session *session = world->session;
-    world->session = NULL;
+    fixture *fixture = *state;
+    afc_session *session = fixture->session;
+    fixture->session = NULL;
     afc_session_release(session);
     afc_join_closed_sessions();
     while (turn(session) == AFC_OK) {}
@@ -388,10 +388,10 @@ static void joining_does_not_wait_for_it(void **state) {
 /* ---- Misuse -------------------------------------------------------------------------------- */
 
 static void refuses_sessions_with_a_thread(void **state) {
-    world *world = *state;
-    assert_int_equal(afc_session_get_fd(world->session), -1);
-    assert_int_equal(afc_session_get_timeout_ms(world->session), -1);
-    check_status(afc_session_dispatch(world->session), AFC_EINVAL);
+    fixture *fixture = *state;
+    assert_int_equal(afc_session_get_fd(fixture->session), -1);
+    assert_int_equal(afc_session_get_timeout_ms(fixture->session), -1);
+    check_status(afc_session_dispatch(fixture->session), AFC_EINVAL);
 }
 
 static afc_status dispatch_inside(call *call, afc_response *response) {
@@ -401,10 +401,10 @@ static afc_status dispatch_inside(call *call, afc_response *response) {
 }
 
 static void refuses_to_dispatch_inside_its_callbacks(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afc_status status = AFC_OK;
-    serve(world, "/", answer(200, NULL, "hello"));
-    call *call = call_new(world, "/");
+    serve(fixture, "/", answer(200, NULL, "hello"));
+    call *call = call_new(fixture, "/");
     call->at_head = dispatch_inside;
     call->payload = &status;
     call_start(call);
@@ -444,14 +444,14 @@ static void refuses_to_dispatch_inside_its_last_callback(void **state) {
 }
 
 static void refuses_to_wait(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "hello"));
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "hello"));
+    call *call = call_new(fixture, "/");
     call_start(call);
     check_status(afc_task_wait(call->task, 0), AFC_EINVAL);
     afc_result *result;
     afc_failure failure;
-    check_status(afc_perform(&result, world->session, &call->request, &failure), AFC_EINVAL);
+    check_status(afc_perform(&result, fixture->session, &call->request, &failure), AFC_EINVAL);
     assert_non_null(strstr(failure.text, "dispatch"));
     drive(call);
     check_status(afc_task_wait(call->task, 0), AFC_OK);
@@ -472,24 +472,24 @@ static void refuses_other_loops(void **state) {
 }
 
 static void is_closed_in_a_child(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     pid_t child = fork();
-    if (child == 0) child_exit(afc_session_dispatch(world->session) == AFC_ECLOSED ? 0 : 1);
+    if (child == 0) child_exit(afc_session_dispatch(fixture->session) == AFC_ECLOSED ? 0 : 1);
     child_check(child);
 }
 
 /** The thread of a session blocks all signals; a program's thread may not. */
 static void survives_broken_connection_without_sigpipe(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     enum { SIZE = 8 << 20 };
     char *body = calloc(1, SIZE);
     assert_non_null(body);
     afts_script *script = afts_script_new();
     afts_read_head_only(script);
     afts_reset(script);
-    serve(world, "/", script);
+    serve(fixture, "/", script);
     signal(SIGPIPE, SIG_DFL);
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     call_send(call, "PUT", (afc_slice){body, SIZE});
     call->request.expect = AFC_EXPECT_NEVER;
     call_start(call);
@@ -518,7 +518,7 @@ int main(void) {
         EXTERNAL_TEST(is_dispatched_inside_a_callback_of_another_session),
         EXTERNAL_TEST(completes_tasks_before_it_closes),
         EXTERNAL_TEST(joining_does_not_wait_for_it),
-        WORLD_TEST(refuses_sessions_with_a_thread),
+        FIXTURE_TEST(refuses_sessions_with_a_thread),
         EXTERNAL_TEST(refuses_to_dispatch_inside_its_callbacks),
         cmocka_unit_test(refuses_to_dispatch_inside_its_last_callback),
         EXTERNAL_TEST(refuses_to_wait),

@@ -1,6 +1,6 @@
 /* The afc_failure of functions that succeed: all its fields are 0, whatever they were before. */
 #include "support/files.h"
-#include "support/world.h"
+#include "support/fixture.h"
 
 #include <afcore/afcore.h>
 #include <fcntl.h>
@@ -140,15 +140,15 @@ static void stores_leave_no_failure(void **state) {
 }
 
 static void requests_leave_no_failure(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afc_session *session;
     afc_task *task;
     afc_websocket *socket;
     afc_trust_policy *policy;
     afc_reach_monitor *monitor;
-    serve(world, "/", answer(200, "", "text"));
+    serve(fixture, "/", answer(200, "", "text"));
     afc_request request = AFC_REQUEST_INIT;
-    request.url = url_of(world, "/");
+    request.url = url_of(fixture, "/");
     CHECK_CLEARED(afc_trust_policy_new(&policy, NULL, &failure));
     CHECK_CLEARED(afc_session_new(&session, NULL, &failure));
     CHECK_CLEARED(afc_task_new(&task, session, &request, NULL, &failure));
@@ -168,7 +168,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_leave_no_failure),  cmocka_unit_test(forms_leave_no_failure),
         cmocka_unit_test(caches_leave_no_failure), cmocka_unit_test(stores_leave_no_failure),
-        WORLD_TEST(requests_leave_no_failure),
+        FIXTURE_TEST(requests_leave_no_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

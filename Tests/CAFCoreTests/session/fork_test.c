@@ -22,9 +22,9 @@ static bool child_waits_for(atomic_uint *counter, call *call) {
 }
 
 static void session_refuses_tasks_in_a_child(void **state) {
-    world *world = *state;
-    check_fetch(world, "/", AFC_OK);
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    check_fetch(fixture, "/", AFC_OK);
+    call *call = call_new(fixture, "/");
     pid_t child = fork();
     if (child == 0) {
         afc_task *task;
@@ -40,13 +40,13 @@ static void session_refuses_tasks_in_a_child(void **state) {
     call_perform(call);
     check_ended(call, AFC_OK);
     call_free(call);
-    assert_int_equal(afts_server_stats(world->server).accepted, 1);
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 1);
 }
 
 static void task_made_before_the_fork_completes_in_the_child(void **state) {
-    world *world = *state;
-    check_fetch(world, "/", AFC_OK);
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    check_fetch(fixture, "/", AFC_OK);
+    call *call = call_new(fixture, "/");
     check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
                  AFC_OK);
     pid_t child = fork();
@@ -67,8 +67,8 @@ static void task_made_before_the_fork_completes_in_the_child(void **state) {
 }
 
 static void task_completes_in_the_child_also_without_a_thread(void **state) {
-    world *world = *state;
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    call *call = call_new(fixture, "/");
     check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
                  AFC_OK);
     pid_t child = fork();
@@ -96,10 +96,10 @@ static void wait_at_done(call *call) {
 
 /** Whether it has a thread of its own, or is called by afc_task_start(). */
 static void completion_in_the_child_does_not_wait_for_itself(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     for (int has_thread = 0; has_thread < 2; has_thread++) {
         bool is_refused = false;
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call->at_done = wait_at_done;
         call->payload = &is_refused;
         check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
@@ -125,14 +125,14 @@ static void completion_in_the_child_does_not_wait_for_itself(void **state) {
 }
 
 static void fork_does_not_disturb_tasks_in_flight(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_stall(script, "late");
     afts_respond(script, 200, NULL, "late", 4);
-    serve(world, "/late", script);
-    call *call = call_new(world, "/late");
+    serve(fixture, "/late", script);
+    call *call = call_new(fixture, "/late");
     call_start(call);
-    assert_true(afts_wait_stalled(world->server, "late", 1, PATIENCE_MS));
+    assert_true(afts_wait_stalled(fixture->server, "late", 1, PATIENCE_MS));
     pid_t child = fork();
     if (child == 0) {
         afc_task_cancel(call->task);
@@ -141,8 +141,8 @@ static void fork_does_not_disturb_tasks_in_flight(void **state) {
         child_exit(0);
     }
     child_check(child);
-    check_fetch(world, "/other", AFC_OK);
-    afts_release(world->server, "late", 1);
+    check_fetch(fixture, "/other", AFC_OK);
+    afts_release(fixture->server, "late", 1);
     call_wait(call);
     check_ended(call, AFC_OK);
     check_slice(call->body, "late");
@@ -150,11 +150,11 @@ static void fork_does_not_disturb_tasks_in_flight(void **state) {
 }
 
 static void child_can_make_its_own_sessions(void **state) {
-    world *world = *state;
-    check_fetch(world, "/", AFC_OK);
+    fixture *fixture = *state;
+    check_fetch(fixture, "/", AFC_OK);
     pid_t child = fork();
     if (child == 0) {
-        call *call = call_new(world, "/child");
+        call *call = call_new(fixture, "/child");
         if (afc_session_new(&call->session, NULL, NULL) != AFC_OK) child_exit(1);
         call_start(call);
         bool ended = child_waits_for(&call->release_count, call);
@@ -163,8 +163,8 @@ static void child_can_make_its_own_sessions(void **state) {
         child_exit(is_fine ? 0 : 1);
     }
     child_check(child);
-    check_fetch(world, "/", AFC_OK);
-    assert_int_equal(afts_server_stats(world->server).accepted, 2);
+    check_fetch(fixture, "/", AFC_OK);
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 2);
 }
 
 /** On the loop thread. */
@@ -183,9 +183,9 @@ static void fork_and_perform(call *call) {
 }
 
 static void child_forked_in_a_callback_can_perform(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     pid_t child = -1;
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     call->payload = &child;
     call->at_done = fork_and_perform;
     call_perform(call);
@@ -198,13 +198,13 @@ static void child_forked_in_a_callback_can_perform(void **state) {
 int main(void) {
     if (!CAN_FORK) return 0;
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(session_refuses_tasks_in_a_child),
-        WORLD_TEST(task_made_before_the_fork_completes_in_the_child),
-        WORLD_TEST(task_completes_in_the_child_also_without_a_thread),
-        WORLD_TEST(completion_in_the_child_does_not_wait_for_itself),
-        WORLD_TEST(fork_does_not_disturb_tasks_in_flight),
-        WORLD_TEST(child_can_make_its_own_sessions),
-        WORLD_TEST(child_forked_in_a_callback_can_perform),
+        FIXTURE_TEST(session_refuses_tasks_in_a_child),
+        FIXTURE_TEST(task_made_before_the_fork_completes_in_the_child),
+        FIXTURE_TEST(task_completes_in_the_child_also_without_a_thread),
+        FIXTURE_TEST(completion_in_the_child_does_not_wait_for_itself),
+        FIXTURE_TEST(fork_does_not_disturb_tasks_in_flight),
+        FIXTURE_TEST(child_can_make_its_own_sessions),
+        FIXTURE_TEST(child_forked_in_a_callback_can_perform),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

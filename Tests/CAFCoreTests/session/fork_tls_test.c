@@ -3,7 +3,7 @@
  * in the child. The server lives in another process, so that the only OpenSSL that is in use is the library's own.
  */
 #include "support/child.h"
-#include "support/world.h"
+#include "support/fixture.h"
 
 #include <afcore/task.h>
 #include <pthread.h>
@@ -128,14 +128,14 @@ static int fork_again_and_again(void) {
 
 static void child_forked_during_handshakes_can_make_sessions(void **state) {
     (void)state;
-    world *world = world_new_tls();
-    serve(world, "/", answer(200, "Connection: close", "here"));
-    setenv("AF_TEST_ANCHORS", afts_cert_pem(world->authority), 1);
-    char *arguments[] = {"fork_tls_test", (char *)(uintptr_t)tls_url(world), NULL};
+    fixture *fixture = fixture_new_tls();
+    serve(fixture, "/", answer(200, "Connection: close", "here"));
+    setenv("AF_TEST_ANCHORS", afts_cert_pem(fixture->authority), 1);
+    char *arguments[] = {"fork_tls_test", (char *)(uintptr_t)tls_url(fixture), NULL};
     pid_t child;
     assert_int_equal(posix_spawn(&child, program, NULL, NULL, arguments, environ), 0);
     child_check(child);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 /* ---- A fork that can't wait ---------------------------------------------------------------- */
@@ -151,14 +151,14 @@ static afc_status block(void *context, afc_response *response) {
 
 static void child_of_a_blocked_loop_is_refused_a_session(void **state) {
     (void)state;
-    world *world = world_new(NULL, NULL);
+    fixture *fixture = fixture_new(NULL, NULL);
     sem_init(&is_inside, 0, 0);
     sem_init(&may_leave, 0, 0);
     afc_request request = AFC_REQUEST_INIT;
     afc_task_events events = AFC_TASK_EVENTS_INIT;
-    request.url = url_of(world, "/");
+    request.url = url_of(fixture, "/");
     events.on_head = block;
-    check_status(afc_task_begin(NULL, world->session, &request, &events, NULL), AFC_OK);
+    check_status(afc_task_begin(NULL, fixture->session, &request, &events, NULL), AFC_OK);
     while (sem_wait(&is_inside) != 0) continue;
     pid_t child = fork();
     if (child == 0) {
@@ -173,7 +173,7 @@ static void child_of_a_blocked_loop_is_refused_a_session(void **state) {
     }
     sem_post(&may_leave);
     child_check(child);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void callback_may_fork(void *context, afc_result *result) {
@@ -189,18 +189,18 @@ static void callback_may_fork(void *context, afc_result *result) {
 
 static void child_forked_in_a_callback_can_make_sessions(void **state) {
     (void)state;
-    world *world = world_new(NULL, NULL);
+    fixture *fixture = fixture_new(NULL, NULL);
     sem_init(&is_inside, 0, 0);
     pid_t child = -1;
     afc_request request = AFC_REQUEST_INIT;
     afc_task_events events = AFC_TASK_EVENTS_INIT;
-    request.url = url_of(world, "/");
+    request.url = url_of(fixture, "/");
     events.on_done = callback_may_fork;
     events.context = &child;
-    check_status(afc_task_begin(NULL, world->session, &request, &events, NULL), AFC_OK);
+    check_status(afc_task_begin(NULL, fixture->session, &request, &events, NULL), AFC_OK);
     while (sem_wait(&is_inside) != 0) continue;
     child_check(child);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 int main(int argc, char **argv) {

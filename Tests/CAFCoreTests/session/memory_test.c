@@ -3,9 +3,9 @@
  * exactly once, or is refused, and nothing is lost.
  */
 #include "base/alloc.h"
+#include "support/auth_server.h"
 #include "support/call.h"
 #include "support/files.h"
-#include "support/guard.h"
 #include "support/torture.h"
 
 #include <unistd.h>
@@ -64,7 +64,7 @@ static void hear(void *context, const afc_challenge *challenge) {
 
 static void set_credentials(call *call, folder *folder) {
     set_post(call, folder);
-    call->request.credentials = &me;
+    call->request.credentials = &valid_credentials;
     call->events.on_challenge_accepted = hear;
 }
 
@@ -72,7 +72,7 @@ static void set_credentials(call *call, folder *folder) {
 static void set_proxy(call *call, folder *folder) {
     (void)folder;
     call->request.proxy = call->request.url;
-    call->request.proxy_credentials = &me;
+    call->request.proxy_credentials = &valid_credentials;
 }
 
 static void ignore_trace(void *context, const afc_trace *trace) {
@@ -96,7 +96,8 @@ static afc_challenge_decision answer_later(void *context, const afc_challenge *c
     (void)credentials;
     afc_challenge_decision answer = challenge->failures > 0 ? AFC_CHALLENGE_DEFAULT
                                                             : AFC_CHALLENGE_USE;
-    afc_status status = afc_task_answer_challenge(call->task, challenge->number, answer, &me);
+    afc_status status = afc_task_answer_challenge(call->task, challenge->number, answer,
+                                                  &valid_credentials);
     return status == AFC_OK ? AFC_CHALLENGE_LATER : AFC_CHALLENGE_DEFAULT;
 }
 
@@ -117,20 +118,20 @@ static void set_descriptor(call *call, folder *folder) {
     call->request.sink = (afc_sink){.kind = AFC_SINK_FD, .descriptor = drained[1]};
 }
 
-static void warm_up(world *world, afc_session *session) {
-    call *call = call_new(world, "/warm");
+static void warm_up(fixture *fixture, afc_session *session) {
+    call *call = call_new(fixture, "/warm");
     call->session = session;
     call_perform(call);
     call_free(call);
 }
 
 /** One round; false once the task made fewer than `n` allocations. */
-static bool fail_allocation(world *world, const char *path, setting set, bool is_warm,
+static bool fail_allocation(fixture *fixture, const char *path, setting set, bool is_warm,
                             folder *folder, size_t n) {
     afc_session *session;
     check_status(afc_session_new(&session, NULL, NULL), AFC_OK);
-    if (is_warm) warm_up(world, session);
-    call *call = call_new(world, path);
+    if (is_warm) warm_up(fixture, session);
+    call *call = call_new(fixture, path);
     call->session = session;
     set(call, folder);
     afc__alloc_fail_at(n);
@@ -139,28 +140,28 @@ static bool fail_allocation(world *world, const char *path, setting set, bool is
     if (made < n) check_ended(call, AFC_OK);
     call_free(call);
     /* What failed for one task must not stay with the session. */
-    warm_up(world, session);
+    warm_up(fixture, session);
     afc_session_release(session);
     afc_join_closed_sessions();
     return made >= n;
 }
 
-static void torture(world *world, const char *path, setting set) {
+static void torture(fixture *fixture, const char *path, setting set) {
     folder folder;
     folder_make(&folder);
     write_file(path_in(&folder, "body"), S("from a file"));
     for (int is_warm = 0; is_warm <= 1; is_warm++) {
         size_t n = 1;
-        while (fail_allocation(world, path, set, is_warm != 0, &folder, n)) n++;
+        while (fail_allocation(fixture, path, set, is_warm != 0, &folder, n)) n++;
         assert_true(n > 1);
     }
     folder_remove(&folder);
 }
 
 static void get_survives_failed_allocations(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, "X-One: 1\r\nX-Two: 2", "content of some length"));
-    torture(world, "/", set_nothing);
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, "X-One: 1\r\nX-Two: 2", "content of some length"));
+    torture(fixture, "/", set_nothing);
 }
 
 static void post_survives_failed_allocations(void **state) {
@@ -168,27 +169,27 @@ static void post_survives_failed_allocations(void **state) {
 }
 
 static void traced_task_survives_failed_allocations(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, "Set-Cookie: a=b", "content of some length"));
-    torture(world, "/", set_trace);
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, "Set-Cookie: a=b", "content of some length"));
+    torture(fixture, "/", set_trace);
 }
 
 static void redirect_survives_failed_allocations(void **state) {
-    world *world = *state;
-    serve(world, "/from", answer(307, "Location: /over", "moved"));
-    serve(world, "/over", answer(302, "Location: /to", "moved"));
-    torture(world, "/from", set_post);
+    fixture *fixture = *state;
+    serve(fixture, "/from", answer(307, "Location: /over", "moved"));
+    serve(fixture, "/over", answer(302, "Location: /to", "moved"));
+    torture(fixture, "/from", set_post);
 }
 
 static void trailers_survive_failed_allocations(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_interim(script, 103, "Link: <a>");
     afts_respond_chunked(script, 200, NULL);
     afts_chunk(script, "1234567890", 10);
     afts_last_chunk(script, "X-Sum: 1");
-    serve(world, "/", script);
-    torture(world, "/", set_nothing);
+    serve(fixture, "/", script);
+    torture(fixture, "/", set_nothing);
 }
 
 static void files_survive_failed_allocations(void **state) {
@@ -206,15 +207,15 @@ static void *drain(void *context) {
 
 /** More than a pipe holds, so that some of it has to wait. */
 static void descriptors_survive_failed_allocations(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static char block[1024];
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 200, NULL, block, sizeof block, 300);
-    serve(world, "/large", script);
+    serve(fixture, "/large", script);
     pthread_t thread;
     assert_int_equal(pipe(drained), 0);
     assert_int_equal(pthread_create(&thread, NULL, drain, NULL), 0);
-    torture(world, "/large", set_descriptor);
+    torture(fixture, "/large", set_descriptor);
     close(drained[1]);
     pthread_join(thread, NULL);
     close(drained[0]);
@@ -227,14 +228,14 @@ static bool call_at_once(void *context, void (*function)(void *argument), void *
 }
 
 static void executor_survives_failed_allocations(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "hello"));
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "hello"));
     for (size_t n = 1;; n++) {
         afc_session_options options = AFC_SESSION_OPTIONS_INIT;
         options.executor.post = call_at_once;
         afc_session *session;
         check_status(afc_session_new(&session, &options, NULL), AFC_OK);
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call->session = session;
         afc__alloc_fail_at(n);
         try(call);
@@ -248,20 +249,20 @@ static void executor_survives_failed_allocations(void **state) {
 }
 
 static void challenges_survive_failed_allocations(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(401, "WWW-Authenticate: Digest realm=r, nonce=n, qop=auth", "who?"));
-    torture(world, "/", set_credentials);
-    torture(world, "/", set_later);
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(401, "WWW-Authenticate: Digest realm=r, nonce=n, qop=auth", "who?"));
+    torture(fixture, "/", set_credentials);
+    torture(fixture, "/", set_later);
 }
 
 static void proxies_survive_failed_allocations(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char asks[] = "Proxy-Authenticate: Digest realm=r, nonce=n, qop=auth";
-    serve(world, "/", answer(407, asks, "who?"));
-    serve(world, "example.test:443", answer(407, asks, "who?"));
-    torture(world, "/", set_proxy);
+    serve(fixture, "/", answer(407, asks, "who?"));
+    serve(fixture, "example.test:443", answer(407, asks, "who?"));
+    torture(fixture, "/", set_proxy);
     for (size_t n = 1;; n++) {
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         set_tunnel(call, NULL);
         afc__alloc_fail_at(n);
         afc_status status = afc_task_begin(&call->task, call->session, &call->request,
@@ -279,14 +280,14 @@ static void proxies_survive_failed_allocations(void **state) {
 
 static void tls_survives_failed_allocations(void **state) {
     (void)state;
-    world *world = world_new_tls();
+    fixture *fixture = fixture_new_tls();
     for (size_t n = 1;; n++) {
         afc_session_options options = AFC_SESSION_OPTIONS_INIT;
-        options.trust = policy_trusting(afts_cert_pem(world->authority));
+        options.trust = policy_trusting(afts_cert_pem(fixture->authority));
         afc_session *session;
         check_status(afc_session_new(&session, &options, NULL), AFC_OK);
         afc_trust_policy_release(options.trust);
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call->session = session;
         afc__alloc_fail_at(n);
         try(call);
@@ -295,16 +296,16 @@ static void tls_survives_failed_allocations(void **state) {
         afc_session_release(session);
         if (made < n) break;
     }
-    world_free(world);
+    fixture_free(fixture);
 }
 
 /** The resolver's thread brings a descriptor of libcurl's own into the loop. */
 static void lookups_survive_failed_allocations(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     for (size_t n = 1;; n++) {
         afc_session *session;
         check_status(afc_session_new(&session, NULL, NULL), AFC_OK);
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call->session = session;
         call->request.url = "http://no-such-host.invalid/";
         afc__alloc_fail_at(n);
@@ -318,7 +319,7 @@ static void lookups_survive_failed_allocations(void **state) {
         if (status != AFC_EDNS && status != AFC_ENOMEM) print_error("%s\n", call->failure.text);
         assert_true(made < n ? status == AFC_EDNS : status == AFC_EDNS || status == AFC_ENOMEM);
         call_free(call);
-        warm_up(world, session);
+        warm_up(fixture, session);
         afc_session_release(session);
         if (made < n) break;
     }
@@ -340,18 +341,18 @@ static void session_is_made_or_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(get_survives_failed_allocations),
-        WORLD_TEST(post_survives_failed_allocations),
-        WORLD_TEST(traced_task_survives_failed_allocations),
-        WORLD_TEST(redirect_survives_failed_allocations),
-        WORLD_TEST(trailers_survive_failed_allocations),
-        WORLD_TEST(challenges_survive_failed_allocations),
-        WORLD_TEST(proxies_survive_failed_allocations),
-        WORLD_TEST(files_survive_failed_allocations),
-        WORLD_TEST(descriptors_survive_failed_allocations),
-        WORLD_TEST(executor_survives_failed_allocations),
+        FIXTURE_TEST(get_survives_failed_allocations),
+        FIXTURE_TEST(post_survives_failed_allocations),
+        FIXTURE_TEST(traced_task_survives_failed_allocations),
+        FIXTURE_TEST(redirect_survives_failed_allocations),
+        FIXTURE_TEST(trailers_survive_failed_allocations),
+        FIXTURE_TEST(challenges_survive_failed_allocations),
+        FIXTURE_TEST(proxies_survive_failed_allocations),
+        FIXTURE_TEST(files_survive_failed_allocations),
+        FIXTURE_TEST(descriptors_survive_failed_allocations),
+        FIXTURE_TEST(executor_survives_failed_allocations),
         cmocka_unit_test(tls_survives_failed_allocations),
-        WORLD_TEST(lookups_survive_failed_allocations),
+        FIXTURE_TEST(lookups_survive_failed_allocations),
         cmocka_unit_test(session_is_made_or_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,62 +27,62 @@ static afc_session *new_session(atomic_uint *closed) {
     return session;
 }
 
-static void begin(world *world, afc_session *session, const char *path) {
+static void begin(fixture *fixture, afc_session *session, const char *path) {
     afc_request request = AFC_REQUEST_INIT;
-    request.url = url_of(world, path);
+    request.url = url_of(fixture, path);
     check_status(afc_task_begin(NULL, session, &request, NULL, NULL), AFC_OK);
 }
 
-static void serve_stalled(world *world, const char *path, const char *gate) {
+static void serve_stalled(fixture *fixture, const char *path, const char *gate) {
     afts_script *script = afts_script_new();
     afts_stall(script, gate);
     afts_respond(script, 200, NULL, "late", 4);
-    serve(world, path, script);
+    serve(fixture, path, script);
 }
 
 static void waits_for_no_other_session(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     atomic_uint closed = 0, other_closed = 0;
-    serve(world, "/", answer(200, NULL, "hello"));
-    serve_stalled(world, "/late", "gate");
+    serve(fixture, "/", answer(200, NULL, "hello"));
+    serve_stalled(fixture, "/late", "gate");
     afc_session *other = new_session(&other_closed);
-    begin(world, other, "/late");
+    begin(fixture, other, "/late");
     afc_session_release(other);
     afc_session *session = new_session(&closed);
-    for (int i = 0; i < 10; i++) begin(world, session, "/");
+    for (int i = 0; i < 10; i++) begin(fixture, session, "/");
     check_status(afc_session_join(session, -1), AFC_OK);
     assert_int_equal(atomic_load(&closed), 1);
     assert_int_equal(atomic_load(&other_closed), 0);
-    afts_release(world->server, "gate", AFTS_OPEN);
+    afts_release(fixture->server, "gate", AFTS_OPEN);
     afc_join_closed_sessions();
     assert_int_equal(atomic_load(&other_closed), 1);
 }
 
 static void reports_that_the_time_is_over(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     atomic_uint closed = 0;
     static const int64_t limits[] = {0, 1};
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
         char gate[8];
         snprintf(gate, sizeof gate, "gate%zu", i);
-        serve_stalled(world, "/late", gate);
+        serve_stalled(fixture, "/late", gate);
         afc_session *session = new_session(&closed);
-        begin(world, session, "/late");
+        begin(fixture, session, "/late");
         check_status(afc_session_join(session, limits[i]), AFC_ETIMEOUT);
         assert_int_equal(atomic_load(&closed), i);
         /* It was released: nothing else closes it. */
-        afts_release(world->server, gate, AFTS_OPEN);
+        afts_release(fixture->server, gate, AFTS_OPEN);
         afc_join_closed_sessions();
         assert_int_equal(atomic_load(&closed), i + 1);
     }
 }
 
 static void waits_for_cancelled_tasks(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     atomic_uint closed = 0;
-    serve_stalled(world, "/late", "gate");
+    serve_stalled(fixture, "/late", "gate");
     afc_session *session = new_session(&closed);
-    for (int i = 0; i < 10; i++) begin(world, session, "/late");
+    for (int i = 0; i < 10; i++) begin(fixture, session, "/late");
     afc_session_cancel_all(session);
     check_status(afc_session_join(session, PATIENCE_MS), AFC_OK);
     assert_int_equal(atomic_load(&closed), 1);
@@ -91,7 +91,7 @@ static void waits_for_cancelled_tasks(void **state) {
 
 /** The session's own thread, and the one that writes its files. */
 static void waits_for_both_threads(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     atomic_uint closed = 0;
     folder folder;
     folder_make(&folder);
@@ -99,11 +99,11 @@ static void waits_for_both_threads(void **state) {
     memset(bytes, 'a', LARGE);
     afts_script *script = afts_script_new();
     afts_respond(script, 200, NULL, bytes, LARGE);
-    serve(world, "/large", script);
-    world_close_session(world);
+    serve(fixture, "/large", script);
+    fixture_close_session(fixture);
     afc_session *session = new_session(&closed);
     afc_request request = AFC_REQUEST_INIT;
-    request.url = url_of(world, "/large");
+    request.url = url_of(fixture, "/large");
     request.sink.kind = AFC_SINK_FILE;
     request.sink.path = path_in(&folder, "got");
     check_status(afc_perform(NULL, session, &request, NULL), AFC_OK);
@@ -116,10 +116,10 @@ static void waits_for_both_threads(void **state) {
 }
 
 static void saves_the_cookies(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
-    serve(world, "/", answer(200, "Set-Cookie: a=b; Max-Age=1000\r\n", ""));
+    serve(fixture, "/", answer(200, "Set-Cookie: a=b; Max-Age=1000\r\n", ""));
     afc_cookie_jar_options jar_options = AFC_COOKIE_JAR_OPTIONS_INIT;
     jar_options.path = path_in(&folder, "cookies");
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
@@ -127,7 +127,7 @@ static void saves_the_cookies(void **state) {
     check_status(afc_cookie_jar_new(&options.cookies, &jar_options, NULL), AFC_OK);
     check_status(afc_session_new(&session, &options, NULL), AFC_OK);
     afc_cookie_jar_release(options.cookies);
-    begin(world, session, "/");
+    begin(fixture, session, "/");
     check_status(afc_session_join(session, -1), AFC_OK);
     assert_true(file_exists(path_in(&folder, "cookies")));
     folder_remove(&folder);
@@ -166,15 +166,15 @@ static void join_at_done(void *context, afc_result *result) {
 }
 
 static void returns_at_once_on_a_loop_thread(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     atomic_uint closed = 0;
-    serve(world, "/", answer(200, NULL, "hello"));
+    serve(fixture, "/", answer(200, NULL, "hello"));
     /* The callback has a reference of its own: that of this thread is needed until afc_task_begin() has returned. */
     afc_session *session = new_session(&closed);
     closing closing = {.session = afc_session_retain(session)};
     assert_int_equal(sem_init(&closing.done, 0, 0), 0);
     afc_request request = AFC_REQUEST_INIT;
-    request.url = url_of(world, "/");
+    request.url = url_of(fixture, "/");
     afc_task_events events = AFC_TASK_EVENTS_INIT;
     events.context = &closing;
     events.on_done = join_at_done;
@@ -208,11 +208,11 @@ static void wait_at_the_end(void *context) {
 }
 
 /** Closes a session that calls wait_at_the_end() when its driver ends, or later. */
-static void check_last_waits(world *world, bool in_release) {
+static void check_last_waits(fixture *fixture, bool in_release) {
     last_waits last = {.refused = 0};
     atomic_uint closed = 0;
     afc_request request = AFC_REQUEST_INIT;
-    request.url = url_of(world, "/late");
+    request.url = url_of(fixture, "/late");
     last.other = new_session(&closed);
     check_status(afc_task_begin(&last.task, last.other, &request, NULL, NULL), AFC_OK);
     assert_int_equal(sem_init(&last.done, 0, 0), 0);
@@ -244,10 +244,10 @@ static void check_last_waits(world *world, bool in_release) {
 }
 
 static void last_callbacks_do_not_wait(void **state) {
-    world *world = *state;
-    serve_stalled(world, "/late", "gate");
-    check_last_waits(world, false);
-    check_last_waits(world, true);
+    fixture *fixture = *state;
+    serve_stalled(fixture, "/late", "gate");
+    check_last_waits(fixture, false);
+    check_last_waits(fixture, true);
 }
 
 static void returns_at_once_without_a_thread(void **state) {
@@ -263,11 +263,11 @@ static void returns_at_once_without_a_thread(void **state) {
 }
 
 static void returns_at_once_in_a_child(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     atomic_uint closed = 0;
-    serve(world, "/", answer(200, NULL, "hello"));
+    serve(fixture, "/", answer(200, NULL, "hello"));
     afc_session *session = new_session(&closed);
-    begin(world, session, "/");
+    begin(fixture, session, "/");
     pid_t child = fork();
     if (child == 0) child_exit(afc_session_join(session, -1) == AFC_ECLOSED ? 0 : 1);
     child_check(child);
@@ -295,10 +295,10 @@ static void *join_many(void *url) {
 }
 
 static void waits_on_several_threads_at_once(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     pthread_t threads[THREADS];
-    serve(world, "/", answer(200, NULL, "hello"));
-    char *url = (char *)(uintptr_t)url_of(world, "/");
+    serve(fixture, "/", answer(200, NULL, "hello"));
+    char *url = (char *)(uintptr_t)url_of(fixture, "/");
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, join_many, url), 0);
     }
@@ -311,17 +311,17 @@ static void waits_on_several_threads_at_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(waits_for_no_other_session),
-        WORLD_TEST(reports_that_the_time_is_over),
-        WORLD_TEST(waits_for_cancelled_tasks),
-        WORLD_TEST(waits_for_both_threads),
-        WORLD_TEST(saves_the_cookies),
+        FIXTURE_TEST(waits_for_no_other_session),
+        FIXTURE_TEST(reports_that_the_time_is_over),
+        FIXTURE_TEST(waits_for_cancelled_tasks),
+        FIXTURE_TEST(waits_for_both_threads),
+        FIXTURE_TEST(saves_the_cookies),
         cmocka_unit_test(waits_for_other_references),
-        WORLD_TEST(returns_at_once_on_a_loop_thread),
-        WORLD_TEST(last_callbacks_do_not_wait),
+        FIXTURE_TEST(returns_at_once_on_a_loop_thread),
+        FIXTURE_TEST(last_callbacks_do_not_wait),
         cmocka_unit_test(returns_at_once_without_a_thread),
-        WORLD_TEST(returns_at_once_in_a_child),
-        WORLD_TEST(waits_on_several_threads_at_once),
+        FIXTURE_TEST(returns_at_once_in_a_child),
+        FIXTURE_TEST(waits_on_several_threads_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,11 +13,11 @@ static void count_up(void *context) {
     atomic_fetch_add((atomic_uint *)context, 1);
 }
 
-static world *world_with(uint32_t per_host, uint32_t idle) {
+static fixture *fixture_with(uint32_t per_host, uint32_t idle) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = per_host;
     options.max_idle_connections = idle;
-    return world_new(NULL, &options);
+    return fixture_new(NULL, &options);
 }
 
 static afts_script *stalled_answer(const char *gate) {
@@ -36,13 +36,13 @@ static void *prepare(void *unused) {
 }
 
 static void libraries_can_be_prepared_by_any_thread(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     pthread_t threads[4];
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, prepare, NULL), 0);
     afc_prepare();
     for (size_t i = 0; i < 4; i++) pthread_join(threads[i], NULL);
-    check_fetch(world, "/", AFC_OK);
+    check_fetch(fixture, "/", AFC_OK);
 }
 
 /* ---- The end ------------------------------------------------------------------------------- */
@@ -72,18 +72,18 @@ static void tasks_in_flight_complete_after_release(void **state) {
     options.on_closed = count_up;
     options.context = &closed;
     options.max_connections_per_host = 4;
-    world *world = world_new(NULL, &options);
-    serve(world, "/late", stalled_answer("late"));
+    fixture *fixture = fixture_new(NULL, &options);
+    serve(fixture, "/late", stalled_answer("late"));
     call *calls[TASKS];
     for (size_t i = 0; i < TASKS; i++) {
-        calls[i] = call_new(world, "/late");
+        calls[i] = call_new(fixture, "/late");
         call_start(calls[i]);
     }
-    assert_true(afts_wait_stalled(world->server, "late", 4, PATIENCE_MS));
-    afc_session_release(world->session);
-    world->session = NULL;
+    assert_true(afts_wait_stalled(fixture->server, "late", 4, PATIENCE_MS));
+    afc_session_release(fixture->session);
+    fixture->session = NULL;
     assert_int_equal(atomic_load(&closed), 0);
-    afts_release(world->server, "late", AFTS_OPEN);
+    afts_release(fixture->server, "late", AFTS_OPEN);
     for (size_t i = 0; i < TASKS; i++) {
         call_wait(calls[i]);
         check_ended(calls[i], AFC_OK);
@@ -92,8 +92,8 @@ static void tasks_in_flight_complete_after_release(void **state) {
     }
     afc_join_closed_sessions();
     assert_int_equal(atomic_load(&closed), 1);
-    assert_true(afts_wait_open_at_most(world->server, 0, PATIENCE_MS));
-    world_free(world);
+    assert_true(afts_wait_open_at_most(fixture->server, 0, PATIENCE_MS));
+    fixture_free(fixture);
 }
 
 static void release_in_callback(call *call) {
@@ -101,12 +101,12 @@ static void release_in_callback(call *call) {
 }
 
 static void callback_can_release_its_session(void **state) {
-    world *world = *state;
-    call *call = call_new(world, "/");
-    call->payload = world->session;
+    fixture *fixture = *state;
+    call *call = call_new(fixture, "/");
+    call->payload = fixture->session;
     call->at_done = release_in_callback;
     call_start(call);
-    world->session = NULL;
+    fixture->session = NULL;
     call_wait(call);
     check_ended(call, AFC_OK);
     afc_join_closed_sessions();
@@ -114,9 +114,9 @@ static void callback_can_release_its_session(void **state) {
 }
 
 static void task_outlives_its_session(void **state) {
-    world *world = *state;
-    call *call = call_fetch(world, "/");
-    world_close_session(world);
+    fixture *fixture = *state;
+    call *call = call_fetch(fixture, "/");
+    fixture_close_session(fixture);
     afc_task_cancel(call->task);
     afc_task_wake(call->task);
     afc_task_suspend(call->task);
@@ -136,12 +136,12 @@ static void unstarted_task_keeps_its_session(void **state) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.on_closed = count_up;
     options.context = &closed;
-    world *world = world_new(NULL, &options);
-    call *idle = call_new(world, "/"), *late = call_new(world, "/");
+    fixture *fixture = fixture_new(NULL, &options);
+    call *idle = call_new(fixture, "/"), *late = call_new(fixture, "/");
     afc_task_new(&idle->task, idle->session, &idle->request, &idle->events, NULL);
     afc_task_new(&late->task, late->session, &late->request, &late->events, NULL);
-    afc_session_release(world->session);
-    world->session = NULL;
+    afc_session_release(fixture->session);
+    fixture->session = NULL;
     assert_int_equal(atomic_load(&closed), 0);
     afc_task_start(late->task);
     call_wait(late);
@@ -152,48 +152,48 @@ static void unstarted_task_keeps_its_session(void **state) {
     assert_int_equal(atomic_load(&closed), 1);
     call_free(idle);
     call_free(late);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void cancel_all_ends_each_task(void **state) {
     (void)state;
     enum { TASKS = 30 };
-    world *world = world_with(2, 2);
-    serve(world, "/late", stalled_answer("late"));
+    fixture *fixture = fixture_with(2, 2);
+    serve(fixture, "/late", stalled_answer("late"));
     call *calls[TASKS];
     for (size_t i = 0; i < TASKS; i++) {
-        calls[i] = call_new(world, "/late");
+        calls[i] = call_new(fixture, "/late");
         call_start(calls[i]);
     }
-    afc_session_cancel_all(world->session);
+    afc_session_cancel_all(fixture->session);
     for (size_t i = 0; i < TASKS; i++) {
         call_wait(calls[i]);
         check_ended(calls[i], AFC_ECANCELED);
         call_free(calls[i]);
     }
-    check_fetch(world, "/", AFC_OK);
-    world_free(world);
+    check_fetch(fixture, "/", AFC_OK);
+    fixture_free(fixture);
 }
 
 typedef struct twice {
-    world *world;
+    fixture *fixture;
     call *late;
 } twice;
 
 /** On the loop thread: the first request of cancel_all stays in the inbox while another task is started. */
 static void cancel_around_start(call *call) {
     twice *twice = call->payload;
-    afc_session_cancel_all(twice->world->session);
+    afc_session_cancel_all(twice->fixture->session);
     call_start(twice->late);
-    afc_session_cancel_all(twice->world->session);
+    afc_session_cancel_all(twice->fixture->session);
 }
 
 static void cancels_tasks_started_while_an_earlier_cancel_all_is_pending(void **state) {
     (void)state;
-    world *world = world_new(NULL, NULL);
-    serve(world, "/late", stalled_answer("late"));
-    twice twice = {world, call_new(world, "/late")};
-    call *first = call_new(world, "/");
+    fixture *fixture = fixture_new(NULL, NULL);
+    serve(fixture, "/late", stalled_answer("late"));
+    twice twice = {fixture, call_new(fixture, "/late")};
+    call *first = call_new(fixture, "/");
     first->payload = &twice;
     first->at_done = cancel_around_start;
     call_perform(first);
@@ -202,21 +202,21 @@ static void cancels_tasks_started_while_an_earlier_cancel_all_is_pending(void **
     check_ended(twice.late, AFC_ECANCELED);
     call_free(first);
     call_free(twice.late);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 /** On the loop thread: what is started after the last cancel_all isn't meant by it. */
 static void start_after_cancel(call *call) {
     twice *twice = call->payload;
-    afc_session_cancel_all(twice->world->session);
+    afc_session_cancel_all(twice->fixture->session);
     call_start(twice->late);
 }
 
 static void keeps_tasks_started_after_cancel_all(void **state) {
     (void)state;
-    world *world = world_new(NULL, NULL);
-    twice twice = {world, call_new(world, "/")};
-    call *first = call_new(world, "/");
+    fixture *fixture = fixture_new(NULL, NULL);
+    twice twice = {fixture, call_new(fixture, "/")};
+    call *first = call_new(fixture, "/");
     first->payload = &twice;
     first->at_done = start_after_cancel;
     call_perform(first);
@@ -224,7 +224,7 @@ static void keeps_tasks_started_after_cancel_all(void **state) {
     check_ended(twice.late, AFC_OK);
     call_free(first);
     call_free(twice.late);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static afc_status cancel_all_at_head(call *call, afc_response *response) {
@@ -241,10 +241,10 @@ static afc_status cancel_all_at_body(call *call, afc_slice chunk) {
 
 /** The whole response is there already, so the task would complete before its loop handles any post. */
 static void cancel_all_in_a_callback_includes_its_own_task(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "body"));
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "body"));
     for (int i = 0; i < 2; i++) {
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call->request.sink.kind = AFC_SINK_CALLBACK;
         if (i == 0) call->at_head = cancel_all_at_head;
         if (i == 1) call->at_body = cancel_all_at_body;
@@ -252,18 +252,18 @@ static void cancel_all_in_a_callback_includes_its_own_task(void **state) {
         check_ended(call, AFC_ECANCELED);
         call_free(call);
     }
-    check_fetch(world, "/", AFC_OK);
+    check_fetch(fixture, "/", AFC_OK);
 }
 
 static void sessions_do_not_disturb_each_other(void **state) {
-    world *first = *state;
-    world *second = world_new(NULL, NULL);
+    fixture *first = *state;
+    fixture *second = fixture_new(NULL, NULL);
     serve(first, "/late", stalled_answer("late"));
     call *call = call_new(first, "/late");
     call_start(call);
     afc_session_cancel_all(second->session);
     check_fetch(second, "/", AFC_OK);
-    world_free(second);
+    fixture_free(second);
     afts_release(first->server, "late", 1);
     call_wait(call);
     check_ended(call, AFC_OK);
@@ -273,13 +273,13 @@ static void sessions_do_not_disturb_each_other(void **state) {
 /* ---- Connections --------------------------------------------------------------------------- */
 
 static void reuses_connections(void **state) {
-    world *world = *state;
-    for (int i = 0; i < 100; i++) check_fetch(world, "/", AFC_OK);
-    afts_stats stats = afts_server_stats(world->server);
+    fixture *fixture = *state;
+    for (int i = 0; i < 100; i++) check_fetch(fixture, "/", AFC_OK);
+    afts_stats stats = afts_server_stats(fixture->server);
     assert_int_equal(stats.accepted, 1);
     assert_int_equal(stats.requests, 100);
     afc_session_statistics own;
-    afc_session_get_statistics(world->session, &own);
+    afc_session_get_statistics(fixture->session, &own);
     assert_int_equal(own.connections, 1);
     assert_int_equal(own.tasks, 100);
 }
@@ -287,24 +287,24 @@ static void reuses_connections(void **state) {
 static void limits_connections_per_host(void **state) {
     (void)state;
     enum { TASKS = 24, LIMIT = 3 };
-    world *world = world_with(LIMIT, 64);
-    serve(world, "/late", stalled_answer("late"));
+    fixture *fixture = fixture_with(LIMIT, 64);
+    serve(fixture, "/late", stalled_answer("late"));
     call *calls[TASKS];
     for (size_t i = 0; i < TASKS; i++) {
-        calls[i] = call_new(world, "/late");
+        calls[i] = call_new(fixture, "/late");
         call_start(calls[i]);
     }
-    assert_true(afts_wait_stalled(world->server, "late", LIMIT, PATIENCE_MS));
-    afts_release(world->server, "late", AFTS_OPEN);
+    assert_true(afts_wait_stalled(fixture->server, "late", LIMIT, PATIENCE_MS));
+    afts_release(fixture->server, "late", AFTS_OPEN);
     for (size_t i = 0; i < TASKS; i++) {
         call_wait(calls[i]);
         check_ended(calls[i], AFC_OK);
         call_free(calls[i]);
     }
-    afts_stats stats = afts_server_stats(world->server);
+    afts_stats stats = afts_server_stats(fixture->server);
     assert_int_equal(stats.most_open, LIMIT);
     assert_int_equal(stats.accepted, LIMIT);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void keeps_no_idle_connection_if_asked(void **state) {
@@ -314,18 +314,18 @@ static void keeps_no_idle_connection_if_asked(void **state) {
     at_once.max_idle_s = 0;
     const afc_session_options *const rows[] = {&none, &at_once};
     for (size_t row = 0; row < COUNT_OF(rows); row++) {
-        world *world = world_new(NULL, rows[row]);
+        fixture *fixture = fixture_new(NULL, rows[row]);
         for (size_t i = 1; i <= 3; i++) {
-            check_fetch(world, "/", AFC_OK);
-            assert_true(afts_wait_closed(world->server, i, PATIENCE_MS));
+            check_fetch(fixture, "/", AFC_OK);
+            assert_true(afts_wait_closed(fixture->server, i, PATIENCE_MS));
         }
-        assert_int_equal(afts_server_stats(world->server).accepted, 3);
-        world_free(world);
+        assert_int_equal(afts_server_stats(fixture->server).accepted, 3);
+        fixture_free(fixture);
     }
 }
 
 /** One answer, then the gate, then the end of the connection, which stays in the pool meanwhile. */
-static void close_when_told(world *world, bool resets) {
+static void close_when_told(fixture *fixture, bool resets) {
     afts_script *script = afts_script_new();
     afts_read_request(script);
     afts_respond(script, 200, NULL, "first", 5);
@@ -334,29 +334,29 @@ static void close_when_told(world *world, bool resets) {
         afts_reset(script);
     else
         afts_close(script);
-    afts_on_connection(world->server, 0, script);
+    afts_on_connection(fixture->server, 0, script);
 }
 
 static void replaces_stale_pooled_connection(void **state) {
     (void)state;
     for (int resets = 0; resets <= 1; resets++) {
-        world *world = world_new(NULL, NULL);
-        close_when_told(world, resets != 0);
-        check_fetch(world, "/", AFC_OK);
-        afts_release(world->server, "idle", 1);
-        assert_true(afts_wait_closed(world->server, 1, PATIENCE_MS));
-        call *call = call_new(world, "/");
+        fixture *fixture = fixture_new(NULL, NULL);
+        close_when_told(fixture, resets != 0);
+        check_fetch(fixture, "/", AFC_OK);
+        afts_release(fixture->server, "idle", 1);
+        assert_true(afts_wait_closed(fixture->server, 1, PATIENCE_MS));
+        call *call = call_new(fixture, "/");
         call_send(call, "POST", S("content"));
         call_perform(call);
         check_ended(call, AFC_OK);
-        assert_int_equal(afts_server_stats(world->server).accepted, 2);
+        assert_int_equal(afts_server_stats(fixture->server).accepted, 2);
         call_free(call);
-        world_free(world);
+        fixture_free(fixture);
     }
 }
 
 /** The second request of the first connection is read, and then nothing or a part comes back. */
-static void fail_second_request(world *world, const char *part, bool resets) {
+static void fail_second_request(fixture *fixture, const char *part, bool resets) {
     afts_script *script = afts_script_new();
     afts_read_request(script);
     afts_respond(script, 200, NULL, "first", 5);
@@ -366,27 +366,27 @@ static void fail_second_request(world *world, const char *part, bool resets) {
         afts_reset(script);
     else
         afts_close(script);
-    afts_on_connection(world->server, 0, script);
-    check_fetch(world, "/", AFC_OK);
+    afts_on_connection(fixture->server, 0, script);
+    check_fetch(fixture, "/", AFC_OK);
 }
 
 static void repeats_request_lost_on_pooled_connection(void **state) {
     (void)state;
     for (int resets = 0; resets <= 1; resets++) {
-        world *world = world_new(NULL, NULL);
-        fail_second_request(world, "", resets != 0);
-        call *call = call_new(world, "/again");
+        fixture *fixture = fixture_new(NULL, NULL);
+        fail_second_request(fixture, "", resets != 0);
+        call *call = call_new(fixture, "/again");
         call_send(call, "PUT", S("content"));
         call_perform(call);
         check_ended(call, AFC_OK);
         call_free(call);
-        afts_stats stats = afts_server_stats(world->server);
+        afts_stats stats = afts_server_stats(fixture->server);
         assert_int_equal(stats.accepted, 2);
-        afts_request *seen = afts_copy_request(world->server, stats.requests - 1);
+        afts_request *seen = afts_copy_request(fixture->server, stats.requests - 1);
         assert_string_equal(seen->target, "/again");
         assert_int_equal(seen->body_size, 7);
         afts_request_free(seen);
-        world_free(world);
+        fixture_free(fixture);
     }
 }
 
@@ -395,14 +395,14 @@ static void never_repeats_request_with_partial_response(void **state) {
     static const char *const parts[] = {"HTTP/1.1 200 OK\r\n", "HTTP/1.1 103 Hints\r\n\r\n",
                                         "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n123"};
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        world *world = world_new(NULL, NULL);
-        fail_second_request(world, parts[i], false);
-        call *call = call_fetch(world, "/again");
+        fixture *fixture = fixture_new(NULL, NULL);
+        fail_second_request(fixture, parts[i], false);
+        call *call = call_fetch(fixture, "/again");
         assert_true(call->failure.status != AFC_OK);
         assert_true(call->hops[0].is_reused);
         call_free(call);
-        assert_int_equal(afts_server_stats(world->server).accepted, 1);
-        world_free(world);
+        assert_int_equal(afts_server_stats(fixture->server).accepted, 1);
+        fixture_free(fixture);
     }
 }
 
@@ -415,10 +415,10 @@ static ptrdiff_t read_once(void *context, void *buffer, size_t size) {
 
 static void never_repeats_body_that_cannot_be_replayed(void **state) {
     (void)state;
-    world *world = world_new(NULL, NULL);
-    fail_second_request(world, "", false);
+    fixture *fixture = fixture_new(NULL, NULL);
+    fail_second_request(fixture, "", false);
     atomic_uint reads = 0;
-    call *call = call_new(world, "/again");
+    call *call = call_new(fixture, "/again");
     call->request.method = "PUT";
     call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = AFC_LENGTH_UNKNOWN};
     call->request.body.reader = (afc_reader){&reads, read_once, NULL, NULL};
@@ -426,55 +426,55 @@ static void never_repeats_body_that_cannot_be_replayed(void **state) {
     call_perform(call);
     assert_true(call->failure.status == AFC_EREPLAY || call->failure.status == AFC_ELOST);
     call_free(call);
-    assert_int_equal(afts_server_stats(world->server).requests, 2);
-    world_free(world);
+    assert_int_equal(afts_server_stats(fixture->server).requests, 2);
+    fixture_free(fixture);
 }
 
 static void never_repeats_request_lost_on_new_connection(void **state) {
-    world *world = *state;
-    serve_text(world, "/", "");
-    check_fetch(world, "/", AFC_ELOST);
-    assert_int_equal(afts_server_stats(world->server).requests, 1);
+    fixture *fixture = *state;
+    serve_text(fixture, "/", "");
+    check_fetch(fixture, "/", AFC_ELOST);
+    assert_int_equal(afts_server_stats(fixture->server).requests, 1);
 }
 
 /* ---- Descriptors --------------------------------------------------------------------------- */
 
 static void leaves_no_descriptor_open(void **state) {
     (void)state;
-    world_free(world_new(NULL, NULL)); /* What is made once for good has been made. */
+    fixture_free(fixture_new(NULL, NULL)); /* What is made once for good has been made. */
     size_t before = count_descriptors();
     for (int i = 0; i < 3; i++) {
-        world *world = world_new(NULL, NULL);
-        serve(world, "/late", stalled_answer("late"));
-        check_fetch(world, "/", AFC_OK);
-        call *call = call_new(world, "/late");
+        fixture *fixture = fixture_new(NULL, NULL);
+        serve(fixture, "/late", stalled_answer("late"));
+        check_fetch(fixture, "/", AFC_OK);
+        call *call = call_new(fixture, "/late");
         call_start(call);
-        assert_true(afts_wait_stalled(world->server, "late", 1, PATIENCE_MS));
+        assert_true(afts_wait_stalled(fixture->server, "late", 1, PATIENCE_MS));
         afc_task_cancel(call->task);
         call_wait(call);
         call_free(call);
-        world_free(world);
+        fixture_free(fixture);
     }
     assert_int_equal(count_descriptors(), before);
 }
 
 static void finished_task_keeps_no_descriptor(void **state) {
     (void)state;
-    world_free(world_new(NULL, NULL));
-    world *world = world_new(NULL, NULL);
+    fixture_free(fixture_new(NULL, NULL));
+    fixture *fixture = fixture_new(NULL, NULL);
     size_t before = count_descriptors();
     afc_session *session;
     check_status(afc_session_new(&session, NULL, NULL), AFC_OK);
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     call->session = session;
     call_perform(call);
     check_ended(call, AFC_OK);
     afc_session_release(session);
     afc_join_closed_sessions();
-    assert_true(afts_wait_open_at_most(world->server, 0, PATIENCE_MS));
+    assert_true(afts_wait_open_at_most(fixture->server, 0, PATIENCE_MS));
     assert_int_equal(count_descriptors(), before);
     call_free(call);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 /** A connection, or the loop's own. The sockets that libcurl keeps for its poll are not ours. */
@@ -492,17 +492,17 @@ static bool is_of_session(int descriptor) {
 }
 
 static void started_programs_inherit_no_descriptor(void **state) {
-    world *world = *state;
-    serve(world, "/late", stalled_answer("late"));
-    check_fetch(world, "/", AFC_OK);
-    call *call = call_new(world, "/late");
+    fixture *fixture = *state;
+    serve(fixture, "/late", stalled_answer("late"));
+    check_fetch(fixture, "/", AFC_OK);
+    call *call = call_new(fixture, "/late");
     call_start(call);
-    assert_true(afts_wait_stalled(world->server, "late", 1, PATIENCE_MS));
+    assert_true(afts_wait_stalled(fixture->server, "late", 1, PATIENCE_MS));
     for (int descriptor = 3; descriptor < 1024; descriptor++) {
         int flags = fcntl(descriptor, F_GETFD);
         if (flags >= 0 && (flags & FD_CLOEXEC) == 0) assert_false(is_of_session(descriptor));
     }
-    afts_release(world->server, "late", 1);
+    afts_release(fixture->server, "late", 1);
     call_wait(call);
     call_free(call);
 }
@@ -534,29 +534,29 @@ static void sends_the_user_agent_of_the_session(void **state) {
     for (size_t i = 0; i < COUNT_OF(agents); i++) {
         afc_session_options options = AFC_SESSION_OPTIONS_INIT;
         options.user_agent = agents[i];
-        world *world = world_new(NULL, &options);
-        check_fetch(world, "/", AFC_OK);
-        assert_string_equal(seen_header(world, 0, "User-Agent"), i == 0 ? agents[0] : "");
-        world_free(world);
+        fixture *fixture = fixture_new(NULL, &options);
+        check_fetch(fixture, "/", AFC_OK);
+        assert_string_equal(seen_header(fixture, 0, "User-Agent"), i == 0 ? agents[0] : "");
+        fixture_free(fixture);
     }
 }
 
 static void burst_of_operations_wakes_the_loop_once(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     enum { TASKS = 50 };
-    call *calls[TASKS], *blocker = call_new(world, "/");
-    serve(world, "/late", stalled_answer("late"));
+    call *calls[TASKS], *blocker = call_new(fixture, "/");
+    serve(fixture, "/late", stalled_answer("late"));
     afc_session_statistics before, after;
     call_perform(blocker);
-    afc_session_get_statistics(world->session, &before);
+    afc_session_get_statistics(fixture->session, &before);
     for (size_t i = 0; i < TASKS; i++) {
-        calls[i] = call_new(world, "/");
+        calls[i] = call_new(fixture, "/");
         calls[i]->events.on_head = NULL;
         calls[i]->events.on_progress = NULL;
         call_start(calls[i]);
     }
     for (size_t i = 0; i < TASKS; i++) call_wait(calls[i]);
-    afc_session_get_statistics(world->session, &after);
+    afc_session_get_statistics(fixture->session, &after);
     assert_int_equal(after.tasks - before.tasks, TASKS);
     assert_int_equal(after.posts - before.posts, TASKS);
     assert_int_equal(after.events - before.events, TASKS);
@@ -571,21 +571,21 @@ static void wake_many(call *call) {
 }
 
 static void operations_on_the_loop_need_no_wake_up(void **state) {
-    world *world = *state;
-    serve(world, "/late", stalled_answer("late"));
-    call *other = call_new(world, "/late"), *call = call_new(world, "/");
+    fixture *fixture = *state;
+    serve(fixture, "/late", stalled_answer("late"));
+    call *other = call_new(fixture, "/late"), *call = call_new(fixture, "/");
     call_start(other);
-    assert_true(afts_wait_stalled(world->server, "late", 1, PATIENCE_MS));
+    assert_true(afts_wait_stalled(fixture->server, "late", 1, PATIENCE_MS));
     call->payload = other->task;
     call->at_done = wake_many;
     afc_session_statistics before, after;
-    afc_session_get_statistics(world->session, &before);
+    afc_session_get_statistics(fixture->session, &before);
     call_perform(call);
-    check_fetch(world, "/", AFC_OK);
-    afc_session_get_statistics(world->session, &after);
+    check_fetch(fixture, "/", AFC_OK);
+    afc_session_get_statistics(fixture->session, &after);
     assert_true(after.wakeups - before.wakeups <= 2);
     assert_int_equal(after.posts - before.posts, 3); /* Two starts, and the wakes together. */
-    afts_release(world->server, "late", 1);
+    afts_release(fixture->server, "late", 1);
     call_wait(other);
     call_free(other);
     call_free(call);
@@ -593,32 +593,32 @@ static void operations_on_the_loop_need_no_wake_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(libraries_can_be_prepared_by_any_thread),
+        FIXTURE_TEST(libraries_can_be_prepared_by_any_thread),
         cmocka_unit_test(unused_session_ends),
         cmocka_unit_test(tasks_in_flight_complete_after_release),
-        WORLD_TEST(callback_can_release_its_session),
-        WORLD_TEST(task_outlives_its_session),
+        FIXTURE_TEST(callback_can_release_its_session),
+        FIXTURE_TEST(task_outlives_its_session),
         cmocka_unit_test(unstarted_task_keeps_its_session),
         cmocka_unit_test(cancel_all_ends_each_task),
         cmocka_unit_test(cancels_tasks_started_while_an_earlier_cancel_all_is_pending),
         cmocka_unit_test(keeps_tasks_started_after_cancel_all),
-        WORLD_TEST(cancel_all_in_a_callback_includes_its_own_task),
-        WORLD_TEST(sessions_do_not_disturb_each_other),
-        WORLD_TEST(reuses_connections),
+        FIXTURE_TEST(cancel_all_in_a_callback_includes_its_own_task),
+        FIXTURE_TEST(sessions_do_not_disturb_each_other),
+        FIXTURE_TEST(reuses_connections),
         cmocka_unit_test(limits_connections_per_host),
         cmocka_unit_test(keeps_no_idle_connection_if_asked),
         cmocka_unit_test(replaces_stale_pooled_connection),
         cmocka_unit_test(repeats_request_lost_on_pooled_connection),
         cmocka_unit_test(never_repeats_request_with_partial_response),
         cmocka_unit_test(never_repeats_body_that_cannot_be_replayed),
-        WORLD_TEST(never_repeats_request_lost_on_new_connection),
+        FIXTURE_TEST(never_repeats_request_lost_on_new_connection),
         cmocka_unit_test(leaves_no_descriptor_open),
         cmocka_unit_test(finished_task_keeps_no_descriptor),
-        WORLD_TEST(started_programs_inherit_no_descriptor),
+        FIXTURE_TEST(started_programs_inherit_no_descriptor),
         cmocka_unit_test(checks_options),
         cmocka_unit_test(sends_the_user_agent_of_the_session),
-        WORLD_TEST(burst_of_operations_wakes_the_loop_once),
-        WORLD_TEST(operations_on_the_loop_need_no_wake_up),
+        FIXTURE_TEST(burst_of_operations_wakes_the_loop_once),
+        FIXTURE_TEST(operations_on_the_loop_need_no_wake_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

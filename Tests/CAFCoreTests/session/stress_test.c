@@ -24,7 +24,7 @@ typedef struct item {
 
 typedef struct worker {
     pthread_t thread;
-    world *world;
+    fixture *fixture;
     uint64_t random;
     size_t tasks, refused;
     size_t completed, cancelled, failed, wrong;
@@ -107,7 +107,7 @@ static void run_round(worker *worker, size_t count) {
         events.release = on_release;
         afc_request request = AFC_REQUEST_INIT;
         request.url = next_random(&worker->random) % 16 == 0 ? worker->slow : worker->url;
-        if (afc_task_new(&tasks[i], worker->world->session, &request, &events, NULL) != AFC_OK) {
+        if (afc_task_new(&tasks[i], worker->fixture->session, &request, &events, NULL) != AFC_OK) {
             worker->refused++;
         }
     }
@@ -141,24 +141,24 @@ static void check_each_completes_once(size_t tasks, bool gathers_results) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = 32;
     options.gather_results = gathers_results;
-    world *world = world_new(&(afts_options){.record_limit = 16}, &options);
-    serve(world, "/fast", answer(200, NULL, "ok"));
+    fixture *fixture = fixture_new(&(afts_options){.record_limit = 16}, &options);
+    serve(fixture, "/fast", answer(200, NULL, "ok"));
     afts_script *slow = afts_script_new();
     afts_respond_chunked(slow, 200, NULL);
     afts_chunk(slow, "a", 1);
     afts_pause(slow, 1);
     afts_chunk(slow, "b", 1);
     afts_last_chunk(slow, NULL);
-    serve(world, "/slow", slow);
+    serve(fixture, "/slow", slow);
     worker *workers = calloc(THREADS, sizeof *workers);
     assert_non_null(workers);
     for (size_t i = 0; i < THREADS; i++) {
         worker *worker = &workers[i];
-        worker->world = world;
+        worker->fixture = fixture;
         worker->random = i + 1;
         worker->tasks = tasks / THREADS;
-        afts_server_url(world->server, "/fast", worker->url, sizeof worker->url);
-        afts_server_url(world->server, "/slow", worker->slow, sizeof worker->slow);
+        afts_server_url(fixture->server, "/fast", worker->url, sizeof worker->url);
+        afts_server_url(fixture->server, "/slow", worker->slow, sizeof worker->slow);
         pthread_mutex_init(&worker->lock, NULL);
         pthread_cond_init(&worker->changed, NULL);
         assert_int_equal(pthread_create(&worker->thread, NULL, work, worker), 0);
@@ -177,7 +177,7 @@ static void check_each_completes_once(size_t tasks, bool gathers_results) {
     assert_true(completed > 0);
     assert_true(cancelled > 0);
     free(workers);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void each_task_completes_exactly_once(void **state) {
@@ -193,13 +193,13 @@ static void each_task_completes_exactly_once_with_gathered_results(void **state)
 /* ---- Sessions ------------------------------------------------------------------------------ */
 
 static void *make_and_end_sessions(void *context) {
-    world *world = context;
+    fixture *fixture = context;
     size_t rounds = number_of_tasks() / 2000;
     for (size_t i = 0; i < rounds; i++) {
         afc_session *session;
         if (afc_session_new(&session, NULL, NULL) != AFC_OK) return context;
         char url[128];
-        afts_server_url(world->server, "/fast", url, sizeof url);
+        afts_server_url(fixture->server, "/fast", url, sizeof url);
         afc_request request = AFC_REQUEST_INIT;
         request.url = url;
         afc_task *task = NULL;
@@ -214,11 +214,11 @@ static void *make_and_end_sessions(void *context) {
 }
 
 static void many_threads_make_and_release_sessions(void **state) {
-    world *world = *state;
-    serve(world, "/fast", answer(200, NULL, "ok"));
+    fixture *fixture = *state;
+    serve(fixture, "/fast", answer(200, NULL, "ok"));
     pthread_t threads[THREADS];
     for (size_t i = 0; i < THREADS; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, make_and_end_sessions, world), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, make_and_end_sessions, fixture), 0);
     }
     for (size_t i = 0; i < THREADS; i++) {
         void *failed;
@@ -240,33 +240,33 @@ static void more_than_1024_connections_work(void **state) {
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = 0;
-    world *world = world_new(NULL, &options);
+    fixture *fixture = fixture_new(NULL, &options);
     afts_script *script = afts_script_new();
     afts_stall(script, "all");
     afts_respond(script, 200, NULL, "ok", 2);
-    serve(world, "/", script);
+    serve(fixture, "/", script);
     call **calls = calloc(TASKS, sizeof *calls);
     assert_non_null(calls);
     for (size_t i = 0; i < TASKS; i++) {
-        calls[i] = call_new(world, "/");
+        calls[i] = call_new(fixture, "/");
         call_start(calls[i]);
     }
-    assert_true(afts_wait_stalled(world->server, "all", TASKS, PATIENCE_MS));
-    afts_release(world->server, "all", AFTS_OPEN);
+    assert_true(afts_wait_stalled(fixture->server, "all", TASKS, PATIENCE_MS));
+    afts_release(fixture->server, "all", AFTS_OPEN);
     for (size_t i = 0; i < TASKS; i++) {
         call_wait(calls[i]);
         check_ended(calls[i], AFC_OK);
         call_free(calls[i]);
     }
     free(calls);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_task_completes_exactly_once),
         cmocka_unit_test(each_task_completes_exactly_once_with_gathered_results),
-        WORLD_TEST(many_threads_make_and_release_sessions),
+        FIXTURE_TEST(many_threads_make_and_release_sessions),
         cmocka_unit_test(more_than_1024_connections_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

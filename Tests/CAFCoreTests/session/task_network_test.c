@@ -20,7 +20,7 @@ static void set_route(bool exists) {
 /** A server that there is no route to. */
 static int setup(void **state) {
     if (!has_network) return 0;
-    *state = world_new(NULL, NULL);
+    *state = fixture_new(NULL, NULL);
     /* Each needs a connection of its own, and so a route. */
     serve(*state, "/", answer(200, "Connection: close", "here"));
     set_route(false);
@@ -34,7 +34,7 @@ static int setup_with_route(void **state) {
 }
 
 static int teardown(void **state) {
-    return has_network ? world_teardown(state) : 0;
+    return has_network ? fixture_teardown(state) : 0;
 }
 
 static void need_network(void) {
@@ -43,8 +43,8 @@ static void need_network(void) {
     skip();
 }
 
-static call *waiting_call(world *world) {
-    call *call = call_new(world, "/");
+static call *waiting_call(fixture *fixture) {
+    call *call = call_new(fixture, "/");
     call->request.wait_for_network = true;
     return call;
 }
@@ -110,7 +110,7 @@ static void body_is_sent_when_the_network_appears(void **state) {
     set_route(true);
     call_wait(call);
     check_ended(call, AFC_OK);
-    afts_request *request = afts_copy_request(((world *)*state)->server, 0);
+    afts_request *request = afts_copy_request(((fixture *)*state)->server, 0);
     assert_int_equal(request->body_size, 4);
     afts_request_free(request);
     call_free(call);
@@ -118,10 +118,10 @@ static void body_is_sent_when_the_network_appears(void **state) {
 
 static void task_waits_until_its_name_resolves(void **state) {
     need_network();
-    world *world = *state;
-    call *call = waiting_call(world);
-    const char *port = strrchr(url_of(world, ""), ':');
-    call->request.url = text_of(world, "http://localhost%s/", port);
+    fixture *fixture = *state;
+    call *call = waiting_call(fixture);
+    const char *port = strrchr(url_of(fixture, ""), ':');
+    call->request.url = text_of(fixture, "http://localhost%s/", port);
     call_start(call);
     expect_monitor();
     set_route(true);
@@ -164,14 +164,14 @@ static void cancel_ends_the_wait(void **state) {
 
 static void suspended_task_continues_only_when_resumed(void **state) {
     need_network();
-    world *world = *state;
-    call *call = waiting_call(world);
+    fixture *fixture = *state;
+    call *call = waiting_call(fixture);
     call_start(call);
     expect_monitor();
     afc_task_suspend(call->task);
     set_route(true);
     expect_no_monitor();
-    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 0);
     afc_task_resume(call->task);
     call_wait(call);
     check_ended(call, AFC_OK);
@@ -239,12 +239,12 @@ static void many_tasks_wait_and_all_complete(void **state) {
 
 static void released_session_waits_for_its_tasks(void **state) {
     need_network();
-    world *world = *state;
-    call *call = waiting_call(world);
+    fixture *fixture = *state;
+    call *call = waiting_call(fixture);
     call_start(call);
     expect_monitor();
-    afc_session_release(world->session);
-    world->session = NULL;
+    afc_session_release(fixture->session);
+    fixture->session = NULL;
     set_route(true);
     call_wait(call);
     check_ended(call, AFC_OK);

@@ -11,20 +11,20 @@ static void make(call *call) {
                  AFC_OK);
 }
 
-static void serve_stalled(world *world, const char *path) {
+static void serve_stalled(fixture *fixture, const char *path) {
     afts_script *script = afts_script_new();
     afts_respond_chunked(script, 200, NULL);
     afts_chunk(script, "first", 5);
     afts_stall(script, path);
     afts_chunk(script, "second", 6);
     afts_last_chunk(script, NULL);
-    serve(world, path, script);
+    serve(fixture, path, script);
 }
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
 static void checks_requests(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const afc_header bad[] = {{{"Content-Length", 14}, {"1", 1}, 0},
                                      {{"transfer-encoding", 17}, {"chunked", 7}, 0},
                                      {{"X Y", 3}, {"1", 1}, 0},
@@ -35,12 +35,12 @@ static void checks_requests(void **state) {
                                      {{"X:", 2}, {"b", 1}, 0}};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         afc_request request = AFC_REQUEST_INIT;
-        request.url = url_of(world, "/");
+        request.url = url_of(fixture, "/");
         request.headers = &bad[i];
         request.header_count = 1;
         afc_task *task;
         afc_failure failure;
-        check_status(afc_task_begin(&task, world->session, &request, NULL, &failure), AFC_EINVAL);
+        check_status(afc_task_begin(&task, fixture->session, &request, NULL, &failure), AFC_EINVAL);
         assert_null(task);
     }
     static const char *const urls[] = {NULL,
@@ -56,44 +56,44 @@ static void checks_requests(void **state) {
         afc_request request = AFC_REQUEST_INIT;
         request.url = urls[i];
         afc_task *task;
-        check_status(afc_task_begin(&task, world->session, &request, NULL, NULL), AFC_EINVAL);
+        check_status(afc_task_begin(&task, fixture->session, &request, NULL, NULL), AFC_EINVAL);
     }
     static const char *const methods[] = {"", "G T", "GET\r\n", "G\xC3\x89T", "GET:"};
     for (size_t i = 0; i < COUNT_OF(methods); i++) {
         afc_request request = AFC_REQUEST_INIT;
-        request.url = url_of(world, "/");
+        request.url = url_of(fixture, "/");
         request.method = methods[i];
         afc_task *task;
-        check_status(afc_task_begin(&task, world->session, &request, NULL, NULL), AFC_EINVAL);
+        check_status(afc_task_begin(&task, fixture->session, &request, NULL, NULL), AFC_EINVAL);
     }
     static const int versions[] = {-1, AFC_HTTP_PREFER_3 + 1, AFC_HTTP_1_1};
     for (size_t i = 0; i < COUNT_OF(versions); i++) {
         afc_request request = AFC_REQUEST_INIT;
-        request.url = url_of(world, "/");
+        request.url = url_of(fixture, "/");
         request.version = (afc_http_version_preference)versions[i];
         afc_task *task;
         afc_failure failure;
-        check_status(afc_task_begin(&task, world->session, &request, NULL, &failure), AFC_EINVAL);
+        check_status(afc_task_begin(&task, fixture->session, &request, NULL, &failure), AFC_EINVAL);
         check_contains(failure.text, "version");
     }
-    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 0);
 }
 
 static void method_is_get_by_default(void **state) {
-    world *world = *state;
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    call *call = call_new(fixture, "/");
     call->request.method = NULL;
     call_perform(call);
     check_ended(call, AFC_OK);
     call_free(call);
-    afts_request *seen = afts_copy_request(world->server, 0);
+    afts_request *seen = afts_copy_request(fixture->server, 0);
     assert_string_equal(seen->method, "GET");
     afts_request_free(seen);
 }
 
 /** Whichever step of making a task would be the first to look at the fields. */
 static void refuses_headers_without_bytes(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const afc_header nameless = {{NULL, 1}, {"x", 1}, 0},
                             valueless = {{"X", 1}, {NULL, 1}, 0};
     const struct {
@@ -102,24 +102,24 @@ static void refuses_headers_without_bytes(void **state) {
     } cases[] = {{NULL, "headers is NULL"}, {&nameless, "the name"}, {&valueless, "the value"}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         afc_request request = AFC_REQUEST_INIT;
-        request.url = url_of(world, "/");
+        request.url = url_of(fixture, "/");
         request.headers = cases[i].headers;
         request.header_count = 1;
         afc_task *task;
         afc_failure failure;
-        check_status(afc_task_new(&task, world->session, &request, NULL, &failure), AFC_EINVAL);
+        check_status(afc_task_new(&task, fixture->session, &request, NULL, &failure), AFC_EINVAL);
         check_contains(failure.text, cases[i].reason);
     }
 }
 
 static void unwanted_result_is_freed(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afc_request request = AFC_REQUEST_INIT;
-    request.url = url_of(world, "/");
-    check_status(afc_perform(NULL, world->session, &request, NULL), AFC_OK);
+    request.url = url_of(fixture, "/");
+    check_status(afc_perform(NULL, fixture->session, &request, NULL), AFC_OK);
     request.url = "ftp://a/";
-    check_status(afc_perform(NULL, world->session, &request, NULL), AFC_EINVAL);
-    assert_int_equal(afts_server_stats(world->server).requests, 1);
+    check_status(afc_perform(NULL, fixture->session, &request, NULL), AFC_EINVAL);
+    assert_int_equal(afts_server_stats(fixture->server).requests, 1);
 }
 
 static void count_call(void *context) {
@@ -128,7 +128,7 @@ static void count_call(void *context) {
 
 /** Whatever bytes stand in a structure that wasn't made with its macro, none of them is used. */
 static void refuses_structures_made_without_their_macro(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afc_task *task;
     afc_failure failure;
     int releases = 0, drops = 0;
@@ -138,38 +138,38 @@ static void refuses_structures_made_without_their_macro(void **state) {
     for (int octet = 0; octet < 256; octet++) {
         afc_request odd;
         memset(&odd, octet, sizeof odd);
-        check_status(afc_task_new(&task, world->session, &odd, &events, &failure), AFC_EINVAL);
+        check_status(afc_task_new(&task, fixture->session, &odd, &events, &failure), AFC_EINVAL);
         assert_null(task);
         check_contains(failure.text, "AFC_REQUEST_INIT");
         assert_int_equal(drops, octet + 1);
         afc_request request = AFC_REQUEST_INIT;
-        request.url = url_of(world, "/");
+        request.url = url_of(fixture, "/");
         request.body.kind = AFC_BODY_BYTES;
         request.body.release = count_call;
         request.body.context = &releases;
         memset(&odd_events, octet, sizeof odd_events);
-        check_status(afc_task_begin(&task, world->session, &request, &odd_events, &failure),
+        check_status(afc_task_begin(&task, fixture->session, &request, &odd_events, &failure),
                      AFC_EINVAL);
         assert_null(task);
         check_contains(failure.text, "AFC_TASK_EVENTS_INIT");
         assert_int_equal(releases, octet + 1);
-        check_status(afc_task_new(&task, world->session, &odd, &odd_events, NULL), AFC_EINVAL);
+        check_status(afc_task_new(&task, fixture->session, &odd, &odd_events, NULL), AFC_EINVAL);
     }
-    check_status(afc_task_new(&task, world->session, NULL, &events, &failure), AFC_EINVAL);
+    check_status(afc_task_new(&task, fixture->session, NULL, &events, &failure), AFC_EINVAL);
     assert_int_equal(drops, 257);
 }
 
 static void task_needs_no_callbacks(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afc_request request = AFC_REQUEST_INIT;
-    request.url = url_of(world, "/");
-    check_status(afc_task_begin(NULL, world->session, &request, NULL, NULL), AFC_OK);
-    assert_true(afts_wait_requests(world->server, 1, PATIENCE_MS));
+    request.url = url_of(fixture, "/");
+    check_status(afc_task_begin(NULL, fixture->session, &request, NULL, NULL), AFC_OK);
+    assert_true(afts_wait_requests(fixture->server, 1, PATIENCE_MS));
 }
 
 static void second_start_has_no_effect(void **state) {
-    world *world = *state;
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    call *call = call_new(fixture, "/");
     make(call);
     afc_task_start(call->task);
     afc_task_start(call->task);
@@ -177,14 +177,14 @@ static void second_start_has_no_effect(void **state) {
     afc_task_start(call->task);
     check_ended(call, AFC_OK);
     call_free(call);
-    assert_int_equal(afts_server_stats(world->server).requests, 1);
+    assert_int_equal(afts_server_stats(fixture->server).requests, 1);
 }
 
 /* ---- Cancelling ---------------------------------------------------------------------------- */
 
 static void task_cancelled_before_its_start_never_connects(void **state) {
-    world *world = *state;
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    call *call = call_new(fixture, "/");
     make(call);
     afc_task_cancel(call->task);
     afc_task_cancel(call->task);
@@ -195,15 +195,15 @@ static void task_cancelled_before_its_start_never_connects(void **state) {
     assert_string_equal(afc_result_get_url(call->result), "");
     assert_string_equal(call->log, "pdx");
     call_free(call);
-    assert_int_equal(afts_server_stats(world->server).accepted, 0);
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 0);
 }
 
 static void task_cancelled_in_flight_ends_at_once(void **state) {
-    world *world = *state;
-    serve_stalled(world, "/stall");
-    call *call = call_new(world, "/stall");
+    fixture *fixture = *state;
+    serve_stalled(fixture, "/stall");
+    call *call = call_new(fixture, "/stall");
     call_start(call);
-    assert_true(afts_wait_stalled(world->server, "/stall", 1, PATIENCE_MS));
+    assert_true(afts_wait_stalled(fixture->server, "/stall", 1, PATIENCE_MS));
     call_wait_for(call, &call->head_count, 1);
     afc_task_cancel(call->task);
     call_wait(call);
@@ -215,10 +215,10 @@ static void task_cancelled_in_flight_ends_at_once(void **state) {
 }
 
 static void cancelling_finished_task_changes_nothing(void **state) {
-    world *world = *state;
-    call *call = call_fetch(world, "/");
+    fixture *fixture = *state;
+    call *call = call_fetch(fixture, "/");
     afc_task_cancel(call->task);
-    check_fetch(world, "/", AFC_OK);
+    check_fetch(fixture, "/", AFC_OK);
     check_ended(call, AFC_OK);
     call_free(call);
 }
@@ -242,10 +242,10 @@ static void cancel_at_done(call *call) {
 }
 
 static void callbacks_can_cancel_their_task(void **state) {
-    world *world = *state;
-    serve_stalled(world, "/stall");
+    fixture *fixture = *state;
+    serve_stalled(fixture, "/stall");
     for (int i = 0; i < 3; i++) {
-        call *call = call_new(world, i < 2 ? "/stall" : "/");
+        call *call = call_new(fixture, i < 2 ? "/stall" : "/");
         call->request.sink.kind = AFC_SINK_CALLBACK;
         if (i == 0) call->at_head = cancel_at_head;
         if (i == 1) call->at_body = cancel_at_body;
@@ -262,15 +262,15 @@ static void callbacks_can_cancel_their_task(void **state) {
 /* ---- Suspending ---------------------------------------------------------------------------- */
 
 static void task_suspended_before_its_start_waits(void **state) {
-    world *world = *state;
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    call *call = call_new(fixture, "/");
     make(call);
     afc_task_suspend(call->task);
     afc_task_suspend(call->task);
     afc_task_start(call->task);
     afc_task_wake(call->task);
-    check_fetch(world, "/other", AFC_OK);
-    assert_int_equal(afts_server_stats(world->server).requests, 1);
+    check_fetch(fixture, "/other", AFC_OK);
+    assert_int_equal(afts_server_stats(fixture->server).requests, 1);
     afc_task_resume(call->task); /* Suspends don't add up. */
     call_wait(call);
     check_ended(call, AFC_OK);
@@ -278,10 +278,10 @@ static void task_suspended_before_its_start_waits(void **state) {
 }
 
 static void suspended_task_can_be_cancelled(void **state) {
-    world *world = *state;
-    serve_stalled(world, "/stall");
+    fixture *fixture = *state;
+    serve_stalled(fixture, "/stall");
     for (int is_started = 0; is_started <= 1; is_started++) {
-        call *call = call_new(world, "/stall");
+        call *call = call_new(fixture, "/stall");
         make(call);
         if (!is_started) afc_task_suspend(call->task);
         afc_task_start(call->task);
@@ -297,7 +297,7 @@ static void suspended_task_can_be_cancelled(void **state) {
 }
 
 static void suspending_loses_no_byte(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     enum { LINES = 40000, SIZE = 16 };
     char *lines = malloc(LINES * SIZE + 1);
     assert_non_null(lines);
@@ -306,16 +306,16 @@ static void suspending_loses_no_byte(void **state) {
     }
     afts_script *script = afts_script_new();
     afts_respond(script, 200, NULL, lines, LINES * SIZE);
-    serve(world, "/lines", script);
+    serve(fixture, "/lines", script);
     for (afc_sink_kind kind = AFC_SINK_MEMORY; kind <= AFC_SINK_CALLBACK; kind += 2) {
-        call *call = call_new(world, "/lines");
+        call *call = call_new(fixture, "/lines");
         call->request.sink.kind = kind;
         call->keeps_body = kind == AFC_SINK_CALLBACK;
         call_start(call);
         for (int i = 0; i < 200; i++) {
             afc_task_suspend(call->task);
             if (i % 3 == 0) afc_task_wake(call->task);
-            if (i % 20 == 0) check_fetch(world, "/other", AFC_OK);
+            if (i % 20 == 0) check_fetch(fixture, "/other", AFC_OK);
             afc_task_resume(call->task);
         }
         call_wait(call);
@@ -328,15 +328,15 @@ static void suspending_loses_no_byte(void **state) {
 }
 
 static void upload_can_be_suspended(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static char body[4 << 20];
     for (size_t i = 0; i < sizeof body; i++) body[i] = (char)(i * 31 + i / 997);
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     call_send(call, "PUT", (afc_slice){body, sizeof body});
     call_start(call);
     for (int i = 0; i < 100; i++) {
         afc_task_suspend(call->task);
-        if (i % 20 == 0) check_fetch(world, "/other", AFC_OK);
+        if (i % 20 == 0) check_fetch(fixture, "/other", AFC_OK);
         afc_task_resume(call->task);
     }
     call_wait(call);
@@ -352,8 +352,8 @@ static void start_next(call *call) {
 }
 
 static void callback_can_start_the_next_task(void **state) {
-    world *world = *state;
-    call *first = call_new(world, "/first"), *second = call_new(world, "/second");
+    fixture *fixture = *state;
+    call *first = call_new(fixture, "/first"), *second = call_new(fixture, "/second");
     first->payload = second;
     first->at_done = start_next;
     call_start(first);
@@ -362,18 +362,18 @@ static void callback_can_start_the_next_task(void **state) {
     check_ended(second, AFC_OK);
     call_free(first);
     call_free(second);
-    assert_int_equal(afts_server_stats(world->server).accepted, 1);
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 1);
 }
 
 /* ---- Progress ------------------------------------------------------------------------------ */
 
 static void progress_is_merged_and_the_last_is_reported(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char block[65536];
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 200, NULL, block, sizeof block, 64);
-    serve(world, "/", script);
-    call *call = call_new(world, "/");
+    serve(fixture, "/", script);
+    call *call = call_new(fixture, "/");
     call_send(call, "POST", S("12345"));
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->request.progress_ms = UINT32_MAX;
@@ -391,13 +391,13 @@ static void progress_is_merged_and_the_last_is_reported(void **state) {
 }
 
 static void total_is_unknown_without_a_length(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_respond_chunked(script, 200, NULL);
     afts_chunk(script, "123", 3);
     afts_last_chunk(script, NULL);
-    serve(world, "/", script);
-    call *call = call_fetch(world, "/");
+    serve(fixture, "/", script);
+    call *call = call_fetch(fixture, "/");
     check_ended(call, AFC_OK);
     assert_int_equal(call->progress.received, 3);
     assert_int_equal(call->progress.received_total, AFC_LENGTH_UNKNOWN);
@@ -406,24 +406,24 @@ static void total_is_unknown_without_a_length(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(checks_requests),
-        WORLD_TEST(refuses_structures_made_without_their_macro),
-        WORLD_TEST(method_is_get_by_default),
-        WORLD_TEST(refuses_headers_without_bytes),
-        WORLD_TEST(unwanted_result_is_freed),
-        WORLD_TEST(task_needs_no_callbacks),
-        WORLD_TEST(second_start_has_no_effect),
-        WORLD_TEST(task_cancelled_before_its_start_never_connects),
-        WORLD_TEST(task_cancelled_in_flight_ends_at_once),
-        WORLD_TEST(cancelling_finished_task_changes_nothing),
-        WORLD_TEST(callbacks_can_cancel_their_task),
-        WORLD_TEST(task_suspended_before_its_start_waits),
-        WORLD_TEST(suspended_task_can_be_cancelled),
-        WORLD_TEST(suspending_loses_no_byte),
-        WORLD_TEST(upload_can_be_suspended),
-        WORLD_TEST(callback_can_start_the_next_task),
-        WORLD_TEST(progress_is_merged_and_the_last_is_reported),
-        WORLD_TEST(total_is_unknown_without_a_length),
+        FIXTURE_TEST(checks_requests),
+        FIXTURE_TEST(refuses_structures_made_without_their_macro),
+        FIXTURE_TEST(method_is_get_by_default),
+        FIXTURE_TEST(refuses_headers_without_bytes),
+        FIXTURE_TEST(unwanted_result_is_freed),
+        FIXTURE_TEST(task_needs_no_callbacks),
+        FIXTURE_TEST(second_start_has_no_effect),
+        FIXTURE_TEST(task_cancelled_before_its_start_never_connects),
+        FIXTURE_TEST(task_cancelled_in_flight_ends_at_once),
+        FIXTURE_TEST(cancelling_finished_task_changes_nothing),
+        FIXTURE_TEST(callbacks_can_cancel_their_task),
+        FIXTURE_TEST(task_suspended_before_its_start_waits),
+        FIXTURE_TEST(suspended_task_can_be_cancelled),
+        FIXTURE_TEST(suspending_loses_no_byte),
+        FIXTURE_TEST(upload_can_be_suspended),
+        FIXTURE_TEST(callback_can_start_the_next_task),
+        FIXTURE_TEST(progress_is_merged_and_the_last_is_reported),
+        FIXTURE_TEST(total_is_unknown_without_a_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

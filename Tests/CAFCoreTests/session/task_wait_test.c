@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static afc_request get(world *world, const char *path) {
+static afc_request get(fixture *fixture, const char *path) {
     afc_request request = AFC_REQUEST_INIT;
-    request.url = url_of(world, path);
+    request.url = url_of(fixture, path);
     return request;
 }
 
@@ -23,12 +23,12 @@ static afts_script *stalled(const char *gate) {
 /* ---- afc_perform --------------------------------------------------------------------------- */
 
 static void performs_a_request(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, "X-A: b\r\n", "hello"));
-    afc_request request = get(world, "/");
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, "X-A: b\r\n", "hello"));
+    afc_request request = get(fixture, "/");
     afc_result *result;
     afc_failure failure;
-    check_status(afc_perform(&result, world->session, &request, &failure), AFC_OK);
+    check_status(afc_perform(&result, fixture->session, &request, &failure), AFC_OK);
     check_status(failure.status, AFC_OK);
     assert_int_equal(afc_result_get_head(result)->status, 200);
     afc_slice body = afc_result_get_body(result);
@@ -38,32 +38,32 @@ static void performs_a_request(void **state) {
 }
 
 static void returns_result_of_failed_request(void **state) {
-    world *world = *state;
-    serve_text(world, "/", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello");
-    afc_request request = get(world, "/");
+    fixture *fixture = *state;
+    serve_text(fixture, "/", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello");
+    afc_request request = get(fixture, "/");
     afc_result *result;
     afc_failure failure;
-    check_status(afc_perform(&result, world->session, &request, &failure), AFC_ETRUNCATED);
+    check_status(afc_perform(&result, fixture->session, &request, &failure), AFC_ETRUNCATED);
     check_status(failure.status, AFC_ETRUNCATED);
     assert_non_null(result);
     assert_int_equal(afc_result_get_head(result)->status, 200);
     afc_result_free(result);
-    check_status(afc_perform(&result, world->session, &request, NULL), AFC_ETRUNCATED);
+    check_status(afc_perform(&result, fixture->session, &request, NULL), AFC_ETRUNCATED);
     afc_result_free(result);
 }
 
 static void refuses_invalid_request_without_result(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afc_request request = AFC_REQUEST_INIT;
     afc_result *result;
     request.url = "ftp://a/";
-    check_status(afc_perform(&result, world->session, &request, NULL), AFC_EINVAL);
+    check_status(afc_perform(&result, fixture->session, &request, NULL), AFC_EINVAL);
     assert_null(result);
 }
 
 typedef struct performer {
     pthread_t id;
-    world *world;
+    fixture *fixture;
     const char *url;
     unsigned succeeded;
 } performer;
@@ -76,7 +76,7 @@ static void *perform_many(void *context) {
         afc_request request = AFC_REQUEST_INIT;
         request.url = performer->url;
         afc_result *result;
-        if (afc_perform(&result, performer->world->session, &request, NULL) == AFC_OK) {
+        if (afc_perform(&result, performer->fixture->session, &request, NULL) == AFC_OK) {
             performer->succeeded++;
         }
         afc_result_free(result);
@@ -85,12 +85,12 @@ static void *perform_many(void *context) {
 }
 
 static void performs_on_several_threads_at_once(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "hello"));
-    const char *url = url_of(world, "/");
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "hello"));
+    const char *url = url_of(fixture, "/");
     performer performers[THREADS];
     for (int i = 0; i < THREADS; i++) {
-        performers[i] = (performer){.world = world, .url = url};
+        performers[i] = (performer){.fixture = fixture, .url = url};
         assert_int_equal(pthread_create(&performers[i].id, NULL, perform_many, &performers[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) {
@@ -102,13 +102,13 @@ static void performs_on_several_threads_at_once(void **state) {
 /* ---- afc_task_wait ------------------------------------------------------------------------- */
 
 static void reports_that_the_time_is_over(void **state) {
-    world *world = *state;
-    serve(world, "/", stalled("gate"));
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    serve(fixture, "/", stalled("gate"));
+    call *call = call_new(fixture, "/");
     call_start(call);
     check_status(afc_task_wait(call->task, 0), AFC_ETIMEOUT);
     check_status(afc_task_wait(call->task, 1), AFC_ETIMEOUT);
-    afts_release(world->server, "gate", AFTS_OPEN);
+    afts_release(fixture->server, "gate", AFTS_OPEN);
     check_status(afc_task_wait(call->task, PATIENCE_MS), AFC_OK);
     /* Both callbacks have returned. */
     assert_int_equal(atomic_load(&call->done_count), 1);
@@ -125,9 +125,9 @@ static void *wait_for(void *task) {
 }
 
 static void wakes_all_who_wait_when_task_is_cancelled(void **state) {
-    world *world = *state;
-    serve(world, "/", stalled("gate"));
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    serve(fixture, "/", stalled("gate"));
+    call *call = call_new(fixture, "/");
     call_start(call);
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) {
@@ -145,9 +145,9 @@ static void wakes_all_who_wait_when_task_is_cancelled(void **state) {
 }
 
 static void waits_for_task_that_another_thread_starts(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "hello"));
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "hello"));
+    call *call = call_new(fixture, "/");
     check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
                  AFC_OK);
     pthread_t thread;
@@ -174,10 +174,10 @@ static afc_status wait_on_loop(call *call, afc_response *response) {
 }
 
 static void refuses_to_wait_on_a_loop_thread(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "hello"));
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "hello"));
     unsigned refused = 0;
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     call->at_head = wait_on_loop;
     call->payload = &refused;
     call->task = NULL;
@@ -204,15 +204,15 @@ static void join_at_done(void *context, afc_result *result) {
 }
 
 static void does_not_wait_on_a_loop_thread_for_its_end(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "hello"));
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "hello"));
     closing closing;
     assert_int_equal(sem_init(&closing.joined, 0, 0), 0);
     /* The callback has a reference of its own: that of this thread is needed until afc_task_begin() has returned. */
     afc_session *session;
     check_status(afc_session_new(&session, NULL, NULL), AFC_OK);
     closing.session = afc_session_retain(session);
-    afc_request request = get(world, "/");
+    afc_request request = get(fixture, "/");
     afc_task_events events = AFC_TASK_EVENTS_INIT;
     events.context = &closing;
     events.on_done = join_at_done;
@@ -224,14 +224,14 @@ static void does_not_wait_on_a_loop_thread_for_its_end(void **state) {
 }
 
 static void does_not_wait_in_a_child_for_the_parents_task(void **state) {
-    world *world = *state;
-    serve(world, "/", stalled("gate"));
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    serve(fixture, "/", stalled("gate"));
+    call *call = call_new(fixture, "/");
     call_start(call);
     pid_t child = fork();
     if (child == 0) child_exit(afc_task_wait(call->task, -1) == AFC_ECLOSED ? 0 : 1);
     child_check(child);
-    afts_release(world->server, "gate", AFTS_OPEN);
+    afts_release(fixture->server, "gate", AFTS_OPEN);
     check_status(afc_task_wait(call->task, -1), AFC_OK);
     call_wait(call);
     call_free(call);
@@ -239,16 +239,16 @@ static void does_not_wait_in_a_child_for_the_parents_task(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(performs_a_request),
-        WORLD_TEST(returns_result_of_failed_request),
-        WORLD_TEST(refuses_invalid_request_without_result),
-        WORLD_TEST(performs_on_several_threads_at_once),
-        WORLD_TEST(reports_that_the_time_is_over),
-        WORLD_TEST(wakes_all_who_wait_when_task_is_cancelled),
-        WORLD_TEST(waits_for_task_that_another_thread_starts),
-        WORLD_TEST(refuses_to_wait_on_a_loop_thread),
-        WORLD_TEST(does_not_wait_on_a_loop_thread_for_its_end),
-        WORLD_TEST(does_not_wait_in_a_child_for_the_parents_task),
+        FIXTURE_TEST(performs_a_request),
+        FIXTURE_TEST(returns_result_of_failed_request),
+        FIXTURE_TEST(refuses_invalid_request_without_result),
+        FIXTURE_TEST(performs_on_several_threads_at_once),
+        FIXTURE_TEST(reports_that_the_time_is_over),
+        FIXTURE_TEST(wakes_all_who_wait_when_task_is_cancelled),
+        FIXTURE_TEST(waits_for_task_that_another_thread_starts),
+        FIXTURE_TEST(refuses_to_wait_on_a_loop_thread),
+        FIXTURE_TEST(does_not_wait_on_a_loop_thread_for_its_end),
+        FIXTURE_TEST(does_not_wait_in_a_child_for_the_parents_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,15 +30,15 @@ static void on_wake(void *context) {
     pthread_mutex_unlock(&waker->lock);
 }
 
-static world *world_with(waker *waker, afc_session_loop loop) {
+static fixture *fixture_with(waker *waker, afc_session_loop loop) {
     *waker = (struct waker){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.loop = loop;
     options.on_wake = on_wake;
     options.context = waker;
-    world *world = world_new(NULL, &options);
-    waker->session = world->session;
-    return world;
+    fixture *fixture = fixture_new(NULL, &options);
+    waker->session = fixture->session;
+    return fixture;
 }
 
 static void wait_for(waker *waker, unsigned count) {
@@ -61,21 +61,21 @@ static void remember_thread(call *call) {
 static void calls_on_wake_on_the_loop_thread(void **state) {
     (void)state;
     waker waker;
-    world *world = world_with(&waker, AFC_LOOP_THREAD);
+    fixture *fixture = fixture_with(&waker, AFC_LOOP_THREAD);
     pthread_t loop;
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     call->payload = &loop;
     call->at_done = remember_thread;
     call_perform(call);
     /* Each call is followed by an on_wake, whether the loop sleeps or not. */
     for (unsigned i = 0; i < 1000; i++) {
         unsigned before = atomic_load(&waker.count);
-        afc_session_wake(world->session);
+        afc_session_wake(fixture->session);
         wait_for(&waker, before + 1);
     }
     assert_true(pthread_equal(waker.thread, loop));
     call_free(call);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void *wake_often(void *context) {
@@ -87,17 +87,17 @@ static void calls_of_many_threads_lose_no_wake_up(void **state) {
     (void)state;
     enum { THREADS = 4 };
     waker waker;
-    world *world = world_with(&waker, AFC_LOOP_THREAD);
+    fixture *fixture = fixture_with(&waker, AFC_LOOP_THREAD);
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, wake_often, world->session), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, wake_often, fixture->session), 0);
     }
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     unsigned before = atomic_load(&waker.count);
-    afc_session_wake(world->session);
+    afc_session_wake(fixture->session);
     wait_for(&waker, before + 1);
     assert_in_range(atomic_load(&waker.count), 1, THREADS * 1000 + 1);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void wake_many(call *call) {
@@ -107,103 +107,103 @@ static void wake_many(call *call) {
 static void calls_of_a_callback_become_one_after_it(void **state) {
     (void)state;
     waker waker;
-    world *world = world_with(&waker, AFC_LOOP_THREAD);
+    fixture *fixture = fixture_with(&waker, AFC_LOOP_THREAD);
     afc_session_statistics before, after;
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     call->at_done = wake_many;
-    afc_session_get_statistics(world->session, &before);
+    afc_session_get_statistics(fixture->session, &before);
     call_perform(call);
     wait_for(&waker, 1);
-    afc_session_get_statistics(world->session, &after);
-    check_fetch(world, "/", AFC_OK);
+    afc_session_get_statistics(fixture->session, &after);
+    check_fetch(fixture, "/", AFC_OK);
     assert_int_equal(atomic_load(&waker.count), 1);
     assert_int_equal(after.posts - before.posts, 1); /* The start. */
     call_free(call);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void one_that_wakes_itself_lets_transfers_proceed(void **state) {
     (void)state;
     enum { ROUNDS = 1000000000 };
     waker waker;
-    world *world = world_with(&waker, AFC_LOOP_THREAD);
+    fixture *fixture = fixture_with(&waker, AFC_LOOP_THREAD);
     atomic_store(&waker.rounds, ROUNDS);
-    afc_session_wake(world->session);
-    for (int i = 0; i < 3; i++) check_fetch(world, "/", AFC_OK);
+    afc_session_wake(fixture->session);
+    for (int i = 0; i < 3; i++) check_fetch(fixture, "/", AFC_OK);
     /* It is still called: a fetch takes one turn of the loop or more. */
     wait_for(&waker, atomic_load(&waker.count) + 100);
     assert_true(atomic_load(&waker.rounds) > 0);
     atomic_store(&waker.rounds, 0);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void session_closes_after_the_last_on_wake(void **state) {
     (void)state;
     for (int i = 0; i < 100; i++) {
         waker waker;
-        world *world = world_with(&waker, AFC_LOOP_THREAD);
-        afc_session_wake(world->session);
-        world_free(world); /* Releases it, and waits for its thread. */
+        fixture *fixture = fixture_with(&waker, AFC_LOOP_THREAD);
+        afc_session_wake(fixture->session);
+        fixture_free(fixture); /* Releases it, and waits for its thread. */
         assert_int_equal(atomic_load(&waker.count), 1);
     }
 }
 
 static void has_no_effect_without_on_wake(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afc_session_statistics before, after;
-    check_fetch(world, "/", AFC_OK);
-    afc_session_get_statistics(world->session, &before);
-    afc_session_wake(world->session);
-    afc_session_get_statistics(world->session, &after);
+    check_fetch(fixture, "/", AFC_OK);
+    afc_session_get_statistics(fixture->session, &before);
+    afc_session_wake(fixture->session);
+    afc_session_get_statistics(fixture->session, &after);
     assert_int_equal(after.posts, before.posts);
-    check_fetch(world, "/", AFC_OK);
+    check_fetch(fixture, "/", AFC_OK);
 }
 
 static void dispatch_calls_on_wake(void **state) {
     (void)state;
     waker waker;
-    world *world = world_with(&waker, AFC_LOOP_EXTERNAL);
-    struct pollfd polled = {.fd = afc_session_get_fd(world->session), .events = POLLIN};
-    check_status(afc_session_dispatch(world->session), AFC_OK);
+    fixture *fixture = fixture_with(&waker, AFC_LOOP_EXTERNAL);
+    struct pollfd polled = {.fd = afc_session_get_fd(fixture->session), .events = POLLIN};
+    check_status(afc_session_dispatch(fixture->session), AFC_OK);
     for (unsigned i = 1; i <= 3; i++) {
         assert_int_equal(poll(&polled, 1, 0), 0);
-        afc_session_wake(world->session);
+        afc_session_wake(fixture->session);
         assert_int_equal(atomic_load(&waker.count), i - 1);
         assert_int_equal(poll(&polled, 1, PATIENCE_MS), 1);
-        check_status(afc_session_dispatch(world->session), AFC_OK);
+        check_status(afc_session_dispatch(fixture->session), AFC_OK);
         assert_int_equal(atomic_load(&waker.count), i);
     }
     /* A dispatch ends although on_wake always wakes again, and the next one is due at once. */
     atomic_store(&waker.rounds, 1000);
-    afc_session_wake(world->session);
-    check_status(afc_session_dispatch(world->session), AFC_OK);
+    afc_session_wake(fixture->session);
+    check_status(afc_session_dispatch(fixture->session), AFC_OK);
     assert_in_range(atomic_load(&waker.count), 4, 100);
-    assert_int_equal(afc_session_get_timeout_ms(world->session), 0);
+    assert_int_equal(afc_session_get_timeout_ms(fixture->session), 0);
     atomic_store(&waker.rounds, 0);
-    afc_session *session = world->session;
-    world->session = NULL;
+    afc_session *session = fixture->session;
+    fixture->session = NULL;
     afc_session_release(session);
     while (afc_session_dispatch(session) == AFC_OK) {}
-    world_free(world);
+    fixture_free(fixture);
 }
 
 static void has_no_effect_in_a_child(void **state) {
     (void)state;
     waker waker;
-    world *world = world_with(&waker, AFC_LOOP_THREAD);
-    afc_session_wake(world->session);
+    fixture *fixture = fixture_with(&waker, AFC_LOOP_THREAD);
+    afc_session_wake(fixture->session);
     wait_for(&waker, 1);
     if (CAN_FORK) {
         pid_t child = fork();
         if (child == 0) {
-            afc_session_wake(world->session);
+            afc_session_wake(fixture->session);
             child_exit(atomic_load(&waker.count) == 1 ? 0 : 1);
         }
         child_check(child);
     }
-    afc_session_wake(world->session);
+    afc_session_wake(fixture->session);
     wait_for(&waker, 2);
-    world_free(world);
+    fixture_free(fixture);
 }
 
 int main(void) {
@@ -213,7 +213,7 @@ int main(void) {
         cmocka_unit_test(calls_of_a_callback_become_one_after_it),
         cmocka_unit_test(one_that_wakes_itself_lets_transfers_proceed),
         cmocka_unit_test(session_closes_after_the_last_on_wake),
-        WORLD_TEST(has_no_effect_without_on_wake),
+        FIXTURE_TEST(has_no_effect_without_on_wake),
         cmocka_unit_test(dispatch_calls_on_wake),
         cmocka_unit_test(has_no_effect_in_a_child),
     };

@@ -1,14 +1,14 @@
 /* WebSockets whose reader holds messages back, and whose server takes only parts or nothing. */
 #include "support/call.h"
-#include "support/websocket.h"
+#include "support/recorded_socket.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- Receiving ----------------------------------------------------------------------------- */
 
-static afc_status take_if_permitted(wire *wire, const afc_websocket_message *message) {
-    atomic_int *permits = wire->payload;
+static afc_status take_if_permitted(recorded_socket *socket, const afc_websocket_message *message) {
+    atomic_int *permits = socket->payload;
     (void)message;
     if (atomic_fetch_sub(permits, 1) > 0) return AFC_OK;
     atomic_fetch_add(permits, 1);
@@ -16,7 +16,7 @@ static afc_status take_if_permitted(wire *wire, const afc_websocket_message *mes
 }
 
 /** One message per resume. */
-static void check_held_messages_of_endless_server(world *world, const char *url) {
+static void check_held_messages_of_endless_server(fixture *fixture, const char *url) {
     enum { MESSAGES = 2000 };
     static char block[1000];
     memset(block, 'x', sizeof block);
@@ -27,24 +27,24 @@ static void check_held_messages_of_endless_server(world *world, const char *url)
     afts_script *script = afts_script_new();
     afts_upgrade(script, NULL);
     afts_send_repeated(script, block, sizeof block, AFTS_FOREVER);
-    serve(world, "/", script);
+    serve(fixture, "/", script);
     atomic_int permits = 0;
-    wire *wire = wire_new(world, "/");
-    if (url != NULL) wire->request.url = url;
-    wire->payload = &permits;
-    wire->at_message = take_if_permitted;
-    wire_open(wire, world);
-    wire_wait_for(wire, &wire->open_count, 1);
+    recorded_socket *socket = socket_new(fixture, "/");
+    if (url != NULL) socket->request.url = url;
+    socket->payload = &permits;
+    socket->at_message = take_if_permitted;
+    socket_open(socket, fixture);
+    socket_wait_for(socket, &socket->open_count, 1);
     for (unsigned i = 1; i <= MESSAGES; i++) {
         atomic_fetch_add(&permits, 1);
-        afc_websocket_resume(wire->socket);
-        wire_wait_for(wire, &wire->message_count, i);
-        assert_int_equal(atomic_load(&wire->received), (uint64_t)i * (sizeof block - 4));
+        afc_websocket_resume(socket->socket);
+        socket_wait_for(socket, &socket->message_count, i);
+        assert_int_equal(atomic_load(&socket->received), (uint64_t)i * (sizeof block - 4));
     }
-    uint64_t sent = afts_server_stats(world->server).sent;
-    assert_true(sent <= atomic_load(&wire->received) + buffered_at_most());
-    afc_websocket_cancel(wire->socket);
-    wire_free(wire);
+    uint64_t sent = afts_server_stats(fixture->server).sent;
+    assert_true(sent <= atomic_load(&socket->received) + buffered_at_most());
+    afc_websocket_cancel(socket->socket);
+    socket_free(socket);
 }
 
 static void held_message_stops_the_server_and_arrives_once(void **state) {
@@ -53,10 +53,10 @@ static void held_message_stops_the_server_and_arrives_once(void **state) {
 
 static void held_message_stops_the_server_over_tls(void **state) {
     (void)state;
-    world *world = world_new_alpn("http/1.1", NULL);
-    const char *url = text_of(world, "wss%s", strchr(tls_url(world), ':'));
-    check_held_messages_of_endless_server(world, url);
-    world_free(world);
+    fixture *fixture = fixture_new_alpn("http/1.1", NULL);
+    const char *url = text_of(fixture, "wss%s", strchr(tls_url(fixture), ':'));
+    check_held_messages_of_endless_server(fixture, url);
+    fixture_free(fixture);
 }
 
 /** Numbered messages, taken in their order and only with a permit. */
@@ -66,14 +66,14 @@ typedef struct numbered {
     unsigned char next; /**< Loop thread only. */
 } numbered;
 
-static afc_status take_numbered(wire *wire, const afc_websocket_message *message) {
-    numbered *numbered = wire->payload;
+static afc_status take_numbered(recorded_socket *socket, const afc_websocket_message *message) {
+    numbered *numbered = socket->payload;
     if (atomic_fetch_sub(&numbered->permits, 1) <= 0) {
         atomic_fetch_add(&numbered->permits, 1);
-        pthread_mutex_lock(&wire->lock);
+        pthread_mutex_lock(&socket->lock);
         atomic_fetch_add(&numbered->refused, 1);
-        pthread_cond_broadcast(&wire->changed);
-        pthread_mutex_unlock(&wire->lock);
+        pthread_cond_broadcast(&socket->changed);
+        pthread_mutex_unlock(&socket->lock);
         return AFC_EAGAIN;
     }
     bool is_next = (unsigned char)message->bytes.bytes[0] == numbered->next;
@@ -83,7 +83,7 @@ static afc_status take_numbered(wire *wire, const afc_websocket_message *message
 
 enum { MOST_NUMBERED = 100, NUMBERED_SIZE = 1000 };
 
-static void check_held_messages(world *world, unsigned count) {
+static void check_held_messages(fixture *fixture, unsigned count) {
     static char bytes[MOST_NUMBERED * NUMBERED_SIZE];
     for (size_t i = 0; i < count; i++) {
         memset(bytes + i * NUMBERED_SIZE, (int)i, NUMBERED_SIZE);
@@ -95,35 +95,35 @@ static void check_held_messages(world *world, unsigned count) {
     afts_send(script, bytes, (size_t)count * NUMBERED_SIZE);
     afts_read_bytes(script, 6 + 4);
     afts_close(script);
-    serve(world, "/", script);
+    serve(fixture, "/", script);
     numbered numbered = {0};
-    wire *wire = wire_new(world, "/");
-    wire->payload = &numbered;
-    wire->at_message = take_numbered;
-    wire_open(wire, world);
-    wire_wait_for(wire, &wire->open_count, 1);
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->payload = &numbered;
+    socket->at_message = take_numbered;
+    socket_open(socket, fixture);
+    socket_wait_for(socket, &socket->open_count, 1);
     /* After the head, so that the driver receives them. */
-    afts_release(world->server, "go", 1);
-    wire_wait_for(wire, &numbered.refused, 1);
+    afts_release(fixture->server, "go", 1);
+    socket_wait_for(socket, &numbered.refused, 1);
     /* Resumed, refused again; a message is sent meanwhile, after which the server ends the connection. */
-    afc_websocket_resume(wire->socket);
-    wire_wait_for(wire, &numbered.refused, 2);
-    size_t closed = afts_server_stats(world->server).closed;
-    wire_send_text(wire, "meet");
-    wire_wait_for(wire, &wire->sent_count, 1);
-    assert_true(afts_wait_closed(world->server, closed + 1, PATIENCE_MS));
+    afc_websocket_resume(socket->socket);
+    socket_wait_for(socket, &numbered.refused, 2);
+    size_t closed = afts_server_stats(fixture->server).closed;
+    socket_send_text(socket, "meet");
+    socket_wait_for(socket, &socket->sent_count, 1);
+    assert_true(afts_wait_closed(fixture->server, closed + 1, PATIENCE_MS));
     /* The loop has seen the end, if it looks for it: other tasks have run to theirs meanwhile. */
-    for (int i = 0; i < 20; i++) check_fetch(world, "/other", AFC_OK);
+    for (int i = 0; i < 20; i++) check_fetch(fixture, "/other", AFC_OK);
     for (unsigned i = 1; i <= count; i++) {
         atomic_fetch_add(&numbered.permits, 1);
-        afc_websocket_resume(wire->socket);
-        if (i < count) wire_wait_for(wire, &wire->message_count, i);
+        afc_websocket_resume(socket->socket);
+        if (i < count) socket_wait_for(socket, &socket->message_count, i);
     }
-    wire_wait(wire);
-    assert_int_equal(atomic_load(&wire->message_count), count);
-    assert_int_equal(wire->code, AFC_WEBSOCKET_ABNORMAL);
-    check_status(wire->failure.status, AFC_ELOST);
-    wire_free(wire);
+    socket_wait(socket);
+    assert_int_equal(atomic_load(&socket->message_count), count);
+    assert_int_equal(socket->code, AFC_WEBSOCKET_ABNORMAL);
+    check_status(socket->failure.status, AFC_ELOST);
+    socket_free(socket);
 }
 
 static void held_messages_come_in_order_before_the_end(void **state) {
@@ -132,19 +132,19 @@ static void held_messages_come_in_order_before_the_end(void **state) {
     check_held_messages(*state, MOST_NUMBERED);
 }
 
-static afc_status refuse_all(wire *wire, const afc_websocket_message *message) {
+static afc_status refuse_all(recorded_socket *socket, const afc_websocket_message *message) {
     (void)message;
-    numbered *numbered = wire->payload;
+    numbered *numbered = socket->payload;
     if (atomic_load(&numbered->permits) > 0) return AFC_OK;
-    pthread_mutex_lock(&wire->lock);
+    pthread_mutex_lock(&socket->lock);
     atomic_fetch_add(&numbered->refused, 1);
-    pthread_cond_broadcast(&wire->changed);
-    pthread_mutex_unlock(&wire->lock);
+    pthread_cond_broadcast(&socket->changed);
+    pthread_mutex_unlock(&socket->lock);
     return AFC_EAGAIN;
 }
 
 static void held_message_comes_again_only_after_a_resume(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     enum { MESSAGES = 3 };
     afts_script *script = afts_script_new();
     afts_upgrade(script, NULL);
@@ -153,32 +153,32 @@ static void held_message_comes_again_only_after_a_resume(void **state) {
     afts_read_bytes(script, MESSAGES * (2 + 4 + 3) + 2 + 4 + 4);
     afts_stall(script, "all is read");
     afts_wait_peer_close(script);
-    serve(world, "/", script);
+    serve(fixture, "/", script);
     numbered numbered = {0};
-    wire *wire = wire_new(world, "/");
-    wire->payload = &numbered;
-    wire->at_message = refuse_all;
-    wire_open(wire, world);
-    wire_wait_for(wire, &numbered.refused, 1);
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->payload = &numbered;
+    socket->at_message = refuse_all;
+    socket_open(socket, fixture);
+    socket_wait_for(socket, &numbered.refused, 1);
     for (unsigned i = 1; i <= MESSAGES; i++) {
-        wire_send_text(wire, "two");
-        wire_wait_for(wire, &wire->sent_count, i);
+        socket_send_text(socket, "two");
+        socket_wait_for(socket, &socket->sent_count, i);
     }
-    check_status(afc_websocket_ping(wire->socket, S("ping")), AFC_OK);
-    assert_true(afts_wait_stalled(world->server, "all is read", 1, PATIENCE_MS));
+    check_status(afc_websocket_ping(socket->socket, S("ping")), AFC_OK);
+    assert_true(afts_wait_stalled(fixture->server, "all is read", 1, PATIENCE_MS));
     /* The loop has passed it on again, if it does: other tasks have run to their ends meanwhile. */
-    for (int i = 0; i < 20; i++) check_fetch(world, "/other", AFC_OK);
+    for (int i = 0; i < 20; i++) check_fetch(fixture, "/other", AFC_OK);
     assert_int_equal(atomic_load(&numbered.refused), 1);
-    afc_websocket_resume(wire->socket);
-    wire_wait_for(wire, &numbered.refused, 2);
-    wire_send_text(wire, "two");
-    wire_wait_for(wire, &wire->sent_count, MESSAGES + 1);
+    afc_websocket_resume(socket->socket);
+    socket_wait_for(socket, &numbered.refused, 2);
+    socket_send_text(socket, "two");
+    socket_wait_for(socket, &socket->sent_count, MESSAGES + 1);
     atomic_store(&numbered.permits, 1);
-    afc_websocket_resume(wire->socket);
-    wire_wait_for(wire, &wire->message_count, 1);
+    afc_websocket_resume(socket->socket);
+    socket_wait_for(socket, &socket->message_count, 1);
     assert_int_equal(atomic_load(&numbered.refused), 2);
-    afc_websocket_cancel(wire->socket);
-    wire_free(wire);
+    afc_websocket_cancel(socket->socket);
+    socket_free(socket);
 }
 
 /* ---- Sending ------------------------------------------------------------------------------- */
@@ -198,8 +198,8 @@ typedef struct patterns {
     char expected[PATTERN_SIZE];
 } patterns;
 
-static afc_status take_pattern(wire *wire, const afc_websocket_message *message) {
-    patterns *patterns = wire->payload;
+static afc_status take_pattern(recorded_socket *socket, const afc_websocket_message *message) {
+    patterns *patterns = socket->payload;
     if (!atomic_load(&patterns->may_begin)) return AFC_EAGAIN;
     size_t size = make_pattern(patterns->expected, patterns->next++);
     bool is_same = message->bytes.size == size &&
@@ -208,78 +208,78 @@ static afc_status take_pattern(wire *wire, const afc_websocket_message *message)
 }
 
 static void sends_every_byte_once_if_the_connection_takes_parts(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     patterns *patterns = calloc(1, sizeof *patterns);
     char *bytes = malloc(PATTERN_SIZE);
     uint64_t total = 0;
     assert_non_null(patterns);
     assert_non_null(bytes);
-    serve_echo(world, "/", NULL);
-    wire *wire = wire_new(world, "/");
-    wire->options.limits.queue_bytes = 2 * PATTERNS * PATTERN_SIZE;
-    wire->payload = patterns;
-    wire->at_message = take_pattern;
-    wire_open(wire, world);
-    wire_wait_for(wire, &wire->open_count, 1);
+    serve_echo(fixture, "/", NULL);
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->options.limits.queue_bytes = 2 * PATTERNS * PATTERN_SIZE;
+    socket->payload = patterns;
+    socket->at_message = take_pattern;
+    socket_open(socket, fixture);
+    socket_wait_for(socket, &socket->open_count, 1);
     for (unsigned i = 0; i < PATTERNS; i++) {
         afc_slice message = {bytes, make_pattern(bytes, i)};
-        check_status(afc_websocket_send(wire->socket, AFC_WEBSOCKET_BINARY, message, 0, NULL),
+        check_status(afc_websocket_send(socket->socket, AFC_WEBSOCKET_BINARY, message, 0, NULL),
                      AFC_OK);
         /* A frame between two messages; AFC_EAGAIN: eight are unanswered. */
-        afc_status status = afc_websocket_ping(wire->socket, S("ping"));
+        afc_status status = afc_websocket_ping(socket->socket, S("ping"));
         assert_true(status == AFC_OK || status == AFC_EAGAIN);
         total += message.size;
     }
     atomic_store(&patterns->may_begin, true);
-    afc_websocket_resume(wire->socket);
-    wire_wait_for(wire, &wire->message_count, PATTERNS);
-    assert_int_equal(atomic_load(&wire->received), total);
-    wire_close(wire);
-    wire_wait(wire);
-    check_status(wire->failure.status, AFC_OK);
-    wire_free(wire);
+    afc_websocket_resume(socket->socket);
+    socket_wait_for(socket, &socket->message_count, PATTERNS);
+    assert_int_equal(atomic_load(&socket->received), total);
+    socket_close(socket);
+    socket_wait(socket);
+    check_status(socket->failure.status, AFC_OK);
+    socket_free(socket);
     free(bytes);
     free(patterns);
 }
 
 static void full_queue_refuses_messages_until_they_are_sent(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static char bytes[1 << 20];
     /* Its server reads nothing: how fast this thread sends, compared with the loop, must not matter. */
     afts_script *script = afts_script_new();
     afts_upgrade(script, NULL);
     afts_stall(script, "reading");
-    serve(world, "/", script);
-    wire *wire = wire_new(world, "/");
-    wire->options.limits.queue_bytes = 4 << 20;
-    wire_open(wire, world);
+    serve(fixture, "/", script);
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->options.limits.queue_bytes = 4 << 20;
+    socket_open(socket, fixture);
     afc_status status;
     unsigned accepted = 0;
     do {
-        status = afc_websocket_send(wire->socket, AFC_WEBSOCKET_BINARY,
+        status = afc_websocket_send(socket->socket, AFC_WEBSOCKET_BINARY,
                                     (afc_slice){bytes, sizeof bytes}, 0, NULL);
         accepted += status == AFC_OK;
     } while (status == AFC_OK && accepted < 4000);
     check_status(status, AFC_EAGAIN);
-    assert_true(afc_websocket_get_queued(wire->socket) <= 4 << 20);
-    afc_websocket_cancel(wire->socket);
-    wire_wait(wire);
+    assert_true(afc_websocket_get_queued(socket->socket) <= 4 << 20);
+    afc_websocket_cancel(socket->socket);
+    socket_wait(socket);
     /* Each has its completion, also those that were never sent. */
-    assert_int_equal(atomic_load(&wire->sent_count), accepted);
-    check_status(afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("x"), 0, NULL),
+    assert_int_equal(atomic_load(&socket->sent_count), accepted);
+    check_status(afc_websocket_send(socket->socket, AFC_WEBSOCKET_TEXT, S("x"), 0, NULL),
                  AFC_ECLOSED);
-    check_status(afc_websocket_ping(wire->socket, S("x")), AFC_ECLOSED);
-    wire_free(wire);
+    check_status(afc_websocket_ping(socket->socket, S("x")), AFC_ECLOSED);
+    socket_free(socket);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(held_message_stops_the_server_and_arrives_once),
+        FIXTURE_TEST(held_message_stops_the_server_and_arrives_once),
         cmocka_unit_test(held_message_stops_the_server_over_tls),
-        WORLD_TEST(held_messages_come_in_order_before_the_end),
-        WORLD_TEST(held_message_comes_again_only_after_a_resume),
-        WORLD_TEST(sends_every_byte_once_if_the_connection_takes_parts),
-        WORLD_TEST(full_queue_refuses_messages_until_they_are_sent),
+        FIXTURE_TEST(held_messages_come_in_order_before_the_end),
+        FIXTURE_TEST(held_message_comes_again_only_after_a_resume),
+        FIXTURE_TEST(sends_every_byte_once_if_the_connection_takes_parts),
+        FIXTURE_TEST(full_queue_refuses_messages_until_they_are_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* What the callbacks of a WebSocket see of its handshake, and what they decide about it. */
-#include "support/websocket.h"
+#include "support/recorded_socket.h"
 
 #include <semaphore.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 /** What the callbacks saw, in order. Written on the loop thread, read after the end. */
 typedef struct seen {
-    wire *wire;
+    recorded_socket *socket;
     char log[1024];
     char trace[4096];
     afc_redirect_decision redirect;
@@ -23,7 +23,7 @@ static void note(seen *seen, const char *what, long number) {
 
 /* The context of the callbacks is the wire, whose payload is this. */
 static seen *seen_of(void *context) {
-    return ((wire *)context)->payload;
+    return ((recorded_socket *)context)->payload;
 }
 
 static afc_redirect_decision on_redirect(void *context, afc_redirect *redirect) {
@@ -61,51 +61,51 @@ static void on_trace(void *context, const afc_trace *trace) {
              trace->bytes.bytes);
 }
 
-static wire *watched(world *world, seen *seen) {
-    wire *wire = wire_new(world, "/");
-    *seen = (struct seen){.wire = wire, .challenge = AFC_CHALLENGE_USE};
+static recorded_socket *watched(fixture *fixture, seen *seen) {
+    recorded_socket *socket = socket_new(fixture, "/");
+    *seen = (struct seen){.socket = socket, .challenge = AFC_CHALLENGE_USE};
     sem_init(&seen->is_asked, 0, 0);
-    wire->payload = seen;
-    wire->events.on_redirect = on_redirect;
-    wire->events.on_informational = on_informational;
-    wire->events.on_challenge = on_challenge;
-    wire->events.on_challenge_accepted = on_challenge_accepted;
-    return wire;
+    socket->payload = seen;
+    socket->events.on_redirect = on_redirect;
+    socket->events.on_informational = on_informational;
+    socket->events.on_challenge = on_challenge;
+    socket->events.on_challenge_accepted = on_challenge_accepted;
+    return socket;
 }
 
-static void end(wire *wire, seen *seen) {
-    wire_free(wire);
+static void end(recorded_socket *socket, seen *seen) {
+    socket_free(socket);
     sem_destroy(&seen->is_asked);
 }
 
 /** "/" has an early hint and a redirect to "/echo", which asks for credentials once. */
-static void serve_way(world *world) {
+static void serve_way(fixture *fixture) {
     static const char found[] =
         "HTTP/1.1 302 Found\r\nLocation: /echo\r\nContent-Length: 0\r\n\r\n";
     afts_script *script = afts_script_new();
     afts_interim(script, 103, "Link: </a>; rel=preload");
     afts_send(script, found, sizeof found - 1);
-    serve(world, "/", script);
-    serve_echo(world, "/echo", NULL);
-    serve_once(world, "/echo", answer(401, "WWW-Authenticate: Basic realm=\"x\"", "who?"));
+    serve(fixture, "/", script);
+    serve_echo(fixture, "/echo", NULL);
+    serve_once(fixture, "/echo", answer(401, "WWW-Authenticate: Basic realm=\"x\"", "who?"));
 }
 
 static void reports_each_step_of_the_handshake(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     seen seen;
-    serve_way(world);
-    wire *wire = watched(world, &seen);
-    wire_open(wire, world);
-    wire_wait_for(wire, &wire->open_count, 1);
-    wire_close(wire);
-    check_log(wire, "open;closed 1000;");
+    serve_way(fixture);
+    recorded_socket *socket = watched(fixture, &seen);
+    socket_open(socket, fixture);
+    socket_wait_for(socket, &socket->open_count, 1);
+    socket_close(socket);
+    check_log(socket, "open;closed 1000;");
     assert_string_equal(seen.log, "informational 103;redirect 302;challenge 401;accepted 401;");
-    assert_string_equal(seen_header(world, 2, "Authorization"), "Basic dXNlcjpwYXNz");
-    end(wire, &seen);
+    assert_string_equal(seen_header(fixture, 2, "Authorization"), "Basic dXNlcjpwYXNz");
+    end(socket, &seen);
 }
 
 static void redirect_may_be_refused(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const struct {
         afc_redirect_decision answer;
         afc_status status;
@@ -116,109 +116,109 @@ static void redirect_may_be_refused(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         seen seen;
-        serve(world, "/", answer(302, "Location: /echo", "elsewhere"));
-        wire *wire = watched(world, &seen);
+        serve(fixture, "/", answer(302, "Location: /echo", "elsewhere"));
+        recorded_socket *socket = watched(fixture, &seen);
         seen.redirect = rows[i].answer;
-        wire_open(wire, world);
-        check_log(wire, "closed 1006;");
-        check_status(wire->failure.status, rows[i].status);
-        check_contains(wire->failure.text, rows[i].text);
+        socket_open(socket, fixture);
+        check_log(socket, "closed 1006;");
+        check_status(socket->failure.status, rows[i].status);
+        check_contains(socket->failure.text, rows[i].text);
         assert_string_equal(seen.log, "redirect 302;");
-        end(wire, &seen);
+        end(socket, &seen);
     }
 }
 
 static void challenge_may_be_answered_later(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     seen seen;
-    serve_echo(world, "/", NULL);
-    serve_once(world, "/", answer(401, "WWW-Authenticate: Basic realm=\"x\"", "who?"));
-    wire *wire = watched(world, &seen);
+    serve_echo(fixture, "/", NULL);
+    serve_once(fixture, "/", answer(401, "WWW-Authenticate: Basic realm=\"x\"", "who?"));
+    recorded_socket *socket = watched(fixture, &seen);
     seen.challenge = AFC_CHALLENGE_LATER;
-    wire_open(wire, world);
+    socket_open(socket, fixture);
     sem_wait(&seen.is_asked);
     afc_credentials credentials = AFC_CREDENTIALS_INIT;
     credentials.user = user;
     credentials.password = password;
-    check_status(afc_websocket_answer_challenge(wire->socket, seen.number + 1, AFC_CHALLENGE_USE,
+    check_status(afc_websocket_answer_challenge(socket->socket, seen.number + 1, AFC_CHALLENGE_USE,
                                                 &credentials),
                  AFC_EINVAL);
-    check_status(
-        afc_websocket_answer_challenge(wire->socket, seen.number, AFC_CHALLENGE_USE, &credentials),
-        AFC_OK);
-    check_status(
-        afc_websocket_answer_challenge(wire->socket, seen.number, AFC_CHALLENGE_USE, &credentials),
-        AFC_EINVAL);
-    wire_wait_for(wire, &wire->open_count, 1);
-    wire_close(wire);
-    check_log(wire, "open;closed 1000;");
+    check_status(afc_websocket_answer_challenge(socket->socket, seen.number, AFC_CHALLENGE_USE,
+                                                &credentials),
+                 AFC_OK);
+    check_status(afc_websocket_answer_challenge(socket->socket, seen.number, AFC_CHALLENGE_USE,
+                                                &credentials),
+                 AFC_EINVAL);
+    socket_wait_for(socket, &socket->open_count, 1);
+    socket_close(socket);
+    check_log(socket, "open;closed 1000;");
     assert_string_equal(seen.log, "challenge 401;accepted 401;");
-    end(wire, &seen);
+    end(socket, &seen);
 }
 
 static void challenge_may_be_cancelled(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     seen seen;
-    serve(world, "/", answer(401, "WWW-Authenticate: Basic realm=\"x\"", "who?"));
-    wire *wire = watched(world, &seen);
+    serve(fixture, "/", answer(401, "WWW-Authenticate: Basic realm=\"x\"", "who?"));
+    recorded_socket *socket = watched(fixture, &seen);
     seen.challenge = AFC_CHALLENGE_CANCEL;
-    wire_open(wire, world);
-    check_log(wire, "closed 1006;");
-    check_status(wire->failure.status, AFC_ECANCELED);
+    socket_open(socket, fixture);
+    check_log(socket, "closed 1006;");
+    check_status(socket->failure.status, AFC_ECANCELED);
     assert_string_equal(seen.log, "challenge 401;");
-    end(wire, &seen);
+    end(socket, &seen);
 }
 
 /** Heads, with secrets hidden; but no frames. */
 static void trace_shows_the_heads_of_the_handshake(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     seen seen;
-    serve_echo(world, "/", NULL);
-    serve_once(world, "/", answer(401, "WWW-Authenticate: Basic realm=\"x\"", "who?"));
-    wire *wire = watched(world, &seen);
-    wire->events.on_trace = on_trace;
-    wire_open(wire, world);
-    wire_wait_for(wire, &wire->open_count, 1);
-    wire_send_text(wire, "a message");
-    wire_wait_for(wire, &wire->message_count, 1);
-    wire_close(wire);
-    wire_wait(wire);
+    serve_echo(fixture, "/", NULL);
+    serve_once(fixture, "/", answer(401, "WWW-Authenticate: Basic realm=\"x\"", "who?"));
+    recorded_socket *socket = watched(fixture, &seen);
+    socket->events.on_trace = on_trace;
+    socket_open(socket, fixture);
+    socket_wait_for(socket, &socket->open_count, 1);
+    socket_send_text(socket, "a message");
+    socket_wait_for(socket, &socket->message_count, 1);
+    socket_close(socket);
+    socket_wait(socket);
     check_contains(seen.trace, "GET / HTTP/1.1\r\n");
     check_contains(seen.trace, "Upgrade: websocket\r\n");
     check_contains(seen.trace, "HTTP/1.1 401");
     check_contains(seen.trace, "Authorization: <hidden>\r\n");
     check_contains(seen.trace, "HTTP/1.1 101");
     assert_null(strstr(seen.trace, "a message"));
-    end(wire, &seen);
+    end(socket, &seen);
 }
 
 /** A program that was built with the first version of the struct has other memory behind it. */
 static void events_of_the_first_version_have_no_handlers(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     seen seen;
-    serve_way(world);
-    wire *wire = watched(world, &seen);
+    serve_way(fixture);
+    recorded_socket *socket = watched(fixture, &seen);
     afc_credentials credentials = AFC_CREDENTIALS_INIT;
     credentials.user = user;
     credentials.password = password;
-    wire->request.credentials = &credentials;
-    wire->events.size = offsetof(afc_websocket_events, on_redirect);
-    wire_open(wire, world);
-    wire_wait_for(wire, &wire->open_count, 1);
-    wire_close(wire);
-    check_log(wire, "open;closed 1000;");
+    socket->request.credentials = &credentials;
+    socket->events.size = offsetof(afc_websocket_events, on_redirect);
+    socket_open(socket, fixture);
+    socket_wait_for(socket, &socket->open_count, 1);
+    socket_close(socket);
+    check_log(socket, "open;closed 1000;");
     assert_string_equal(seen.log, "");
-    end(wire, &seen);
+    end(socket, &seen);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(reports_each_step_of_the_handshake),
-        WORLD_TEST(redirect_may_be_refused),
-        WORLD_TEST(challenge_may_be_answered_later),
-        WORLD_TEST(challenge_may_be_cancelled),
-        WORLD_TEST(trace_shows_the_heads_of_the_handshake),
-        WORLD_TEST(events_of_the_first_version_have_no_handlers),
+        FIXTURE_TEST(reports_each_step_of_the_handshake),
+        FIXTURE_TEST(redirect_may_be_refused),
+        FIXTURE_TEST(challenge_may_be_answered_later),
+        FIXTURE_TEST(challenge_may_be_cancelled),
+        FIXTURE_TEST(trace_shows_the_heads_of_the_handshake),
+        FIXTURE_TEST(events_of_the_first_version_have_no_handlers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

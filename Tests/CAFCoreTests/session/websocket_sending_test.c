@@ -1,6 +1,6 @@
 /* Messages that take long to compress: nothing but their own thread waits for them. */
 #include "support/child.h"
-#include "support/websocket.h"
+#include "support/recorded_socket.h"
 
 #include <sched.h>
 #include <semaphore.h>
@@ -108,26 +108,26 @@ static void codec_clear(context_codec *codec) {
 }
 
 /** Makes a socket to an echo server that compresses with this codec, not opened. */
-static wire *make_with(world *world, context_codec *codec) {
-    serve_echo(world, "/", "Sec-WebSocket-Extensions: permessage-deflate");
-    wire *wire = wire_new(world, "/");
-    wire->options.codec = &codec->table;
-    wire->options.compression_threshold = 1;
-    return wire;
+static recorded_socket *make_with(fixture *fixture, context_codec *codec) {
+    serve_echo(fixture, "/", "Sec-WebSocket-Extensions: permessage-deflate");
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->options.codec = &codec->table;
+    socket->options.compression_threshold = 1;
+    return socket;
 }
 
-static void open_compressed(wire *wire, world *world) {
-    wire_open(wire, world);
-    wire_wait_for(wire, &wire->open_count, 1);
-    assert_true(wire->is_compressed);
+static void open_compressed(recorded_socket *socket, fixture *fixture) {
+    socket_open(socket, fixture);
+    socket_wait_for(socket, &socket->open_count, 1);
+    assert_true(socket->is_compressed);
 }
 
 /* ---- A message that is being compressed ---------------------------------------------------------- */
 
 typedef struct slow {
-    world *world;
+    fixture *fixture;
     context_codec codec;
-    wire *wire;
+    recorded_socket *recorded;
     afc_websocket *socket; /* The thread's reference. */
     pthread_t thread;
     afc_status status;
@@ -140,22 +140,22 @@ static void *send_slowly(void *context) {
     return NULL;
 }
 
-/** Opens the socket of slow->wire, and returns while a thread that sends "slow" is in the encoder. */
+/** Opens the socket of slow->recorded, and returns while a thread that sends "slow" is in the encoder. */
 static void slow_begin(slow *slow) {
-    open_compressed(slow->wire, slow->world);
-    slow->socket = afc_websocket_retain(slow->wire->socket);
+    open_compressed(slow->recorded, slow->fixture);
+    slow->socket = afc_websocket_retain(slow->recorded->socket);
     assert_int_equal(pthread_create(&slow->thread, NULL, send_slowly, slow), 0);
     sem_wait(&slow->codec.has_stopped);
 }
 
-static void slow_init(slow *slow, world *world) {
-    slow->world = world;
+static void slow_init(slow *slow, fixture *fixture) {
+    slow->fixture = fixture;
     codec_init(&slow->codec, true);
-    slow->wire = make_with(world, &slow->codec);
+    slow->recorded = make_with(fixture, &slow->codec);
 }
 
-static void slow_start(slow *slow, world *world) {
-    slow_init(slow, world);
+static void slow_start(slow *slow, fixture *fixture) {
+    slow_init(slow, fixture);
     slow_begin(slow);
 }
 
@@ -167,14 +167,14 @@ static void slow_finish(slow *slow, afc_status expected) {
 }
 
 static void slow_free(slow *slow) {
-    wire_free(slow->wire);
+    socket_free(slow->recorded);
     codec_clear(&slow->codec);
 }
 
-static void close_and_check(wire *wire) {
-    wire_close(wire);
-    wire_wait(wire);
-    check_status(wire->failure.status, AFC_OK);
+static void close_and_check(recorded_socket *socket) {
+    socket_close(socket);
+    socket_wait(socket);
+    check_status(socket->failure.status, AFC_OK);
 }
 
 /* ---- Tests --------------------------------------------------------------------- */
@@ -182,36 +182,37 @@ static void close_and_check(wire *wire) {
 static void loop_goes_on_while_a_message_is_compressed(void **state) {
     slow slow;
     slow_start(&slow, *state);
-    check_status(afc_websocket_ping(slow.wire->socket, S("p")), AFC_OK);
-    wire_wait_for(slow.wire, &slow.wire->pong_count, 1);
-    assert_int_equal(afc_websocket_get_queued(slow.wire->socket), 0);
+    check_status(afc_websocket_ping(slow.recorded->socket, S("p")), AFC_OK);
+    socket_wait_for(slow.recorded, &slow.recorded->pong_count, 1);
+    assert_int_equal(afc_websocket_get_queued(slow.recorded->socket), 0);
     slow_finish(&slow, AFC_OK);
-    wire_wait_for(slow.wire, &slow.wire->message_count, 1);
-    close_and_check(slow.wire);
+    socket_wait_for(slow.recorded, &slow.recorded->message_count, 1);
+    close_and_check(slow.recorded);
     slow_free(&slow);
 }
 
 /** A pong is reported by the loop, which answers with a message. */
 static void send_at_pong(void *context, afc_slice payload, int64_t round_trip_us) {
-    wire *wire = context;
+    recorded_socket *socket = context;
     (void)round_trip_us;
-    (void)afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, payload, 0, NULL);
+    (void)afc_websocket_send(socket->socket, AFC_WEBSOCKET_TEXT, payload, 0, NULL);
 }
 
 static void callback_sends_while_a_message_is_compressed(void **state) {
     slow slow;
     slow_init(&slow, *state);
-    slow.wire->events.on_pong = send_at_pong;
+    slow.recorded->events.on_pong = send_at_pong;
     slow_begin(&slow);
-    check_status(afc_websocket_ping(slow.wire->socket, S("fast")), AFC_OK);
-    wire_wait_for(slow.wire, &slow.wire->message_count, 1);
+    check_status(afc_websocket_ping(slow.recorded->socket, S("fast")), AFC_OK);
+    socket_wait_for(slow.recorded, &slow.recorded->message_count, 1);
     slow_finish(&slow, AFC_OK);
-    wire_wait_for(slow.wire, &slow.wire->message_count, 2);
+    socket_wait_for(slow.recorded, &slow.recorded->message_count, 2);
     /* The decoder doesn't see what wasn't compressed. */
-    wire_send_text(slow.wire, "next");
-    wire_wait_for(slow.wire, &slow.wire->message_count, 3);
-    wire_close(slow.wire);
-    check_log(slow.wire, "open;sent ok;text fast;sent ok;text slow;sent ok;text next;closed 1000;");
+    socket_send_text(slow.recorded, "next");
+    socket_wait_for(slow.recorded, &slow.recorded->message_count, 3);
+    socket_close(slow.recorded);
+    check_log(slow.recorded,
+              "open;sent ok;text fast;sent ok;text slow;sent ok;text next;closed 1000;");
     slow_free(&slow);
 }
 
@@ -220,32 +221,32 @@ static void callback_sends_while_a_message_is_compressed(void **state) {
 static void piece_that_cannot_be_compressed_ends_the_socket(void **state) {
     context_codec codec;
     codec_init(&codec, false);
-    wire *wire = make_with(*state, &codec);
-    open_compressed(wire, *state);
+    recorded_socket *socket = make_with(*state, &codec);
+    open_compressed(socket, *state);
     check_status(
-        afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("one"), AFC_WEBSOCKET_MORE, NULL),
+        afc_websocket_send(socket->socket, AFC_WEBSOCKET_TEXT, S("one"), AFC_WEBSOCKET_MORE, NULL),
         AFC_OK);
     codec.fails = true;
     check_status(
-        afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("two"), AFC_WEBSOCKET_MORE, NULL),
+        afc_websocket_send(socket->socket, AFC_WEBSOCKET_TEXT, S("two"), AFC_WEBSOCKET_MORE, NULL),
         AFC_ENOMEM);
-    check_status(afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("three"), 0, NULL),
+    check_status(afc_websocket_send(socket->socket, AFC_WEBSOCKET_TEXT, S("three"), 0, NULL),
                  AFC_ECLOSED);
-    wire_wait(wire);
-    check_status(wire->failure.status, AFC_ENOMEM);
-    check_contains(wire->failure.text, "cannot compress");
-    wire_free(wire);
+    socket_wait(socket);
+    check_status(socket->failure.status, AFC_ENOMEM);
+    check_contains(socket->failure.text, "cannot compress");
+    socket_free(socket);
     codec_clear(&codec);
 }
 
 static void cancel_ends_a_socket_while_a_message_is_compressed(void **state) {
     slow slow;
     slow_start(&slow, *state);
-    afc_websocket_cancel(slow.wire->socket);
-    wire_wait(slow.wire);
-    check_status(slow.wire->failure.status, AFC_ECANCELED);
+    afc_websocket_cancel(slow.recorded->socket);
+    socket_wait(slow.recorded);
+    check_status(slow.recorded->failure.status, AFC_ECANCELED);
     slow_finish(&slow, AFC_ECLOSED);
-    assert_int_equal(atomic_load(&slow.wire->sent_count), 0);
+    assert_int_equal(atomic_load(&slow.recorded->sent_count), 0);
     assert_int_equal(atomic_load(&slow.codec.streams), 0);
     slow_free(&slow);
 }
@@ -253,9 +254,9 @@ static void cancel_ends_a_socket_while_a_message_is_compressed(void **state) {
 static void close_does_not_wait_for_a_message_that_is_compressed(void **state) {
     slow slow;
     slow_start(&slow, *state);
-    wire_close(slow.wire);
-    check_log(slow.wire, "open;closed 1000;");
-    check_status(slow.wire->failure.status, AFC_OK);
+    socket_close(slow.recorded);
+    check_log(slow.recorded, "open;closed 1000;");
+    check_status(slow.recorded->failure.status, AFC_OK);
     slow_finish(&slow, AFC_ECLOSED);
     slow_free(&slow);
 }
@@ -263,10 +264,10 @@ static void close_does_not_wait_for_a_message_that_is_compressed(void **state) {
 static void session_ends_while_a_message_is_compressed(void **state) {
     slow slow;
     slow_start(&slow, *state);
-    wire_close(slow.wire);
-    world_close_session(slow.world);
-    assert_int_equal(atomic_load(&slow.wire->release_count), 1);
-    wire_free(slow.wire);
+    socket_close(slow.recorded);
+    fixture_close_session(slow.fixture);
+    assert_int_equal(atomic_load(&slow.recorded->release_count), 1);
+    socket_free(slow.recorded);
     slow_finish(&slow, AFC_ECLOSED);
     codec_clear(&slow.codec);
 }
@@ -277,15 +278,15 @@ static void fork_does_not_wait_for_a_message_that_is_compressed(void **state) {
     pid_t child = fork();
     if (child == 0) {
         alarm(PATIENCE_MS / 1000);
-        afc_websocket *socket = slow.wire->socket;
+        afc_websocket *socket = slow.recorded->socket;
         afc_status status = afc_websocket_send(socket, AFC_WEBSOCKET_TEXT, S("x"), 0, NULL);
         afc_websocket_release(socket);
         child_exit(status == AFC_ECLOSED ? 0 : 1);
     }
     child_check(child);
     slow_finish(&slow, AFC_OK);
-    wire_wait_for(slow.wire, &slow.wire->message_count, 1);
-    close_and_check(slow.wire);
+    socket_wait_for(slow.recorded, &slow.recorded->message_count, 1);
+    close_and_check(slow.recorded);
     slow_free(&slow);
 }
 
@@ -298,7 +299,7 @@ static int per_sender(void) {
 }
 
 typedef struct numbered {
-    wire *wire;
+    recorded_socket *socket;
     char name;
     pthread_t thread;
 } numbered;
@@ -308,7 +309,7 @@ static void *send_numbered(void *context) {
     char text[16];
     for (int i = 0; i < per_sender(); i++) {
         snprintf(text, sizeof text, "%c%04d", own->name, i);
-        while (afc_websocket_send(own->wire->socket, AFC_WEBSOCKET_TEXT, afc_slice_of(text), 0,
+        while (afc_websocket_send(own->socket->socket, AFC_WEBSOCKET_TEXT, afc_slice_of(text), 0,
                                   NULL) == AFC_EAGAIN) {
             sched_yield();
         }
@@ -317,35 +318,35 @@ static void *send_numbered(void *context) {
 }
 
 /** Checks that the numbers of each sender come in order; and answers some on the loop thread, which must come back as well. */
-static afc_status check_order(wire *wire, const afc_websocket_message *message) {
-    int *next = wire->payload;
+static afc_status check_order(recorded_socket *socket, const afc_websocket_message *message) {
+    int *next = socket->payload;
     char expected[8];
     const char *bytes = message->bytes.bytes;
     if (message->bytes.size != 5 || memchr("abcdL", bytes[0], 5) == NULL) return AFC_EPROTOCOL;
     if (bytes[0] == 'L') return AFC_OK;
     snprintf(expected, sizeof expected, "%c%04d", bytes[0], next[bytes[0] - 'a']++);
     if (memcmp(bytes, expected, 5) != 0) return AFC_EPROTOCOL;
-    return afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("Lloop"), 0, NULL);
+    return afc_websocket_send(socket->socket, AFC_WEBSOCKET_TEXT, S("Lloop"), 0, NULL);
 }
 
 static void threads_and_callbacks_send_in_the_order_of_compression(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     context_codec codec;
     numbered senders[SENDERS];
     int next[SENDERS] = {0};
     codec_init(&codec, false);
-    wire *wire = make_with(world, &codec);
-    wire->at_message = check_order;
-    wire->payload = next;
-    open_compressed(wire, world);
+    recorded_socket *socket = make_with(fixture, &codec);
+    socket->at_message = check_order;
+    socket->payload = next;
+    open_compressed(socket, fixture);
     for (size_t i = 0; i < SENDERS; i++) {
-        senders[i] = (numbered){.wire = wire, .name = (char)('a' + i)};
+        senders[i] = (numbered){.socket = socket, .name = (char)('a' + i)};
         pthread_create(&senders[i].thread, NULL, send_numbered, &senders[i]);
     }
     for (size_t i = 0; i < SENDERS; i++) pthread_join(senders[i].thread, NULL);
-    wire_wait_for(wire, &wire->message_count, 2 * SENDERS * (size_t)per_sender());
-    close_and_check(wire);
-    wire_free(wire);
+    socket_wait_for(socket, &socket->message_count, 2 * SENDERS * (size_t)per_sender());
+    close_and_check(socket);
+    socket_free(socket);
     codec_clear(&codec);
 }
 
@@ -362,46 +363,46 @@ static void *send_until_closed(void *context) {
 }
 
 static void socket_ends_at_any_moment_of_sending(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     for (size_t round = 0; round < test_amount(20, 4); round++) {
         context_codec codec;
         pthread_t threads[2];
         codec_init(&codec, false);
-        wire *wire = make_with(world, &codec);
+        recorded_socket *socket = make_with(fixture, &codec);
         /* All that is queued is sent before the close frame: with the usual limit, more than a million messages. */
-        wire->options.limits.queue_bytes = 4096;
-        open_compressed(wire, world);
+        socket->options.limits.queue_bytes = 4096;
+        open_compressed(socket, fixture);
         for (size_t i = 0; i < 2; i++) {
             pthread_create(&threads[i], NULL, send_until_closed,
-                           afc_websocket_retain(wire->socket));
+                           afc_websocket_retain(socket->socket));
         }
-        wire_wait_for(wire, &wire->message_count, (unsigned)round);
+        socket_wait_for(socket, &socket->message_count, (unsigned)round);
         if (round % 2 == 0) {
-            afc_websocket_cancel(wire->socket);
+            afc_websocket_cancel(socket->socket);
         } else {
-            wire_close(wire);
+            socket_close(socket);
         }
         for (size_t i = 0; i < 2; i++) {
             void *failure;
             pthread_join(threads[i], &failure);
             assert_null(failure);
         }
-        wire_free(wire);
+        socket_free(socket);
         codec_clear(&codec);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(loop_goes_on_while_a_message_is_compressed),
-        WORLD_TEST(callback_sends_while_a_message_is_compressed),
-        WORLD_TEST(piece_that_cannot_be_compressed_ends_the_socket),
-        WORLD_TEST(cancel_ends_a_socket_while_a_message_is_compressed),
-        WORLD_TEST(close_does_not_wait_for_a_message_that_is_compressed),
-        WORLD_TEST(session_ends_while_a_message_is_compressed),
-        WORLD_TEST(fork_does_not_wait_for_a_message_that_is_compressed),
-        WORLD_TEST(threads_and_callbacks_send_in_the_order_of_compression),
-        WORLD_TEST(socket_ends_at_any_moment_of_sending),
+        FIXTURE_TEST(loop_goes_on_while_a_message_is_compressed),
+        FIXTURE_TEST(callback_sends_while_a_message_is_compressed),
+        FIXTURE_TEST(piece_that_cannot_be_compressed_ends_the_socket),
+        FIXTURE_TEST(cancel_ends_a_socket_while_a_message_is_compressed),
+        FIXTURE_TEST(close_does_not_wait_for_a_message_that_is_compressed),
+        FIXTURE_TEST(session_ends_while_a_message_is_compressed),
+        FIXTURE_TEST(fork_does_not_wait_for_a_message_that_is_compressed),
+        FIXTURE_TEST(threads_and_callbacks_send_in_the_order_of_compression),
+        FIXTURE_TEST(socket_ends_at_any_moment_of_sending),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

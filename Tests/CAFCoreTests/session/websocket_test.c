@@ -1,7 +1,7 @@
 /* WebSockets against the test server: the handshake, messages, limits, ends. */
 #include "support/call.h"
-#include "support/relay.h"
-#include "support/websocket.h"
+#include "support/recorded_socket.h"
+#include "support/test_proxy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,40 +9,40 @@
 /* ---- The handshake ------------------------------------------------------------------------- */
 
 static void echoes_messages_and_closes(void **state) {
-    world *world = *state;
-    serve_echo(world, "/echo", NULL);
-    wire *wire = wire_opened(world, "/echo");
-    wire_send_text(wire, "hello");
-    wire_wait_for(wire, &wire->message_count, 1);
-    wire_close(wire);
-    check_log(wire, "open;sent ok;text hello;closed 1000;");
-    check_status(wire->failure.status, AFC_OK);
-    assert_int_equal(wire->status, 101);
-    assert_string_equal(seen_header(world, 0, "Sec-WebSocket-Version"), "13");
-    assert_string_equal(seen_header(world, 0, "Transfer-Encoding"), "");
-    assert_string_equal(seen_header(world, 0, "Expect"), "");
-    assert_string_equal(seen_header(world, 0, "Accept-Encoding"), "");
-    wire_free(wire);
+    fixture *fixture = *state;
+    serve_echo(fixture, "/echo", NULL);
+    recorded_socket *socket = socket_opened(fixture, "/echo");
+    socket_send_text(socket, "hello");
+    socket_wait_for(socket, &socket->message_count, 1);
+    socket_close(socket);
+    check_log(socket, "open;sent ok;text hello;closed 1000;");
+    check_status(socket->failure.status, AFC_OK);
+    assert_int_equal(socket->status, 101);
+    assert_string_equal(seen_header(fixture, 0, "Sec-WebSocket-Version"), "13");
+    assert_string_equal(seen_header(fixture, 0, "Transfer-Encoding"), "");
+    assert_string_equal(seen_header(fixture, 0, "Expect"), "");
+    assert_string_equal(seen_header(fixture, 0, "Accept-Encoding"), "");
+    socket_free(socket);
 }
 
 static void accepts_ws_urls_and_subprotocols(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char *const protocols[] = {"v2.chat", "v1.chat"};
-    serve_echo(world, "/", "Sec-WebSocket-Protocol: v1.chat");
-    wire *wire = wire_new(world, "/");
-    wire->request.url = text_of(world, "ws%s", strchr(url_of(world, "/"), ':'));
-    wire->options.protocols = protocols;
-    wire->options.protocol_count = 2;
-    wire_open(wire, world);
-    wire_wait_for(wire, &wire->open_count, 1);
-    wire_close(wire);
-    check_log(wire, "open v1.chat;closed 1000;");
-    assert_string_equal(seen_header(world, 0, "Sec-WebSocket-Protocol"), "v2.chat, v1.chat");
-    wire_free(wire);
+    serve_echo(fixture, "/", "Sec-WebSocket-Protocol: v1.chat");
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->request.url = text_of(fixture, "ws%s", strchr(url_of(fixture, "/"), ':'));
+    socket->options.protocols = protocols;
+    socket->options.protocol_count = 2;
+    socket_open(socket, fixture);
+    socket_wait_for(socket, &socket->open_count, 1);
+    socket_close(socket);
+    check_log(socket, "open v1.chat;closed 1000;");
+    assert_string_equal(seen_header(fixture, 0, "Sec-WebSocket-Protocol"), "v2.chat, v1.chat");
+    socket_free(socket);
 }
 
 static void reports_why_handshake_was_refused(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const struct {
         const char *response;
         afc_status status;
@@ -67,120 +67,121 @@ static void reports_why_handshake_was_refused(void **state) {
         {"", AFC_ELOST, ""},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        serve_text(world, "/", rows[i].response);
-        wire *wire = wire_new(world, "/");
-        wire_open(wire, world);
-        check_log(wire, "closed 1006;");
-        if (wire->failure.status != rows[i].status)
-            fail_msg("row %zu: %d %s", i, (int)wire->failure.status, wire->failure.text);
-        check_contains(wire->failure.text, rows[i].text);
-        wire_free(wire);
+        serve_text(fixture, "/", rows[i].response);
+        recorded_socket *socket = socket_new(fixture, "/");
+        socket_open(socket, fixture);
+        check_log(socket, "closed 1006;");
+        if (socket->failure.status != rows[i].status)
+            fail_msg("row %zu: %d %s", i, (int)socket->failure.status, socket->failure.text);
+        check_contains(socket->failure.text, rows[i].text);
+        socket_free(socket);
     }
 }
 
 static void follows_redirects_also_to_ws_urls(void **state) {
-    world *world = *state;
-    serve_echo(world, "/end", NULL);
-    const char *rest = strchr(url_of(world, "/end"), ':');
+    fixture *fixture = *state;
+    serve_echo(fixture, "/end", NULL);
+    const char *rest = strchr(url_of(fixture, "/end"), ':');
     static const int statuses[] = {301, 302, 303, 307, 308};
     for (size_t i = 0; i < COUNT_OF(statuses); i++) {
-        const char *location = i % 2 == 0 ? text_of(world, "Location: ws%s", rest)
+        const char *location = i % 2 == 0 ? text_of(fixture, "Location: ws%s", rest)
                                           : "Location: /end";
-        serve(world, "/", answer(statuses[i], location, "elsewhere"));
-        wire *wire = wire_opened(world, "/");
+        serve(fixture, "/", answer(statuses[i], location, "elsewhere"));
+        recorded_socket *socket = socket_opened(fixture, "/");
         /* Each connection has a key of its own. */
-        const char *first = seen_header(world, 2 * i, "Sec-WebSocket-Key");
-        const char *second = seen_header(world, 2 * i + 1, "Sec-WebSocket-Key");
+        const char *first = seen_header(fixture, 2 * i, "Sec-WebSocket-Key");
+        const char *second = seen_header(fixture, 2 * i + 1, "Sec-WebSocket-Key");
         assert_int_equal(strlen(first), 24);
         assert_int_equal(strlen(second), 24);
         assert_string_not_equal(first, second);
-        wire_send_text(wire, "hi");
-        wire_wait_for(wire, &wire->message_count, 1);
-        wire_close(wire);
-        check_log(wire, "open;sent ok;text hi;closed 1000;");
-        wire_free(wire);
+        socket_send_text(socket, "hi");
+        socket_wait_for(socket, &socket->message_count, 1);
+        socket_close(socket);
+        check_log(socket, "open;sent ok;text hi;closed 1000;");
+        socket_free(socket);
     }
 }
 
 static void answers_challenge_of_server(void **state) {
-    world *world = *state;
-    serve_echo(world, "/", NULL);
-    serve_once(world, "/", answer(401, "WWW-Authenticate: Basic realm=\"x\"", "who?"));
+    fixture *fixture = *state;
+    serve_echo(fixture, "/", NULL);
+    serve_once(fixture, "/", answer(401, "WWW-Authenticate: Basic realm=\"x\"", "who?"));
     afc_credentials credentials = AFC_CREDENTIALS_INIT;
     credentials.user = "user";
     credentials.password = "pass";
-    wire *wire = wire_new(world, "/");
-    wire->request.credentials = &credentials;
-    wire_open(wire, world);
-    wire_wait_for(wire, &wire->open_count, 1);
-    wire_close(wire);
-    check_log(wire, "open;closed 1000;");
-    assert_string_equal(seen_header(world, 1, "Authorization"), "Basic dXNlcjpwYXNz");
-    wire_free(wire);
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->request.credentials = &credentials;
+    socket_open(socket, fixture);
+    socket_wait_for(socket, &socket->open_count, 1);
+    socket_close(socket);
+    check_log(socket, "open;closed 1000;");
+    assert_string_equal(seen_header(fixture, 1, "Authorization"), "Basic dXNlcjpwYXNz");
+    socket_free(socket);
 }
 
 static void uses_tunnel_through_http_proxy(void **state) {
-    world *world = *state;
-    serve_echo(world, "/", NULL);
+    fixture *fixture = *state;
+    serve_echo(fixture, "/", NULL);
     static const char *const schemes[] = {"http", "socks5h"};
     for (size_t i = 0; i < COUNT_OF(schemes); i++) {
-        relay *relay = relay_new(world);
-        wire *wire = wire_new(world, "/");
-        wire->request.proxy = relay_url(relay, schemes[i], NULL);
-        wire_open(wire, world);
-        wire_wait_for(wire, &wire->open_count, 1);
-        wire_send_text(wire, "hi");
-        wire_wait_for(wire, &wire->message_count, 1);
-        wire_close(wire);
-        check_log(wire, "open;sent ok;text hi;closed 1000;");
-        assert_int_equal(relay_count(relay), 1);
-        check_contains(relay_seen(relay, 0), i == 0 ? "CONNECT 127.0.0.1:" : "SOCKS 127.0.0.1:");
-        wire_free(wire);
-        relay_free(relay);
+        test_proxy *test_proxy = test_proxy_new(fixture);
+        recorded_socket *socket = socket_new(fixture, "/");
+        socket->request.proxy = test_proxy_url(test_proxy, schemes[i], NULL);
+        socket_open(socket, fixture);
+        socket_wait_for(socket, &socket->open_count, 1);
+        socket_send_text(socket, "hi");
+        socket_wait_for(socket, &socket->message_count, 1);
+        socket_close(socket);
+        check_log(socket, "open;sent ok;text hi;closed 1000;");
+        assert_int_equal(test_proxy_count(test_proxy), 1);
+        check_contains(test_proxy_request(test_proxy, 0),
+                       i == 0 ? "CONNECT 127.0.0.1:" : "SOCKS 127.0.0.1:");
+        socket_free(socket);
+        test_proxy_free(test_proxy);
     }
 }
 
 static void refuses_invalid_input(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const afc_header reserved[] = {
         {S_INIT("Sec-WebSocket-Key"), S_INIT("x"), 0},
         {S_INIT("upgrade"), S_INIT("x"), 0},
         {S_INIT("Connection"), S_INIT("x"), AFC_HEADER_REMOVE},
     };
     for (int i = 0; i < 13; i++) {
-        wire *wire = wire_new(world, "/");
+        recorded_socket *socket = socket_new(fixture, "/");
         afc_failure failure;
         if (i < 3) {
-            wire->request.headers = &reserved[i];
-            wire->request.header_count = 1;
+            socket->request.headers = &reserved[i];
+            socket->request.header_count = 1;
         }
-        if (i == 3) wire->request.url = "ws://127.0.0.1/#fragment";
-        if (i == 4) wire->request.url = "ftp://127.0.0.1/";
-        if (i == 5) wire->request.url = NULL;
-        if (i == 6) wire->request.method = "POST";
-        if (i == 7) wire->request.timeouts.total_ms = 1;
-        if (i == 8) wire->options.close_timeout_ms = 0;
-        if (i == 9) wire->options.server_window_bits = 7;
-        if (i == 10) wire->options.size = 1;
-        if (i == 11) wire->request.url = "wss:/x";
-        if (i == 12) wire->request.header_count = 1;
-        check_status(afc_websocket_open(&wire->socket, world->session, &wire->request,
-                                        &wire->options, &wire->events, &failure),
+        if (i == 3) socket->request.url = "ws://127.0.0.1/#fragment";
+        if (i == 4) socket->request.url = "ftp://127.0.0.1/";
+        if (i == 5) socket->request.url = NULL;
+        if (i == 6) socket->request.method = "POST";
+        if (i == 7) socket->request.timeouts.total_ms = 1;
+        if (i == 8) socket->options.close_timeout_ms = 0;
+        if (i == 9) socket->options.server_window_bits = 7;
+        if (i == 10) socket->options.size = 1;
+        if (i == 11) socket->request.url = "wss:/x";
+        if (i == 12) socket->request.header_count = 1;
+        check_status(afc_websocket_open(&socket->socket, fixture->session, &socket->request,
+                                        &socket->options, &socket->events, &failure),
                      AFC_EINVAL);
-        assert_null(wire->socket);
+        assert_null(socket->socket);
         assert_true(failure.text[0] != '\0');
         if (i == 6) check_contains(failure.text, "must have the default method");
         if (i == 7) check_contains(failure.text, "set open_timeout_ms");
         if (i == 4) check_contains(failure.text, "\"ftp\" of a WebSocket: expected ws, wss, http");
-        assert_int_equal(atomic_load(&wire->release_count), 1);
-        assert_int_equal(atomic_load(&wire->closed_count), 0);
-        wire_free(wire);
+        assert_int_equal(atomic_load(&socket->release_count), 1);
+        assert_int_equal(atomic_load(&socket->closed_count), 0);
+        socket_free(socket);
     }
 }
 
 /** A program with other headers; base.h says how structs grow. */
 static void reads_options_of_other_versions(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const struct {
         size_t size; /**< Of the options; 0: of this version. */
         uint64_t unknown;
@@ -193,101 +194,102 @@ static void reads_options_of_other_versions(void **state) {
         {0, 0, 0, AFC_OK},
         {0, 0, 1, AFC_EUNSUPPORTED},
     };
-    serve_echo(world, "/", NULL);
+    serve_echo(fixture, "/", NULL);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        wire *wire = wire_new(world, "/");
+        recorded_socket *socket = socket_new(fixture, "/");
         struct {
             afc_websocket_options known;
             uint64_t unknown;
-        } later = {wire->options, rows[i].unknown};
+        } later = {socket->options, rows[i].unknown};
         afc_failure failure;
         if (rows[i].size != 0) later.known.size = rows[i].size;
         later.known.limits.reserved[3] = rows[i].reserved;
-        check_status(afc_websocket_open(&wire->socket, world->session, &wire->request, &later.known,
-                                        &wire->events, &failure),
+        check_status(afc_websocket_open(&socket->socket, fixture->session, &socket->request,
+                                        &later.known, &socket->events, &failure),
                      rows[i].status);
-        if (rows[i].status == AFC_OK) wire_wait_for(wire, &wire->open_count, 1);
-        if (rows[i].status == AFC_OK) wire_close(wire);
-        wire_free(wire);
+        if (rows[i].status == AFC_OK) socket_wait_for(socket, &socket->open_count, 1);
+        if (rows[i].status == AFC_OK) socket_close(socket);
+        socket_free(socket);
     }
 }
 
 static void limits_time_of_handshake(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_stall(script, "never");
-    serve(world, "/", script);
-    wire *wire = wire_new(world, "/");
-    wire->options.open_timeout_ms = 50;
-    wire_open(wire, world);
-    check_log(wire, "closed 1006;");
-    check_status(wire->failure.status, AFC_ETIMEOUT);
-    assert_int_equal(wire->failure.timeout, AFC_TIMEOUT_TOTAL);
-    assert_int_equal(wire->failure.reason, AFC_REASON_NOT_OPEN);
-    assert_string_equal(wire->failure.text, "total timeout: the WebSocket isn't open after 50 ms");
-    wire_free(wire);
+    serve(fixture, "/", script);
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->options.open_timeout_ms = 50;
+    socket_open(socket, fixture);
+    check_log(socket, "closed 1006;");
+    check_status(socket->failure.status, AFC_ETIMEOUT);
+    assert_int_equal(socket->failure.timeout, AFC_TIMEOUT_TOTAL);
+    assert_int_equal(socket->failure.reason, AFC_REASON_NOT_OPEN);
+    assert_string_equal(socket->failure.text,
+                        "total timeout: the WebSocket isn't open after 50 ms");
+    socket_free(socket);
 }
 
 static void works_over_tls_with_http_1_1(void **state) {
     (void)state;
-    world *world = world_new_alpn("h2,http/1.1", NULL);
-    serve_echo(world, "/", NULL);
-    wire *wire = wire_new(world, "/");
-    wire->request.url = text_of(world, "wss%s", strchr(tls_url(world), ':'));
-    wire_open(wire, world);
-    wire_wait_for(wire, &wire->open_count, 1);
-    wire_send_text(wire, "secret");
-    wire_wait_for(wire, &wire->message_count, 1);
-    wire_close(wire);
-    check_log(wire, "open;sent ok;text secret;closed 1000;");
-    afts_connection *connection = afts_copy_connection(world->server, 0);
+    fixture *fixture = fixture_new_alpn("h2,http/1.1", NULL);
+    serve_echo(fixture, "/", NULL);
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->request.url = text_of(fixture, "wss%s", strchr(tls_url(fixture), ':'));
+    socket_open(socket, fixture);
+    socket_wait_for(socket, &socket->open_count, 1);
+    socket_send_text(socket, "secret");
+    socket_wait_for(socket, &socket->message_count, 1);
+    socket_close(socket);
+    check_log(socket, "open;sent ok;text secret;closed 1000;");
+    afts_connection *connection = afts_copy_connection(fixture->server, 0);
     assert_string_equal(connection->alpn, "http/1.1");
     afts_connection_free(connection);
-    wire_free(wire);
-    world_free(world);
+    socket_free(socket);
+    fixture_free(fixture);
 }
 
 /* ---- Messages ------------------------------------------------------------------------------ */
 
 static void passes_on_bytes_that_come_with_the_head(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static char bytes[100 * 4];
     for (size_t i = 0; i < sizeof bytes; i += 4) memcpy(bytes + i, "\x81\x02hi", 4);
-    serve_wire(world, "/", (afc_slice){bytes, sizeof bytes});
-    wire *wire = wire_opened(world, "/");
-    wire_wait_for(wire, &wire->message_count, 100);
-    afc_websocket_cancel(wire->socket);
-    wire_wait(wire);
-    check_status(wire->failure.status, AFC_ECANCELED);
-    wire_free(wire);
+    serve_socket_bytes(fixture, "/", (afc_slice){bytes, sizeof bytes});
+    recorded_socket *socket = socket_opened(fixture, "/");
+    socket_wait_for(socket, &socket->message_count, 100);
+    afc_websocket_cancel(socket->socket);
+    socket_wait(socket);
+    check_status(socket->failure.status, AFC_ECANCELED);
+    socket_free(socket);
 }
 
 static void echoes_large_messages_in_order(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const size_t sizes[] = {0, 1, 125, 126, 65535, 65536, 3000000};
     size_t total = 0;
-    serve_echo(world, "/", NULL);
-    wire *wire = wire_opened(world, "/");
+    serve_echo(fixture, "/", NULL);
+    recorded_socket *socket = socket_opened(fixture, "/");
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         char *bytes = calloc(1, sizes[i] + 1);
         assert_non_null(bytes);
-        check_status(afc_websocket_send(wire->socket, AFC_WEBSOCKET_BINARY,
+        check_status(afc_websocket_send(socket->socket, AFC_WEBSOCKET_BINARY,
                                         (afc_slice){bytes, sizes[i]}, 0, NULL),
                      AFC_OK);
         free(bytes);
         total += sizes[i];
     }
-    wire_wait_for(wire, &wire->message_count, COUNT_OF(sizes));
-    assert_int_equal(atomic_load(&wire->received), total);
-    assert_int_equal(afc_websocket_get_queued(wire->socket), 0);
-    wire_close(wire);
-    wire_wait(wire);
-    check_status(wire->failure.status, AFC_OK);
-    wire_free(wire);
+    socket_wait_for(socket, &socket->message_count, COUNT_OF(sizes));
+    assert_int_equal(atomic_load(&socket->received), total);
+    assert_int_equal(afc_websocket_get_queued(socket->socket), 0);
+    socket_close(socket);
+    socket_wait(socket);
+    check_status(socket->failure.status, AFC_OK);
+    socket_free(socket);
 }
 
 static void passes_on_pieces(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_upgrade(script, NULL);
     afts_send_frame(script, AFTS_FRAME_TEXT, "one", 3);
@@ -295,157 +297,157 @@ static void passes_on_pieces(void **state) {
     afts_send_frame(script, AFTS_FRAME_FIN, "two", 3);
     afts_send_frame(script, AFTS_FRAME_FIN | AFTS_FRAME_CLOSE, "", 0);
     afts_wait_peer_close(script);
-    serve(world, "/", script);
-    wire *wire = wire_new(world, "/");
-    wire->options.deliver_in_pieces = true;
-    wire->options.close_timeout_ms = 50;
-    wire_open(wire, world);
-    wire_wait_for(wire, &wire->message_count, 1);
-    afts_release(world->server, "next", 1);
-    check_log(wire, "open;text one+;more two;closed 1005;");
-    check_status(wire->failure.status, AFC_OK);
-    wire_free(wire);
+    serve(fixture, "/", script);
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->options.deliver_in_pieces = true;
+    socket->options.close_timeout_ms = 50;
+    socket_open(socket, fixture);
+    socket_wait_for(socket, &socket->message_count, 1);
+    afts_release(fixture->server, "next", 1);
+    check_log(socket, "open;text one+;more two;closed 1005;");
+    check_status(socket->failure.status, AFC_OK);
+    socket_free(socket);
 }
 
 static void joins_fragments_around_control_frames(void **state) {
-    world *world = *state;
-    serve_wire(world, "/",
-               S("\x01\x03"
-                 "Hel\x89\x01p\x8a\x01q\x80\x02"
-                 "lo\x88\x00"));
-    wire *wire = wire_new(world, "/");
-    wire->options.close_timeout_ms = 50;
-    wire_open(wire, world);
-    check_log(wire, "open;stray q;text Hello;closed 1005;");
-    wire_free(wire);
+    fixture *fixture = *state;
+    serve_socket_bytes(fixture, "/",
+                       S("\x01\x03"
+                         "Hel\x89\x01p\x8a\x01q\x80\x02"
+                         "lo\x88\x00"));
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->options.close_timeout_ms = 50;
+    socket_open(socket, fixture);
+    check_log(socket, "open;stray q;text Hello;closed 1005;");
+    socket_free(socket);
 }
 
 static void sends_messages_in_pieces_and_waits_for_open(void **state) {
-    world *world = *state;
-    serve_echo(world, "/", NULL);
-    wire *wire = wire_new(world, "/");
-    wire_open(wire, world);
+    fixture *fixture = *state;
+    serve_echo(fixture, "/", NULL);
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket_open(socket, fixture);
     check_status(
-        afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("one "), AFC_WEBSOCKET_MORE, NULL),
+        afc_websocket_send(socket->socket, AFC_WEBSOCKET_TEXT, S("one "), AFC_WEBSOCKET_MORE, NULL),
         AFC_OK);
-    check_status(afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("two"), 0, NULL), AFC_OK);
-    wire_wait_for(wire, &wire->message_count, 1);
-    wire_close(wire);
-    check_log(wire, "open;sent ok;sent ok;text one two;closed 1000;");
-    wire_free(wire);
+    check_status(afc_websocket_send(socket->socket, AFC_WEBSOCKET_TEXT, S("two"), 0, NULL), AFC_OK);
+    socket_wait_for(socket, &socket->message_count, 1);
+    socket_close(socket);
+    check_log(socket, "open;sent ok;sent ok;text one two;closed 1000;");
+    socket_free(socket);
 }
 
 static void compresses_with_codec(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     atomic_int streams = 0;
     afc_websocket_codec codec = stored_codec(&streams);
-    serve_echo(world, "/",
+    serve_echo(fixture, "/",
                "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits=10");
-    wire *wire = wire_new(world, "/");
-    wire->options.codec = &codec;
-    wire->options.compression_threshold = 4;
-    wire_open(wire, world);
-    wire_wait_for(wire, &wire->open_count, 1);
-    assert_true(wire->is_compressed);
-    wire_send_text(wire, "compressed");
-    wire_send_text(wire, "no");
-    wire_wait_for(wire, &wire->message_count, 2);
-    wire_close(wire);
-    wire_wait(wire);
-    check_contains(wire->log, "text compressed;");
-    check_contains(wire->log, "text no;");
-    assert_string_equal(seen_header(world, 0, "Sec-WebSocket-Extensions"),
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->options.codec = &codec;
+    socket->options.compression_threshold = 4;
+    socket_open(socket, fixture);
+    socket_wait_for(socket, &socket->open_count, 1);
+    assert_true(socket->is_compressed);
+    socket_send_text(socket, "compressed");
+    socket_send_text(socket, "no");
+    socket_wait_for(socket, &socket->message_count, 2);
+    socket_close(socket);
+    socket_wait(socket);
+    check_contains(socket->log, "text compressed;");
+    check_contains(socket->log, "text no;");
+    assert_string_equal(seen_header(fixture, 0, "Sec-WebSocket-Extensions"),
                         "permessage-deflate; client_max_window_bits");
-    wire_free(wire);
+    socket_free(socket);
     assert_int_equal(atomic_load(&streams), 0);
 }
 
 static void answers_pings_and_measures_pongs(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_upgrade(script, NULL);
     afts_send_frame(script, AFTS_FRAME_FIN | AFTS_FRAME_PING, "are you there", 13);
     afts_send_frame(script, AFTS_FRAME_FIN | AFTS_FRAME_PONG, "unasked", 7);
     afts_echo_frames(script);
-    serve(world, "/", script);
-    wire *wire = wire_opened(world, "/");
-    wire_wait_for(wire, &wire->pong_count, 1);
-    check_status(afc_websocket_ping(wire->socket, S("1")), AFC_OK);
-    wire_wait_for(wire, &wire->pong_count, 2);
-    assert_true(atomic_load(&wire->round_trip_us) >= 0);
-    wire_close(wire);
-    check_log(wire, "open;stray unasked;pong 1;closed 1000;");
-    afts_connection *connection = afts_copy_connection(world->server, 0);
+    serve(fixture, "/", script);
+    recorded_socket *socket = socket_opened(fixture, "/");
+    socket_wait_for(socket, &socket->pong_count, 1);
+    check_status(afc_websocket_ping(socket->socket, S("1")), AFC_OK);
+    socket_wait_for(socket, &socket->pong_count, 2);
+    assert_true(atomic_load(&socket->round_trip_us) >= 0);
+    socket_close(socket);
+    check_log(socket, "open;stray unasked;pong 1;closed 1000;");
+    afts_connection *connection = afts_copy_connection(fixture->server, 0);
     assert_true(connection->received_total > 0);
     afts_connection_free(connection);
-    wire_free(wire);
+    socket_free(socket);
 }
 
 static void ends_without_pong(void **state) {
-    world *world = *state;
-    serve_wire(world, "/", S(""));
-    wire *wire = wire_new(world, "/");
-    wire->options.ping_interval_ms = 10;
-    wire->options.pong_timeout_ms = 30;
-    wire_open(wire, world);
-    check_log(wire, "open;closed 1006;");
-    check_status(wire->failure.status, AFC_ETIMEOUT);
-    check_contains(wire->failure.text, "no pong within 30 ms");
-    assert_int_equal(wire->failure.reason, AFC_REASON_NO_PONG);
-    wire_free(wire);
+    fixture *fixture = *state;
+    serve_socket_bytes(fixture, "/", S(""));
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->options.ping_interval_ms = 10;
+    socket->options.pong_timeout_ms = 30;
+    socket_open(socket, fixture);
+    check_log(socket, "open;closed 1006;");
+    check_status(socket->failure.status, AFC_ETIMEOUT);
+    check_contains(socket->failure.text, "no pong within 30 ms");
+    assert_int_equal(socket->failure.reason, AFC_REASON_NO_PONG);
+    socket_free(socket);
 }
 
 static void stays_open_while_pongs_come(void **state) {
-    world *world = *state;
-    serve_echo(world, "/", NULL);
-    wire *wire = wire_new(world, "/");
-    wire->options.ping_interval_ms = 5;
-    wire_open(wire, world);
+    fixture *fixture = *state;
+    serve_echo(fixture, "/", NULL);
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->options.ping_interval_ms = 5;
+    socket_open(socket, fixture);
     /* Echoes are read in their order: behind so many automatic pings, which aren't reported. */
     for (unsigned i = 1; i <= 20; i++) {
-        wire_wait_for(wire, &wire->open_count, 1);
-        check_status(afc_websocket_ping(wire->socket, S("own")), AFC_OK);
-        wire_wait_for(wire, &wire->pong_count, i);
+        socket_wait_for(socket, &socket->open_count, 1);
+        check_status(afc_websocket_ping(socket->socket, S("own")), AFC_OK);
+        socket_wait_for(socket, &socket->pong_count, i);
     }
-    wire_close(wire);
-    wire_wait(wire);
-    check_status(wire->failure.status, AFC_OK);
-    wire_free(wire);
+    socket_close(socket);
+    socket_wait(socket);
+    check_status(socket->failure.status, AFC_OK);
+    socket_free(socket);
 }
 
 /* ---- Ends ---------------------------------------------------------------------------------- */
 
 static void end_without_close_frame_is_lost_connection(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_upgrade(script, NULL);
     afts_close(script);
-    serve(world, "/", script);
-    wire *wire = wire_new(world, "/");
-    wire_open(wire, world);
-    check_log(wire, "open;closed 1006;");
-    check_status(wire->failure.status, AFC_ELOST);
-    check_contains(wire->failure.text, "without a close frame");
-    wire_free(wire);
+    serve(fixture, "/", script);
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket_open(socket, fixture);
+    check_log(socket, "open;closed 1006;");
+    check_status(socket->failure.status, AFC_ELOST);
+    check_contains(socket->failure.text, "without a close frame");
+    socket_free(socket);
 }
 
 static void reset_is_lost_connection(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_upgrade(script, NULL);
     afts_stall(script, "open");
     afts_reset(script);
-    serve(world, "/", script);
-    wire *wire = wire_opened(world, "/");
-    afts_release(world->server, "open", 1);
-    check_log(wire, "open;closed 1006;");
-    check_status(wire->failure.status, AFC_ELOST);
-    wire_free(wire);
+    serve(fixture, "/", script);
+    recorded_socket *socket = socket_opened(fixture, "/");
+    afts_release(fixture->server, "open", 1);
+    check_log(socket, "open;closed 1006;");
+    check_status(socket->failure.status, AFC_ELOST);
+    socket_free(socket);
 }
 
 /** With its code (RFC 6455 5.5.1). */
 static void answers_close_of_server(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const struct {
         afc_slice bytes;
         const char *log;
@@ -458,14 +460,14 @@ static void answers_close_of_server(void **state) {
         {S_INIT("\x88\x00"), "open;closed 1005;", 0, ""},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        serve_wire(world, "/", rows[i].bytes);
-        wire *wire = wire_new(world, "/");
-        wire->options.close_timeout_ms = 50;
-        wire_open(wire, world);
-        check_log(wire, rows[i].log);
-        check_status(wire->failure.status, AFC_OK);
-        assert_true(afts_wait_closed(world->server, i + 1, PATIENCE_MS));
-        afts_connection *connection = afts_copy_connection(world->server, i);
+        serve_socket_bytes(fixture, "/", rows[i].bytes);
+        recorded_socket *socket = socket_new(fixture, "/");
+        socket->options.close_timeout_ms = 50;
+        socket_open(socket, fixture);
+        check_log(socket, rows[i].log);
+        check_status(socket->failure.status, AFC_OK);
+        assert_true(afts_wait_closed(fixture->server, i + 1, PATIENCE_MS));
+        afts_connection *connection = afts_copy_connection(fixture->server, i);
         const uint8_t *frame = connection->received + connection->received_size - 6 - rows[i].size;
         assert_int_equal(frame[0], 0x88);
         assert_int_equal(frame[1], 0x80 + rows[i].size);
@@ -473,25 +475,25 @@ static void answers_close_of_server(void **state) {
             assert_int_equal(frame[6 + k] ^ frame[2 + k], (unsigned char)rows[i].frame[k]);
         }
         afts_connection_free(connection);
-        wire_free(wire);
+        socket_free(socket);
     }
 }
 
 static void server_that_never_closes_is_left_after_the_deadline(void **state) {
-    world *world = *state;
-    serve_wire(world, "/", S(""));
-    wire *wire = wire_new(world, "/");
-    wire->options.close_timeout_ms = 30;
-    wire_open(wire, world);
-    wire_wait_for(wire, &wire->open_count, 1);
-    wire_close(wire);
-    check_log(wire, "open;closed 1006;");
-    check_status(wire->failure.status, AFC_ETIMEOUT);
-    wire_free(wire);
+    fixture *fixture = *state;
+    serve_socket_bytes(fixture, "/", S(""));
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->options.close_timeout_ms = 30;
+    socket_open(socket, fixture);
+    socket_wait_for(socket, &socket->open_count, 1);
+    socket_close(socket);
+    check_log(socket, "open;closed 1006;");
+    check_status(socket->failure.status, AFC_ETIMEOUT);
+    socket_free(socket);
 }
 
 static void broken_rules_end_the_socket_with_their_code(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const struct {
         afc_slice bytes;
         afc_status status;
@@ -503,13 +505,13 @@ static void broken_rules_end_the_socket_with_their_code(void **state) {
         {S_INIT("\x81\x85\x01\x02\x03\x04"), AFC_EPROTOCOL, "\x03\xea"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        serve_wire(world, "/", rows[i].bytes);
-        wire *wire = wire_new(world, "/");
-        wire_open(wire, world);
-        check_log(wire, "open;closed 1006;");
-        check_status(wire->failure.status, rows[i].status);
-        assert_true(afts_wait_closed(world->server, i + 1, PATIENCE_MS));
-        afts_connection *connection = afts_copy_connection(world->server, i);
+        serve_socket_bytes(fixture, "/", rows[i].bytes);
+        recorded_socket *socket = socket_new(fixture, "/");
+        socket_open(socket, fixture);
+        check_log(socket, "open;closed 1006;");
+        check_status(socket->failure.status, rows[i].status);
+        assert_true(afts_wait_closed(fixture->server, i + 1, PATIENCE_MS));
+        afts_connection *connection = afts_copy_connection(fixture->server, i);
         /* The masked close frame is all that we sent behind the head. */
         const uint8_t *frame = connection->received + connection->received_size - 8;
         assert_int_equal(frame[0], 0x88);
@@ -517,113 +519,113 @@ static void broken_rules_end_the_socket_with_their_code(void **state) {
         assert_int_equal(frame[6] ^ frame[2], (unsigned char)rows[i].frame[0]);
         assert_int_equal(frame[7] ^ frame[3], (unsigned char)rows[i].frame[1]);
         afts_connection_free(connection);
-        wire_free(wire);
+        socket_free(socket);
     }
 }
 
-static void send_echo(wire *wire) {
-    (void)afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, afc_slice_of("echo"), 0, NULL);
+static void send_echo(recorded_socket *socket) {
+    (void)afc_websocket_send(socket->socket, AFC_WEBSOCKET_TEXT, afc_slice_of("echo"), 0, NULL);
 }
 
 /** RFC 6455 7.1.7: the peer's fault isn't that of the messages before it. */
 static void sends_what_waits_before_it_fails(void **state) {
-    world *world = *state;
-    serve_wire(world, "/", S("\xf0\x00"));
-    wire *wire = wire_new(world, "/");
-    wire->at_open = send_echo;
-    wire_open(wire, world);
-    check_log(wire, "open;sent ok;closed 1006;");
-    check_status(wire->failure.status, AFC_EPROTOCOL);
-    assert_true(afts_wait_closed(world->server, 1, PATIENCE_MS));
-    afts_connection *connection = afts_copy_connection(world->server, 0);
+    fixture *fixture = *state;
+    serve_socket_bytes(fixture, "/", S("\xf0\x00"));
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->at_open = send_echo;
+    socket_open(socket, fixture);
+    check_log(socket, "open;sent ok;closed 1006;");
+    check_status(socket->failure.status, AFC_EPROTOCOL);
+    assert_true(afts_wait_closed(fixture->server, 1, PATIENCE_MS));
+    afts_connection *connection = afts_copy_connection(fixture->server, 0);
     /* A masked text of four bytes, then the masked close frame. */
     const uint8_t *frames = connection->received + connection->received_size - 18;
     assert_int_equal(frames[0], 0x81);
     assert_int_equal(frames[10], 0x88);
     afts_connection_free(connection);
-    wire_free(wire);
+    socket_free(socket);
 }
 
 static void floods_of_control_frames_cost_no_memory(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_upgrade(script, NULL);
     afts_send_repeated(script, "\x89\x01p", 3, 100000);
     afts_send_frame(script, AFTS_FRAME_FIN | AFTS_FRAME_TEXT, "end", 3);
     afts_wait_peer_close(script);
-    serve(world, "/", script);
-    wire *wire = wire_opened(world, "/");
-    wire_wait_for(wire, &wire->message_count, 1);
-    assert_int_equal(afc_websocket_get_queued(wire->socket), 0);
-    afc_websocket_cancel(wire->socket);
-    wire_free(wire);
+    serve(fixture, "/", script);
+    recorded_socket *socket = socket_opened(fixture, "/");
+    socket_wait_for(socket, &socket->message_count, 1);
+    assert_int_equal(afc_websocket_get_queued(socket->socket), 0);
+    afc_websocket_cancel(socket->socket);
+    socket_free(socket);
 }
 
 static void close_before_open_cancels(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_stall(script, "never");
-    serve(world, "/", script);
-    wire *wire = wire_new(world, "/");
-    wire_open(wire, world);
-    assert_true(afts_wait_stalled(world->server, "never", 1, PATIENCE_MS));
-    wire_send_text(wire, "never sent");
-    wire_close(wire);
-    check_log(wire, "sent cancelled;closed 1006;");
-    check_status(wire->failure.status, AFC_ECANCELED);
-    wire_free(wire);
+    serve(fixture, "/", script);
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket_open(socket, fixture);
+    assert_true(afts_wait_stalled(fixture->server, "never", 1, PATIENCE_MS));
+    socket_send_text(socket, "never sent");
+    socket_close(socket);
+    check_log(socket, "sent cancelled;closed 1006;");
+    check_status(socket->failure.status, AFC_ECANCELED);
+    socket_free(socket);
 }
 
 static void checks_codes_and_reasons_of_close(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     char longest[AFC_WEBSOCKET_REASON_MAX + 2] = "";
     memset(longest, 'r', sizeof longest - 1);
-    serve_echo(world, "/", NULL);
-    wire *wire = wire_opened(world, "/");
+    serve_echo(fixture, "/", NULL);
+    recorded_socket *socket = socket_opened(fixture, "/");
     static const uint16_t invalid[] = {1, 999, 1004, 1005, 1006, 1015, 2999, 5000, 65535};
     for (size_t i = 0; i < COUNT_OF(invalid); i++) {
-        check_status(afc_websocket_close(wire->socket, invalid[i], S("")), AFC_EINVAL);
+        check_status(afc_websocket_close(socket->socket, invalid[i], S("")), AFC_EINVAL);
     }
-    check_status(afc_websocket_close(wire->socket, 1000, S("\xff")), AFC_EINVAL);
-    check_status(afc_websocket_close(wire->socket, 0, S("why")), AFC_EINVAL);
-    check_status(afc_websocket_close(wire->socket, 1000, afc_slice_of(longest)), AFC_EINVAL);
+    check_status(afc_websocket_close(socket->socket, 1000, S("\xff")), AFC_EINVAL);
+    check_status(afc_websocket_close(socket->socket, 0, S("why")), AFC_EINVAL);
+    check_status(afc_websocket_close(socket->socket, 1000, afc_slice_of(longest)), AFC_EINVAL);
     longest[AFC_WEBSOCKET_REASON_MAX] = '\0';
-    check_status(afc_websocket_close(wire->socket, 4000, afc_slice_of(longest)), AFC_OK);
-    wire_wait(wire);
-    assert_int_equal(wire->code, 4000);
-    wire_free(wire);
+    check_status(afc_websocket_close(socket->socket, 4000, afc_slice_of(longest)), AFC_OK);
+    socket_wait(socket);
+    assert_int_equal(socket->code, 4000);
+    socket_free(socket);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(echoes_messages_and_closes),
-        WORLD_TEST(accepts_ws_urls_and_subprotocols),
-        WORLD_TEST(reports_why_handshake_was_refused),
-        WORLD_TEST(follows_redirects_also_to_ws_urls),
-        WORLD_TEST(answers_challenge_of_server),
-        WORLD_TEST(uses_tunnel_through_http_proxy),
-        WORLD_TEST(refuses_invalid_input),
-        WORLD_TEST(reads_options_of_other_versions),
-        WORLD_TEST(limits_time_of_handshake),
+        FIXTURE_TEST(echoes_messages_and_closes),
+        FIXTURE_TEST(accepts_ws_urls_and_subprotocols),
+        FIXTURE_TEST(reports_why_handshake_was_refused),
+        FIXTURE_TEST(follows_redirects_also_to_ws_urls),
+        FIXTURE_TEST(answers_challenge_of_server),
+        FIXTURE_TEST(uses_tunnel_through_http_proxy),
+        FIXTURE_TEST(refuses_invalid_input),
+        FIXTURE_TEST(reads_options_of_other_versions),
+        FIXTURE_TEST(limits_time_of_handshake),
         cmocka_unit_test(works_over_tls_with_http_1_1),
-        WORLD_TEST(passes_on_bytes_that_come_with_the_head),
-        WORLD_TEST(echoes_large_messages_in_order),
-        WORLD_TEST(passes_on_pieces),
-        WORLD_TEST(joins_fragments_around_control_frames),
-        WORLD_TEST(sends_messages_in_pieces_and_waits_for_open),
-        WORLD_TEST(compresses_with_codec),
-        WORLD_TEST(answers_pings_and_measures_pongs),
-        WORLD_TEST(ends_without_pong),
-        WORLD_TEST(stays_open_while_pongs_come),
-        WORLD_TEST(end_without_close_frame_is_lost_connection),
-        WORLD_TEST(reset_is_lost_connection),
-        WORLD_TEST(answers_close_of_server),
-        WORLD_TEST(server_that_never_closes_is_left_after_the_deadline),
-        WORLD_TEST(broken_rules_end_the_socket_with_their_code),
-        WORLD_TEST(sends_what_waits_before_it_fails),
-        WORLD_TEST(floods_of_control_frames_cost_no_memory),
-        WORLD_TEST(close_before_open_cancels),
-        WORLD_TEST(checks_codes_and_reasons_of_close),
+        FIXTURE_TEST(passes_on_bytes_that_come_with_the_head),
+        FIXTURE_TEST(echoes_large_messages_in_order),
+        FIXTURE_TEST(passes_on_pieces),
+        FIXTURE_TEST(joins_fragments_around_control_frames),
+        FIXTURE_TEST(sends_messages_in_pieces_and_waits_for_open),
+        FIXTURE_TEST(compresses_with_codec),
+        FIXTURE_TEST(answers_pings_and_measures_pongs),
+        FIXTURE_TEST(ends_without_pong),
+        FIXTURE_TEST(stays_open_while_pongs_come),
+        FIXTURE_TEST(end_without_close_frame_is_lost_connection),
+        FIXTURE_TEST(reset_is_lost_connection),
+        FIXTURE_TEST(answers_close_of_server),
+        FIXTURE_TEST(server_that_never_closes_is_left_after_the_deadline),
+        FIXTURE_TEST(broken_rules_end_the_socket_with_their_code),
+        FIXTURE_TEST(sends_what_waits_before_it_fails),
+        FIXTURE_TEST(floods_of_control_frames_cost_no_memory),
+        FIXTURE_TEST(close_before_open_cancels),
+        FIXTURE_TEST(checks_codes_and_reasons_of_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

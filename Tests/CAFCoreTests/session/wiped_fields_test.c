@@ -14,23 +14,23 @@ static bool holds(const void *bytes, size_t size) {
 }
 
 static void recycled_handle_holds_no_fields(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const afc_header fields[] = {
         {{"Authorization", 13}, {"Bearer " SECRET, sizeof SECRET + 6}, 0},
         {{"Cookie", 6}, {"session=" SECRET, sizeof SECRET + 7}, 0},
         {{"X-Key", 5}, {SECRET, sizeof SECRET - 1}, AFC_HEADER_SECRET},
     };
     for (size_t i = 0; i <= COUNT_OF(fields); i++) {
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call->request.headers = i < COUNT_OF(fields) ? &fields[i] : fields;
         call->request.header_count = i < COUNT_OF(fields) ? 1 : COUNT_OF(fields);
         call_perform(call);
         check_ended(call, AFC_OK);
-        assert_string_equal(seen_header(world, i, i < COUNT_OF(fields) ? "Host" : "X-Key"),
-                            i < COUNT_OF(fields) ? seen_header(world, i, "Host") : SECRET);
+        assert_string_equal(seen_header(fixture, i, i < COUNT_OF(fields) ? "Host" : "X-Key"),
+                            i < COUNT_OF(fields) ? seen_header(fixture, i, "Host") : SECRET);
         call_free(call);
         /* The task was told of its end after that, so nobody uses the handle. */
-        const afc__exchange *exchange = world->session->driver->pool.idle;
+        const afc__exchange *exchange = fixture->session->driver->pool.idle;
         assert_non_null(exchange);
         assert_true(exchange->field_text.capacity > 0);
         assert_false(holds(exchange->field_text.bytes, exchange->field_text.capacity));
@@ -54,7 +54,7 @@ static void cleared_request_head_holds_no_values(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(recycled_handle_holds_no_fields),
+        FIXTURE_TEST(recycled_handle_holds_no_fields),
         cmocka_unit_test(cleared_request_head_holds_no_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -309,7 +309,7 @@ static void any_allocation_may_fail(void **state) {
 
 /** A TLS server under the names of a session that has a store. */
 typedef struct site {
-    world *world;
+    fixture *fixture;
     afc_hsts *hsts;
     unsigned port;
 } site;
@@ -318,37 +318,37 @@ static void use(site *site, afc_trust_rule rule) {
     const uint16_t port = (uint16_t)site->port;
     const afc_host_override override = {"*", port, "127.0.0.1", {0}};
     afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
-    trust.anchors = afc_slice_of(afts_cert_pem(site->world->authority));
+    trust.anchors = afc_slice_of(afts_cert_pem(site->fixture->authority));
     trust.everywhere = rule;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.network = (afc_network_options){.overrides = &override, .override_count = 1};
     options.hsts = site->hsts;
     check_status(afc_trust_policy_new(&options.trust, &trust, NULL), AFC_OK);
-    world_close_session(site->world);
-    check_status(afc_session_new(&site->world->session, &options, NULL), AFC_OK);
+    fixture_close_session(site->fixture);
+    check_status(afc_session_new(&site->fixture->session, &options, NULL), AFC_OK);
     afc_trust_policy_release(options.trust);
 }
 
 static site make_site(void) {
-    site site = {.world = world_new_tls(), .hsts = make_store()};
-    site.port = (unsigned)strtoul(strrchr(url_of(site.world, ""), ':') + 1, NULL, 10);
+    site site = {.fixture = fixture_new_tls(), .hsts = make_store()};
+    site.port = (unsigned)strtoul(strrchr(url_of(site.fixture, ""), ':') + 1, NULL, 10);
     use(&site, (afc_trust_rule){0});
-    serve(site.world, "/", answer(200, NULL, "here"));
-    serve(site.world, "/hsts",
+    serve(site.fixture, "/", answer(200, NULL, "here"));
+    serve(site.fixture, "/hsts",
           answer(200, "Strict-Transport-Security: max-age=1000; includeSubDomains", ""));
     return site;
 }
 
 static void end_site(site *site) {
-    world_close_session(site->world);
+    fixture_close_session(site->fixture);
     afc_hsts_release(site->hsts);
-    world_free(site->world);
+    fixture_free(site->fixture);
 }
 
 static void fetch(site *site, const char *scheme, const char *host, const char *path,
                   afc_status expected) {
-    call *call = call_new(site->world, "/");
-    call->request.url = text_of(site->world, "%s://%s:%u%s", scheme, host, site->port, path);
+    call *call = call_new(site->fixture, "/");
+    call->request.url = text_of(site->fixture, "%s://%s:%u%s", scheme, host, site->port, path);
     call_perform(call);
     check_ended(call, expected);
     if (expected == AFC_OK) check_contains(afc_result_get_url(call->result), "https://");
@@ -356,13 +356,13 @@ static void fetch(site *site, const char *scheme, const char *host, const char *
 }
 
 /** Of the connections that were made, each was greeted as TLS greets, however it ended. */
-static void check_all_spoke_tls(world *world) {
-    world_close_session(world);
-    size_t accepted = afts_server_stats(world->server).accepted;
+static void check_all_spoke_tls(fixture *fixture) {
+    fixture_close_session(fixture);
+    size_t accepted = afts_server_stats(fixture->server).accepted;
     assert_true(accepted > 0);
-    assert_true(afts_wait_closed(world->server, accepted, PATIENCE_MS));
+    assert_true(afts_wait_closed(fixture->server, accepted, PATIENCE_MS));
     for (size_t i = 0; i < accepted; i++) {
-        afts_connection *connection = afts_copy_connection(world->server, i);
+        afts_connection *connection = afts_copy_connection(fixture->server, i);
         assert_string_not_equal(connection->sni, "");
         afts_connection_free(connection);
     }
@@ -378,7 +378,7 @@ static void upgrades_http_before_a_byte_is_sent(void **state) {
     for (size_t i = 0; i < COUNT_OF(hosts); i++) fetch(&site, "http", hosts[i], "/", AFC_OK);
     /* Its certificate is for no name below it, which is found out over TLS. */
     fetch(&site, "http", "www.localhost", "/", AFC_EUNTRUSTED);
-    check_all_spoke_tls(site.world);
+    check_all_spoke_tls(site.fixture);
     end_site(&site);
 }
 
@@ -386,8 +386,8 @@ static void upgrades_redirects(void **state) {
     (void)state;
     site site = make_site();
     check_status(afc_hsts_add(site.hsts, "localhost", AFC_HSTS_FOREVER, false, NULL), AFC_OK);
-    serve(site.world, "/away",
-          answer(302, text_of(site.world, "Location: http://localhost:%u/", site.port), ""));
+    serve(site.fixture, "/away",
+          answer(302, text_of(site.fixture, "Location: http://localhost:%u/", site.port), ""));
     /* Not from https to http, which would be refused. */
     fetch(&site, "https", "localhost", "/away", AFC_OK);
     afc_hsts_remove(site.hsts, NULL);
@@ -432,10 +432,10 @@ static void ignores_field_of_unverified_server(void **state) {
     fetch(&site, "https", "127.0.0.1", "/hsts", AFC_OK);
     assert_int_equal(afc_hsts_remove(site.hsts, NULL), 0);
     end_site(&site);
-    world *plain = world_new(NULL, NULL);
+    fixture *plain = fixture_new(NULL, NULL);
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     afc_hsts *hsts = options.hsts = make_store();
-    world_close_session(plain);
+    fixture_close_session(plain);
     check_status(afc_session_new(&plain->session, &options, NULL), AFC_OK);
     serve(plain, "/hsts", answer(200, "Strict-Transport-Security: max-age=1000", ""));
     call *call = call_new(plain, "/hsts");
@@ -446,7 +446,7 @@ static void ignores_field_of_unverified_server(void **state) {
     check_ended(call, AFC_OK);
     call_free(call);
     assert_int_equal(afc_hsts_remove(hsts, NULL), 0);
-    world_free(plain);
+    fixture_free(plain);
     afc_hsts_release(hsts);
 }
 
@@ -454,12 +454,12 @@ static void ignores_field_if_an_invalid_chain_was_accepted(void **state) {
     (void)state;
     site site = make_site();
     afts_cert *stranger = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
-    afts_cert *authority = site.world->authority;
-    site.world->authority = stranger;
+    afts_cert *authority = site.fixture->authority;
+    site.fixture->authority = stranger;
     use(&site, (afc_trust_rule){.allow_invalid_certificates = true});
     fetch(&site, "https", "localhost", "/hsts", AFC_OK);
     assert_int_equal(afc_hsts_remove(site.hsts, NULL), 0);
-    site.world->authority = authority;
+    site.fixture->authority = authority;
     use(&site, (afc_trust_rule){0});
     fetch(&site, "https", "localhost", "/hsts", AFC_OK);
     assert_int_equal(afc_hsts_remove(site.hsts, NULL), 1);
@@ -480,16 +480,16 @@ static void unicode_hosts_are_upgraded_like_their_a_labels(void **state) {
                                         "cher.test",
                                         "plain\xe3\x80\x82test"};
     for (size_t i = 0; i < COUNT_OF(hosts); i++) {
-        call *call = call_new(site.world, "/");
-        call->request.url = text_of(site.world, "http://%s:%u/", hosts[i], site.port);
+        call *call = call_new(site.fixture, "/");
+        call->request.url = text_of(site.fixture, "http://%s:%u/", hosts[i], site.port);
         call_perform(call);
         /* The certificate is another's; in a locale that can't write the name it is none at all. */
         assert_true(call->failure.status == AFC_EUNTRUSTED || call->failure.status == AFC_EINVAL ||
                     call->failure.status == AFC_EDNS);
         call_free(call);
     }
-    check_all_spoke_tls(site.world);
-    assert_int_equal(afts_server_stats(site.world->server).requests, 0);
+    check_all_spoke_tls(site.fixture);
+    assert_int_equal(afts_server_stats(site.fixture->server).requests, 0);
     end_site(&site);
 }
 

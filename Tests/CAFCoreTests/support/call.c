@@ -93,14 +93,14 @@ static void on_release(void *context) {
 
 /* ---- Making and waiting -------------------------------------------------------------------- */
 
-call *call_new(world *world, const char *path) {
+call *call_new(fixture *fixture, const char *path) {
     call *new = calloc(1, sizeof *new);
     assert_non_null(new);
     pthread_mutex_init(&new->lock, NULL);
     pthread_cond_init(&new->changed, NULL);
-    new->session = world->session;
+    new->session = fixture->session;
     new->request = (afc_request)AFC_REQUEST_INIT;
-    new->request.url = url_of(world, path);
+    new->request.url = url_of(fixture, path);
     /* A limit that a test doesn't set is not what it tests, however slow the machine is. */
     new->request.timeouts.connect_ms = new->request.timeouts.idle_ms = PATIENCE_MS;
     new->events = (afc_task_events)AFC_TASK_EVENTS_INIT;
@@ -154,8 +154,8 @@ void call_perform(call *call) {
     call_wait(call);
 }
 
-call *call_fetch(world *world, const char *path) {
-    call *new = call_new(world, path);
+call *call_fetch(fixture *fixture, const char *path) {
+    call *new = call_new(fixture, path);
     call_perform(new);
     return new;
 }
@@ -185,16 +185,16 @@ void check_ended_at(const call *call, afc_status expected, const char *file, int
     _assert_int_equal(atomic_load(&call->done_count), 1, file, line);
 }
 
-void check_fetch_at(world *world, const char *path, afc_status expected, const char *file,
+void check_fetch_at(fixture *fixture, const char *path, afc_status expected, const char *file,
                     int line) {
-    call *call = call_fetch(world, path);
+    call *call = call_fetch(fixture, path);
     check_ended_at(call, expected, file, line);
     call_free(call);
 }
 
-call *call_fetch_url_at(world *world, const char *url, afc_status expected, const char *file,
+call *call_fetch_url_at(fixture *fixture, const char *url, afc_status expected, const char *file,
                         int line) {
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     const afc_header header = {S_INIT("Authorization"), S_INIT("Bearer token"), 0};
     call->request.url = url;
     call->request.headers = &header;

@@ -5,7 +5,7 @@
 #ifndef AFC_TESTS_CALL_H
 #define AFC_TESTS_CALL_H
 
-#include "support/world.h"
+#include "support/fixture.h"
 
 #include <afcore/task.h>
 #include <pthread.h>
@@ -53,8 +53,8 @@ struct call {
     pthread_cond_t changed;
 };
 
-/** Makes a GET of the world's server, not started. */
-call *call_new(world *world, const char *path);
+/** Makes a GET of the fixture's server, not started. */
+call *call_new(fixture *fixture, const char *path);
 
 /** Starts the task; it must not be refused. */
 void call_start(call *call);
@@ -66,7 +66,7 @@ void call_wait(call *call);
 void call_perform(call *call);
 
 /** call_new() and call_perform(). */
-call *call_fetch(world *world, const char *path);
+call *call_fetch(fixture *fixture, const char *path);
 
 /** Waits until a counter of `call` is at least `count`. false: the call ended before. */
 bool call_wait_or_end(call *call, atomic_uint *counter, unsigned count);
@@ -96,21 +96,22 @@ void call_perform_with_refusals(call *call);
 size_t call_perform_failing(call *call, size_t n, afc_status *status);
 
 /** Performs a call, compares the final status, frees it. */
-void check_fetch_at(world *world, const char *path, afc_status expected, const char *file,
+void check_fetch_at(fixture *fixture, const char *path, afc_status expected, const char *file,
                     int line);
-#define check_fetch(world, path, expected) check_fetch_at(world, path, expected, __FILE__, __LINE__)
+#define check_fetch(fixture, path, expected)                                                       \
+    check_fetch_at(fixture, path, expected, __FILE__, __LINE__)
 
 /**
  * Fetch any URL with "Authorization: Bearer token", which is for its server alone, and compare the status of
  * the end.
  */
-call *call_fetch_url_at(world *world, const char *url, afc_status expected, const char *file,
+call *call_fetch_url_at(fixture *fixture, const char *url, afc_status expected, const char *file,
                         int line);
-#define call_fetch_url(world, url, expected)                                                       \
-    call_fetch_url_at(world, url, expected, __FILE__, __LINE__)
+#define call_fetch_url(fixture, url, expected)                                                     \
+    call_fetch_url_at(fixture, url, expected, __FILE__, __LINE__)
 
 /** The same, freed. */
-#define check_fetch_url(world, url, expected) call_free(call_fetch_url(world, url, expected))
+#define check_fetch_url(fixture, url, expected) call_free(call_fetch_url(fixture, url, expected))
 
 /** Checks that the call ended with `expected`; a failure shows both and the text. */
 void check_ended_at(const call *call, afc_status expected, const char *file, int line);

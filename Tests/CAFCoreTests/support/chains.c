@@ -8,8 +8,8 @@ static afts_cert *make(chains *chains, const afts_cert *issuer, afts_cert_option
     if (!options.authority && options.hosts == NULL) options.hosts = "localhost";
     afts_cert *cert = afts_cert_new(&options, issuer);
     assert_non_null(cert);
-    assert_true(chains->made_count < COUNT_OF(chains->made));
-    chains->made[chains->made_count++] = cert;
+    assert_true(chains->certificate_count < COUNT_OF(chains->shared_chains));
+    chains->shared_chains[chains->certificate_count++] = cert;
     return cert;
 }
 
@@ -65,7 +65,7 @@ static void add_faults_of_authorities(chains *c) {
     add(c, "longPath", "an authority stands below one that allows none",
         make(c, below, (afts_cert_options){0}), below, last_middle);
     add(c, "noAuthority", "it is signed by a server's certificate",
-        make(c, c->leaf, (afts_cert_options){.common_name = "Below"}), c->leaf, c->middle);
+        make(c, c->leaf, (afts_cert_options){.common_name = "Below"}), c->leaf, c->intermediate);
     small.rsa = true, small.rsa_bits = 1024;
     const afts_cert *small_middle = make(c, root, small);
     add(c, "weakMiddle", "its issuer's key has 1024 bits",
@@ -76,36 +76,38 @@ chains *chains_new(void) {
     chains *c = calloc(1, sizeof *c);
     assert_non_null(c);
     const afts_cert_options root = {.authority = true, .common_name = "Root"};
-    const afts_cert_options middle = {.authority = true, .common_name = "Middle"};
-    const afts_cert_options stranger = {.authority = true, .common_name = "Stranger"};
+    const afts_cert_options intermediate = {.authority = true, .common_name = "Middle"};
+    const afts_cert_options untrusted_root = {.authority = true, .common_name = "Stranger"};
     c->root = make(c, NULL, root);
-    c->middle = make(c, c->root, middle);
-    c->leaf = make(c, c->middle, (afts_cert_options){0});
-    c->stranger = make(c, NULL, stranger);
-    c->stranger_leaf = make(c, c->stranger, (afts_cert_options){0});
-    c->lonely = make(c, NULL, (afts_cert_options){0});
-    add(c, "good", "leaf, middle; the root is the anchor", c->leaf, c->middle, NULL);
-    add(c, "rooted", "the same with the root", c->leaf, c->middle, c->root);
-    add(c, "disordered", "the same, the root before the middle", c->leaf, c->root, c->middle);
+    c->intermediate = make(c, c->root, intermediate);
+    c->leaf = make(c, c->intermediate, (afts_cert_options){0});
+    c->untrusted_root = make(c, NULL, untrusted_root);
+    c->untrusted_leaf = make(c, c->untrusted_root, (afts_cert_options){0});
+    c->self_signed = make(c, NULL, (afts_cert_options){0});
+    add(c, "good", "leaf, middle; the root is the anchor", c->leaf, c->intermediate, NULL);
+    add(c, "rooted", "the same with the root", c->leaf, c->intermediate, c->root);
+    add(c, "disordered", "the same, the root before the middle", c->leaf, c->root, c->intermediate);
     add(c, "gap", "the leaf alone", c->leaf, NULL, NULL);
     add(c, "renewed", "another certificate with the leaf's key",
-        make(c, c->middle, (afts_cert_options){.key_of = c->leaf, .common_name = "New"}), c->middle,
-        NULL);
+        make(c, c->intermediate, (afts_cert_options){.key_of = c->leaf, .common_name = "New"}),
+        c->intermediate, NULL);
     add(c, "sibling", "another leaf of the middle",
-        make(c, c->middle, (afts_cert_options){.common_name = "Sibling"}), c->middle, NULL);
-    add(c, "stranger", "of an authority that is not trusted", c->stranger_leaf, NULL, NULL);
-    add(c, "strangerRoot", "the same with its root", c->stranger_leaf, c->stranger, NULL);
-    add(c, "lonely", "signed by itself", c->lonely, NULL, NULL);
-    add(c, "attack", "signed by itself, with the good chain behind it", c->lonely, c->leaf,
-        c->middle);
-    add(c, "attackRoot", "the same with the middle and the root", c->lonely, c->middle, c->root);
+        make(c, c->intermediate, (afts_cert_options){.common_name = "Sibling"}), c->intermediate,
+        NULL);
+    add(c, "stranger", "of an authority that is not trusted", c->untrusted_leaf, NULL, NULL);
+    add(c, "strangerRoot", "the same with its root", c->untrusted_leaf, c->untrusted_root, NULL);
+    add(c, "lonely", "signed by itself", c->self_signed, NULL, NULL);
+    add(c, "attack", "signed by itself, with the good chain behind it", c->self_signed, c->leaf,
+        c->intermediate);
+    add(c, "attackRoot", "the same with the middle and the root", c->self_signed, c->intermediate,
+        c->root);
     add_faults_of_leaves(c);
     add_faults_of_authorities(c);
     return c;
 }
 
 void chains_free(chains *chains) {
-    for (size_t i = 0; i < chains->made_count; i++) afts_cert_free(chains->made[i]);
+    for (size_t i = 0; i < chains->certificate_count; i++) afts_cert_free(chains->shared_chains[i]);
     free(chains);
 }
 
@@ -140,23 +142,23 @@ char *chain_pem(const chain *chain) {
 
 /* ---- Judging them -------------------------------------------------------------------------- */
 
-chains *made;
+chains *shared_chains;
 
 int make_chains(void **state) {
     (void)state;
-    made = chains_new();
+    shared_chains = chains_new();
     return 0;
 }
 
 int free_chains(void **state) {
     (void)state;
-    chains_free(made);
+    chains_free(shared_chains);
     return 0;
 }
 
 afc_trust_options trusting_root(void) {
     afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
-    options.anchors = afc_slice_of(afts_cert_pem(made->root));
+    options.anchors = afc_slice_of(afts_cert_pem(shared_chains->root));
     return options;
 }
 
@@ -180,7 +182,7 @@ afc_trust_report *report_on(const afc_trust_policy *policy, const chain *chain, 
 void check_verdict(const afc_trust_options *options, const char *chain, const char *host,
                    afc_trust_reason expected) {
     afc_trust_policy *policy = policy_new(options);
-    afc_trust_report *report = report_on(policy, chain_named(made, chain), host);
+    afc_trust_report *report = report_on(policy, chain_named(shared_chains, chain), host);
     afc_trust_reason found = report->is_accepted ? AFC_TRUST_ACCEPTED : report->reason;
     if (found != expected) print_error("%s, %s: %s\n", chain, host, report->text);
     assert_string_equal(afc_trust_reason_name(found), afc_trust_reason_name(expected));

@@ -20,11 +20,11 @@ typedef struct chain {
 
 typedef struct chains {
     /* Every leaf is for localhost and not for 127.0.0.1. */
-    afts_cert *root, *middle, *leaf;     /**< The good chain; `root` is the anchor. */
-    afts_cert *stranger, *stranger_leaf; /**< An authority that nobody trusts. */
-    afts_cert *lonely;                   /**< Signs itself. */
-    afts_cert *made[32];                 /**< All of them, to be freed. */
-    size_t made_count;
+    afts_cert *root, *intermediate, *leaf;      /**< The good chain; `root` is the anchor. */
+    afts_cert *untrusted_root, *untrusted_leaf; /**< An authority that nobody trusts. */
+    afts_cert *self_signed;                     /**< Signs itself. */
+    afts_cert *shared_chains[32];               /**< All of them, to be freed. */
+    size_t certificate_count;
     chain all[32];
     size_t count;
 } chains;
@@ -43,7 +43,7 @@ char *chain_pem(const chain *chain);
 /* ---- Judging them -------------------------------------------------------------------------- */
 
 /** Those of the group of tests that is running. */
-extern chains *made;
+extern chains *shared_chains;
 
 /** Setup and teardown of a group of tests that use `made`. */
 int make_chains(void **state);

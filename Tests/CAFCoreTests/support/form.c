@@ -1,6 +1,6 @@
 #include "support/form.h"
 
-#include "support/chop.h"
+#include "support/pieces.h"
 
 #include <stdlib.h>
 
@@ -64,8 +64,8 @@ void form_add_reader(afc_multipart *form, const char *name, script_reader *reade
     check_status(afc_multipart_add_reader(form, &part, &face, length, NULL), AFC_OK);
 }
 
-drained drain(afc_multipart *form, size_t size) {
-    drained result = {0};
+form_contents read_form(afc_multipart *form, size_t size) {
+    form_contents result = {0};
     size_t capacity = 0;
     for (;;) {
         /* A block of exactly that size, so that a sanitizer sees one byte too far. */
@@ -95,9 +95,9 @@ void check_form_at(afc_multipart *form, afc_slice expected, const char *file, in
     if (length != AFC_LENGTH_UNKNOWN) {
         _assert_int_equal((uintmax_t)length, expected.size, file, line);
     }
-    CHOPPED(size) {
+    FOR_EACH_PIECE_SIZE(size) {
         check_status(afc_multipart_rewind(form, NULL), AFC_OK);
-        drained wire = drain(form, size);
+        form_contents wire = read_form(form, size);
         _assert_int_equal((uintmax_t)(wire.end == AFC_READ_END), 1, file, line);
         if (wire.size != expected.size || memcmp(wire.bytes, expected.bytes, wire.size) != 0) {
             print_error("the form is\n%.*s\nand not\n%.*s\n", (int)wire.size, wire.bytes,

@@ -35,14 +35,14 @@ afc_reader reader_of(script_reader *reader);
 void form_add_reader(afc_multipart *form, const char *name, script_reader *reader, int64_t length);
 
 /** The rest of the form, read in pieces of `size` bytes, as long as `limit` bytes fit. */
-typedef struct drained {
+typedef struct form_contents {
     char *bytes; /**< free() */
     size_t size;
     ptrdiff_t end; /**< AFC_READ_END, or AFC_READ_FAILED with `failure`. */
     afc_failure failure;
-} drained;
+} form_contents;
 
-drained drain(afc_multipart *form, size_t size);
+form_contents read_form(afc_multipart *form, size_t size);
 
 /** The form gives these bytes, for every size of reads, and its length is theirs. */
 #define check_form(form, expected) check_form_at(form, expected, __FILE__, __LINE__)

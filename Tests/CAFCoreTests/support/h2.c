@@ -8,24 +8,24 @@ enum { INITIAL_WINDOW_SIZE = 4 };
 
 static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/* ---- The world ----------------------------------------------------------------------------- */
+/* ---- The fixture ----------------------------------------------------------------------------- */
 
-void h2_serve(world *world, afts_handler handler, void *payload, h2_end end) {
+void h2_serve(fixture *fixture, afts_handler handler, void *payload, h2_end end) {
     afts_script *script = afts_script_new();
     afts_handle(script, handler, payload, NULL);
     if (end == H2_RESET)
         afts_reset(script);
     else
         afts_close(script);
-    assert_int_equal(afts_on_connection(world->server, AFTS_EVERY_CONNECTION, script), 0);
+    assert_int_equal(afts_on_connection(fixture->server, AFTS_EVERY_CONNECTION, script), 0);
 }
 
 bool h2_multiplexes(void) {
     return libcurl_is_at_least(8, 1);
 }
 
-world *h2_world(const afc_session_options *session) {
-    return world_new_alpn("h2", session);
+fixture *h2_fixture(const afc_session_options *session) {
+    return fixture_new_alpn("h2", session);
 }
 
 /* ---- Frames -------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #ifndef AFC_TESTS_H2_H
 #define AFC_TESTS_H2_H
 
-#include "support/world.h"
+#include "support/fixture.h"
 
 #include <stdbool.h>
 
@@ -43,15 +43,15 @@ typedef struct h2_peer {
     h2_frame frame; /**< The last one read. */
 } h2_peer;
 
-/** Every connection of the world's server is given to `handler`, then closed as `ends` says. */
+/** Every connection of the fixture's server is given to `handler`, then closed as `ends` says. */
 typedef enum h2_end { H2_CLOSE, H2_RESET } h2_end;
-void h2_serve(world *world, afts_handler handler, void *payload, h2_end end);
+void h2_serve(fixture *fixture, afts_handler handler, void *payload, h2_end end);
 
 /** Do requests share connections of HTTP/2? Not with a libcurl before 8.1.0: see curl/quirks.h. */
 bool h2_multiplexes(void);
 
-/** A world with TLS whose server agrees on HTTP/2. `session` may be NULL. */
-world *h2_world(const afc_session_options *session);
+/** A fixture with TLS whose server agrees on HTTP/2. `session` may be NULL. */
+fixture *h2_fixture(const afc_session_options *session);
 
 /** The preface and settings of both sides. All that follow are false once the client has gone. */
 bool h2_begin(h2_peer *peer, afts_conn *conn);

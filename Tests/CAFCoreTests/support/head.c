@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-void write_head(written *out, int status, const char *fields) {
-    *out = (written){0};
+void make_head(parsed_head *out, int status, const char *fields) {
+    *out = (parsed_head){0};
     out->head = (afc_head){.status = status, .version = AFC_HTTP_1_1, .headers = out->headers};
     while (*fields != '\0') {
         size_t size = strcspn(fields, "\n");

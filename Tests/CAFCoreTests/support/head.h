@@ -5,13 +5,13 @@
 #include "message/head.h"
 #include "support/check.h"
 
-typedef struct written {
+typedef struct parsed_head {
     afc_header headers[8];
     afc_head head;
     afc__framing framing;
-} written;
+} parsed_head;
 
 /** Its fields as "Name: value", a newline between two; the text must live as long. */
-void write_head(written *out, int status, const char *fields);
+void make_head(parsed_head *out, int status, const char *fields);
 
 #endif

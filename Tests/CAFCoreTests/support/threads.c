@@ -1,7 +1,7 @@
 #include "support/threads.h"
 
 #include "base/clock.h"
-#include "support/world.h"
+#include "support/fixture.h"
 
 #include <dirent.h>
 #include <sched.h>

@@ -56,19 +56,19 @@ static void check_named(const char *answer, bool resets, const char *sentence, a
     peer peer;
     peer_start(&peer, afc_slice_of(answer), resets);
     for (int is_proxy = 0; is_proxy < 2; is_proxy++) {
-        world *world = world_new(NULL, NULL);
-        call *call = call_new(world, "/");
-        const char *url = text_of(world, "https://%s", peer.address);
+        fixture *fixture = fixture_new(NULL, NULL);
+        call *call = call_new(fixture, "/");
+        const char *url = text_of(fixture, "https://%s", peer.address);
         call->request.url = is_proxy ? "http://a.test/" : url;
         if (is_proxy) call->request.proxy = url;
         call_perform(call);
         check_ended(call, AFC_ETLS);
         check_contains(call->failure.text,
-                       text_of(world, "the %s %s (", is_proxy ? "proxy" : "server", sentence));
+                       text_of(fixture, "the %s %s (", is_proxy ? "proxy" : "server", sentence));
         assert_int_equal(call->failure.reason, reason);
         assert_int_equal(call->failure.party, is_proxy ? AFC_PARTY_PROXY : AFC_PARTY_SERVER);
         call_free(call);
-        world_free(world);
+        fixture_free(fixture);
     }
     peer_end(&peer);
 }
@@ -107,15 +107,15 @@ static void alert_is_named(void **state) {
         peer peer;
         /* One of its bytes is 0. */
         peer_start(&peer, (afc_slice){rows[i].record, 7}, false);
-        world *world = world_new(NULL, NULL);
-        call *call = call_new(world, "/");
-        call->request.url = text_of(world, "https://%s", peer.address);
+        fixture *fixture = fixture_new(NULL, NULL);
+        call *call = call_new(fixture, "/");
+        call->request.url = text_of(fixture, "https://%s", peer.address);
         call_perform(call);
         check_ended(call, AFC_ETLS);
-        check_contains(call->failure.text, text_of(world, "the server %s", rows[i].text));
+        check_contains(call->failure.text, text_of(fixture, "the server %s", rows[i].text));
         assert_int_equal(call->failure.reason, rows[i].reason);
         call_free(call);
-        world_free(world);
+        fixture_free(fixture);
         peer_end(&peer);
     }
 }
@@ -139,13 +139,13 @@ static void version_is_named(void **state) {
                         .max_version = rows[i].server};
         afc_session_options options = AFC_SESSION_OPTIONS_INIT;
         options.tls = (afc_tls_options){.min_version = rows[i].min, .max_version = rows[i].max};
-        world *world = world_new(&(afts_options){.tls = &tls}, &options);
-        call *call = call_fetch(world, "/");
+        fixture *fixture = fixture_new(&(afts_options){.tls = &tls}, &options);
+        call *call = call_fetch(fixture, "/");
         check_ended(call, AFC_ETLS);
         check_contains(call->failure.text, "the server uses no allowed version of TLS (");
         assert_int_equal(call->failure.reason, AFC_REASON_TLS_VERSION);
         call_free(call);
-        world_free(world);
+        fixture_free(fixture);
     }
     afts_cert_free(cert);
 }

@@ -27,8 +27,8 @@ static int free_certificates(void **state) {
 }
 
 /** A server with `server`, which shows `shown`, and a session that trusts the authority. */
-static world *world_with(const afts_cert *shown, afts_tls server, const afc_tls_options *client,
-                         afc_ocsp_mode ocsp) {
+static fixture *fixture_with(const afts_cert *shown, afts_tls server, const afc_tls_options *client,
+                             afc_ocsp_mode ocsp) {
     afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     server.chain_pem = afts_cert_chain_pem(shown);
@@ -37,13 +37,13 @@ static world *world_with(const afts_cert *shown, afts_tls server, const afc_tls_
     trust.ocsp = ocsp;
     if (client != NULL) options.tls = *client;
     check_status(afc_trust_policy_new(&options.trust, &trust, NULL), AFC_OK);
-    world *world = world_new(&(afts_options){.tls = &server}, &options);
+    fixture *fixture = fixture_new(&(afts_options){.tls = &server}, &options);
     afc_trust_policy_release(options.trust);
-    return world;
+    return fixture;
 }
 
-static void check_connection(world *world, size_t index, const char *version, const char *cipher) {
-    afts_connection *connection = afts_copy_connection(world->server, index);
+static void check_connection(fixture *fixture, size_t i, const char *version, const char *cipher) {
+    afts_connection *connection = afts_copy_connection(fixture->server, i);
     assert_non_null(connection);
     assert_string_equal(connection->tls_version, version);
     if (cipher != NULL) assert_string_equal(connection->tls_cipher, cipher);
@@ -71,11 +71,11 @@ static void refuses_versions_outside_the_range(void **state) {
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         afc_tls_options client = {.min_version = cases[i].min, .max_version = cases[i].max};
         afts_tls server = {.min_version = cases[i].server, .max_version = cases[i].server};
-        world *world = world_with(leaf, server, &client, AFC_OCSP_IGNORE);
-        check_fetch(world, "/", cases[i].expected != NULL ? AFC_OK : AFC_ETLS);
-        if (cases[i].expected != NULL) check_connection(world, 0, cases[i].expected, NULL);
-        assert_int_equal(afts_server_stats(world->server).requests, cases[i].expected != NULL);
-        world_free(world);
+        fixture *fixture = fixture_with(leaf, server, &client, AFC_OCSP_IGNORE);
+        check_fetch(fixture, "/", cases[i].expected != NULL ? AFC_OK : AFC_ETLS);
+        if (cases[i].expected != NULL) check_connection(fixture, 0, cases[i].expected, NULL);
+        assert_int_equal(afts_server_stats(fixture->server).requests, cases[i].expected != NULL);
+        fixture_free(fixture);
     }
 }
 
@@ -83,15 +83,15 @@ static void uses_the_ciphers_of_the_session(void **state) {
     (void)state;
     afc_tls_options client = {.max_version = AFC_TLS_1_2,
                               .ciphers = "ECDHE-ECDSA-CHACHA20-POLY1305"};
-    world *world = world_with(leaf, (afts_tls){0}, &client, AFC_OCSP_IGNORE);
-    check_fetch(world, "/", AFC_OK);
-    check_connection(world, 0, "TLSv1.2", "ECDHE-ECDSA-CHACHA20-POLY1305");
-    world_free(world);
+    fixture *fixture = fixture_with(leaf, (afts_tls){0}, &client, AFC_OCSP_IGNORE);
+    check_fetch(fixture, "/", AFC_OK);
+    check_connection(fixture, 0, "TLSv1.2", "ECDHE-ECDSA-CHACHA20-POLY1305");
+    fixture_free(fixture);
     client = (afc_tls_options){.cipher_suites = "TLS_CHACHA20_POLY1305_SHA256"};
-    world = world_with(leaf, (afts_tls){0}, &client, AFC_OCSP_IGNORE);
-    check_fetch(world, "/", AFC_OK);
-    check_connection(world, 0, "TLSv1.3", "TLS_CHACHA20_POLY1305_SHA256");
-    world_free(world);
+    fixture = fixture_with(leaf, (afts_tls){0}, &client, AFC_OCSP_IGNORE);
+    check_fetch(fixture, "/", AFC_OK);
+    check_connection(fixture, 0, "TLSv1.3", "TLS_CHACHA20_POLY1305_SHA256");
+    fixture_free(fixture);
 }
 
 static void check_refused(const afc_tls_options *tls, afc_status expected, const char *part) {
@@ -123,9 +123,9 @@ static void logs_keys_only_if_asked(void **state) {
     assert_non_null(path);
     for (int is_asked = 0; is_asked < 2; is_asked++) {
         afc_tls_options client = {.write_key_log = is_asked == 1};
-        world *world = world_with(leaf, (afts_tls){0}, &client, AFC_OCSP_IGNORE);
-        check_fetch(world, "/", AFC_OK);
-        world_free(world);
+        fixture *fixture = fixture_with(leaf, (afts_tls){0}, &client, AFC_OCSP_IGNORE);
+        check_fetch(fixture, "/", AFC_OK);
+        fixture_free(fixture);
         FILE *log = fopen(path, "r");
         bool has_keys = log != NULL && fgetc(log) != EOF;
         if (log != NULL) fclose(log);
@@ -155,15 +155,15 @@ static void check_staple(bool promises, int answer, afc_ocsp_mode mode, afts_tls
         assert_non_null(response);
         server.ocsp_response = response;
     }
-    world *world = world_with(shown, server, NULL, mode);
-    call *call = call_fetch(world, "/");
+    fixture *fixture = fixture_with(shown, server, NULL, mode);
+    call *call = call_fetch(fixture, "/");
     bool is_fine = expected == AFC_TRUST_ACCEPTED;
     check_ended(call, is_fine ? AFC_OK : AFC_EUNTRUSTED);
     assert_string_equal(afc_trust_reason_name(call->failure.trust),
                         afc_trust_reason_name(expected));
     call_free(call);
-    assert_int_equal(afts_server_stats(world->server).requests, is_fine);
-    world_free(world);
+    assert_int_equal(afts_server_stats(fixture->server).requests, is_fine);
+    fixture_free(fixture);
     afts_bytes_free(response);
     afts_cert_free(shown);
 }
@@ -217,19 +217,19 @@ static void session_with_evicted_verification_is_not_resumed(void **state) {
         server.min_version = server.max_version = versions[i / COUNT_OF(modes)];
         afts_tls forgetful = server;
         forgetful.no_resumption = true;
-        world *world = world_with(leaf, server, NULL, modes[i % COUNT_OF(modes)]);
-        struct world *other = world_with(leaf, forgetful, NULL, modes[i % COUNT_OF(modes)]);
-        struct world mixed = {.server = other->server, .session = world->session};
-        serve(world, "/", answer(200, "Connection: close", "ok"));
+        fixture *fixture = fixture_with(leaf, server, NULL, modes[i % COUNT_OF(modes)]);
+        struct fixture *other = fixture_with(leaf, forgetful, NULL, modes[i % COUNT_OF(modes)]);
+        struct fixture mixed = {.server = other->server, .session = fixture->session};
+        serve(fixture, "/", answer(200, "Connection: close", "ok"));
         serve(other, "/", answer(200, "Connection: close", "ok"));
-        check_fetch(world, "/", AFC_OK);
+        check_fetch(fixture, "/", AFC_OK);
         for (int n = 0; n < AFC__TLS_SESSIONS; n++) check_fetch(&mixed, "/", AFC_OK);
-        check_fetch(world, "/", AFC_OK);
-        assert_int_equal(afts_server_stats(world->server).handshakes_resumed, 0);
-        check_fetch(world, "/", AFC_OK);
-        assert_int_equal(afts_server_stats(world->server).handshakes_resumed, 1);
-        world_free(other);
-        world_free(world);
+        check_fetch(fixture, "/", AFC_OK);
+        assert_int_equal(afts_server_stats(fixture->server).handshakes_resumed, 0);
+        check_fetch(fixture, "/", AFC_OK);
+        assert_int_equal(afts_server_stats(fixture->server).handshakes_resumed, 1);
+        fixture_free(other);
+        fixture_free(fixture);
     }
     afts_bytes_free(response);
 }
@@ -240,11 +240,11 @@ static void handshake_without_ocsp_response_is_never_resumed(void **state) {
     static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
     for (size_t v = 0; v < COUNT_OF(versions); v++) {
         afts_tls server = {.min_version = versions[v], .max_version = versions[v]};
-        world *world = world_with(leaf, server, NULL, AFC_OCSP_REQUIRE);
-        for (int i = 0; i < 3; i++) check_fetch(world, "/", AFC_EUNTRUSTED);
-        assert_int_equal(afts_server_stats(world->server).requests, 0);
-        assert_int_equal(afts_server_stats(world->server).handshakes_resumed, 0);
-        world_free(world);
+        fixture *fixture = fixture_with(leaf, server, NULL, AFC_OCSP_REQUIRE);
+        for (int i = 0; i < 3; i++) check_fetch(fixture, "/", AFC_EUNTRUSTED);
+        assert_int_equal(afts_server_stats(fixture->server).requests, 0);
+        assert_int_equal(afts_server_stats(fixture->server).handshakes_resumed, 0);
+        fixture_free(fixture);
     }
 }
 
@@ -255,13 +255,13 @@ static void response_without_an_end_confirms_nothing(void **state) {
                                        &server.ocsp_response_size);
     assert_non_null(response);
     server.ocsp_response = response;
-    world *world = world_with(leaf, server, NULL, AFC_OCSP_CHECK);
-    call *call = call_fetch(world, "/");
+    fixture *fixture = fixture_with(leaf, server, NULL, AFC_OCSP_CHECK);
+    call *call = call_fetch(fixture, "/");
     check_ended(call, AFC_EUNTRUSTED);
     assert_int_equal(call->failure.trust, AFC_TRUST_UNKNOWN_REVOCATION);
     check_contains(call->failure.text, "no nextUpdate");
     call_free(call);
-    world_free(world);
+    fixture_free(fixture);
     afts_bytes_free(response);
 }
 
@@ -302,15 +302,15 @@ static void checks_ocsp_as_of_the_time_of_the_policy(void **state) {
         if (rows[i].policy_s != 0) trust.time_s = (int64_t)time(NULL) + rows[i].policy_s;
         afc_session_options options = AFC_SESSION_OPTIONS_INIT;
         check_status(afc_trust_policy_new(&options.trust, &trust, NULL), AFC_OK);
-        world *world = world_new(&(afts_options){.tls = &server}, &options);
+        fixture *fixture = fixture_new(&(afts_options){.tls = &server}, &options);
         afc_trust_policy_release(options.trust);
-        call *call = call_fetch(world, "/");
+        call *call = call_fetch(fixture, "/");
         if (call->failure.trust != rows[i].expected) print_error("row %zu\n", i);
         assert_string_equal(afc_trust_reason_name(call->failure.trust),
                             afc_trust_reason_name(rows[i].expected));
         check_ended(call, rows[i].expected == AFC_TRUST_ACCEPTED ? AFC_OK : AFC_EUNTRUSTED);
         call_free(call);
-        world_free(world);
+        fixture_free(fixture);
         afts_bytes_free(response);
     }
     afts_cert_free(shown);
@@ -361,17 +361,17 @@ static void checks_ocsp_of_pinned_authority(void **state) {
         trust.rule_count = rows[i].host != NULL;
         afc_session_options options = AFC_SESSION_OPTIONS_INIT;
         check_status(afc_trust_policy_new(&options.trust, &trust, NULL), AFC_OK);
-        world *world = world_new(&(afts_options){.tls = &server}, &options);
+        fixture *fixture = fixture_new(&(afts_options){.tls = &server}, &options);
         afc_trust_policy_release(options.trust);
-        call *call = call_new(world, "/");
-        if (rows[i].host != NULL) call->request.url = tls_url(world);
+        call *call = call_new(fixture, "/");
+        if (rows[i].host != NULL) call->request.url = tls_url(fixture);
         call_perform(call);
         if (call->failure.trust != rows[i].expected) print_error("row %zu\n", i);
         assert_string_equal(afc_trust_reason_name(call->failure.trust),
                             afc_trust_reason_name(rows[i].expected));
         check_ended(call, rows[i].expected == AFC_TRUST_ACCEPTED ? AFC_OK : AFC_EUNTRUSTED);
         call_free(call);
-        world_free(world);
+        fixture_free(fixture);
         afts_bytes_free(response);
     }
     afts_cert_free(past_leaf);
@@ -404,10 +404,10 @@ static void resumes_session_whose_ocsp_response_was_checked(void **state) {
                                            &server.ocsp_response_size);
         assert_non_null(response);
         if (cases[i / COUNT_OF(versions)].staples) server.ocsp_response = response;
-        world *world = world_with(shown, server, NULL, cases[i / COUNT_OF(versions)].mode);
-        serve(world, "/", answer(200, "Connection: close", "ok"));
+        fixture *fixture = fixture_with(shown, server, NULL, cases[i / COUNT_OF(versions)].mode);
+        serve(fixture, "/", answer(200, "Connection: close", "ok"));
         for (int round = 0; round < ROUNDS; round++) {
-            call *call = call_fetch(world, "/");
+            call *call = call_fetch(fixture, "/");
             check_ended(call, AFC_OK);
             /* A resumed connection is as verified as the first one. */
             const afc_trust_report *report = afc_result_get_trust(call->result);
@@ -415,10 +415,10 @@ static void resumes_session_whose_ocsp_response_was_checked(void **state) {
             assert_true(report->is_accepted);
             call_free(call);
         }
-        afts_stats stats = afts_server_stats(world->server);
+        afts_stats stats = afts_server_stats(fixture->server);
         assert_int_equal(stats.handshakes, ROUNDS);
         assert_int_equal(stats.handshakes_resumed, ROUNDS - 1);
-        world_free(world);
+        fixture_free(fixture);
         afts_bytes_free(response);
         afts_cert_free(shown);
     }
@@ -430,18 +430,18 @@ static void session_accepted_without_ocsp_is_not_resumed_where_it_is_required(vo
     static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
     for (size_t v = 0; v < COUNT_OF(versions); v++) {
         afts_tls server = {.min_version = versions[v], .max_version = versions[v]};
-        world *lax = world_with(leaf, server, NULL, AFC_OCSP_IGNORE);
+        fixture *lax = fixture_with(leaf, server, NULL, AFC_OCSP_IGNORE);
         serve(lax, "/", answer(200, "Connection: close", "ok"));
-        world *strict = world_with(leaf, server, NULL, AFC_OCSP_REQUIRE);
-        world mixed = {.server = lax->server, .session = strict->session};
+        fixture *strict = fixture_with(leaf, server, NULL, AFC_OCSP_REQUIRE);
+        fixture mixed = {.server = lax->server, .session = strict->session};
         for (int round = 0; round < 2; round++) {
             check_fetch(lax, "/", AFC_OK);
             check_fetch(&mixed, "/", AFC_EUNTRUSTED);
         }
         assert_int_equal(afts_server_stats(lax->server).requests, 2);
         assert_int_equal(afts_server_stats(lax->server).handshakes_resumed, 1);
-        world_free(strict);
-        world_free(lax);
+        fixture_free(strict);
+        fixture_free(lax);
     }
 }
 
@@ -455,17 +455,17 @@ static void check_shown(const afc_tls_options *client, const char *host, const c
         afts_tls server = {.min_version = versions[v],
                            .max_version = versions[v],
                            .client_ca_pem = afts_cert_pem(authority)};
-        world *world = world_with(leaf, server, client, AFC_OCSP_IGNORE);
-        call *call = call_new(world, "/");
-        call->request.url = text_of(world, "https://%s:%u/", host,
-                                    (unsigned)afts_server_port(world->server));
+        fixture *fixture = fixture_with(leaf, server, client, AFC_OCSP_IGNORE);
+        call *call = call_new(fixture, "/");
+        call->request.url = text_of(fixture, "https://%s:%u/", host,
+                                    (unsigned)afts_server_port(fixture->server));
         call_perform(call);
         check_ended(call, AFC_OK);
         call_free(call);
-        afts_connection *connection = afts_copy_connection(world->server, 0);
+        afts_connection *connection = afts_copy_connection(fixture->server, 0);
         assert_string_equal(connection->client_subject, subject);
         afts_connection_free(connection);
-        world_free(world);
+        fixture_free(fixture);
     }
 }
 
@@ -610,8 +610,8 @@ static void refused_client_certificate_fails_with_tls(void **state) {
             source.key = afc_slice_of(afts_cert_key_pem(one));
             client.client_certificate_count = 1;
         }
-        world *world = world_with(leaf, server, &client, AFC_OCSP_IGNORE);
-        call *call = call_new(world, "/");
+        fixture *fixture = fixture_with(leaf, server, &client, AFC_OCSP_IGNORE);
+        call *call = call_new(fixture, "/");
         call_send(call, "POST", S("a body"));
         call_perform(call);
         check_ended(call, AFC_ETLS);
@@ -622,8 +622,8 @@ static void refused_client_certificate_fails_with_tls(void **state) {
         assert_int_equal(call->failure.reason,
                          one != NULL ? AFC_REASON_CERTIFICATE_REFUSED : missing);
         call_free(call);
-        assert_int_equal(afts_server_stats(world->server).requests, 0);
-        world_free(world);
+        assert_int_equal(afts_server_stats(fixture->server).requests, 0);
+        fixture_free(fixture);
     }
     afts_cert_free(expired);
     afts_cert_free(theirs);
@@ -726,18 +726,18 @@ static void failing_callback_ends_the_handshake(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         chooser.status = rows[i].returned;
         afts_tls server = {.client_ca_pem = afts_cert_pem(authority)};
-        world *world = world_with(leaf, server, &client, AFC_OCSP_IGNORE);
-        call *call = call_new(world, "/");
-        call->request.url = text_of(world, "https://localhost:%u/",
-                                    (unsigned)afts_server_port(world->server));
+        fixture *fixture = fixture_with(leaf, server, &client, AFC_OCSP_IGNORE);
+        call *call = call_new(fixture, "/");
+        call->request.url = text_of(fixture, "https://localhost:%u/",
+                                    (unsigned)afts_server_port(fixture->server));
         call_perform(call);
         check_ended(call, rows[i].status);
         check_contains(call->failure.text, rows[i].text);
         call_free(call);
         check_status(chooser.showing, AFC_EINVAL);
         check_contains(chooser.failure.text, "OpenSSL refused the client certificate");
-        assert_int_equal(afts_server_stats(world->server).requests, 0);
-        world_free(world);
+        assert_int_equal(afts_server_stats(fixture->server).requests, 0);
+        fixture_free(fixture);
     }
     /* What can't be shown leaves no half of it behind. */
     chooser.status = AFC_OK;

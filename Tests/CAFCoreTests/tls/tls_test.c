@@ -13,17 +13,17 @@ static afts_cert *new_authority(void) {
 }
 
 /** A server that shows `leaf`, and a session with `policy`. */
-static world *world_showing(const afts_cert *leaf, const afc_trust_options *policy,
-                            const afts_tls *more) {
+static fixture *fixture_showing(const afts_cert *leaf, const afc_trust_options *policy,
+                                const afts_tls *more) {
     assert_non_null(leaf);
     afts_tls tls = more != NULL ? *more : (afts_tls){0};
     tls.chain_pem = afts_cert_chain_pem(leaf);
     tls.key_pem = afts_cert_key_pem(leaf);
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     check_status(afc_trust_policy_new(&options.trust, policy, NULL), AFC_OK);
-    world *world = world_new(&(afts_options){.tls = &tls}, &options);
+    fixture *fixture = fixture_new(&(afts_options){.tls = &tls}, &options);
     afc_trust_policy_release(options.trust);
-    return world;
+    return fixture;
 }
 
 static afc_trust_options trusting(const afts_cert *anchor) {
@@ -32,15 +32,16 @@ static afc_trust_options trusting(const afts_cert *anchor) {
     return policy;
 }
 
-static const char *url_with_host(world *world, const char *host) {
-    return text_of(world, "https://%s:%u/secret", host, (unsigned)afts_server_port(world->server));
+static const char *url_with_host(fixture *fixture, const char *host) {
+    return text_of(fixture, "https://%s:%u/secret", host,
+                   (unsigned)afts_server_port(fixture->server));
 }
 
 /** Fetch with a body and a header that must not be seen by a server that is refused. */
-static void check_trust(world *world, const char *host, afc_trust_reason expected) {
+static void check_trust(fixture *fixture, const char *host, afc_trust_reason expected) {
     static const afc_header secret[] = {{{"Authorization", 13}, {"Bearer", 6}, AFC_HEADER_SECRET}};
-    call *call = call_new(world, "/");
-    call->request.url = url_with_host(world, host);
+    call *call = call_new(fixture, "/");
+    call->request.url = url_with_host(fixture, host);
     call->request.headers = secret;
     call->request.header_count = 1;
     call_send(call, "POST", S("content"));
@@ -51,9 +52,9 @@ static void check_trust(world *world, const char *host, afc_trust_reason expecte
                         afc_trust_reason_name(expected));
     call_free(call);
     if (expected == AFC_TRUST_ACCEPTED) return;
-    assert_true(afts_wait_open_at_most(world->server, 0, PATIENCE_MS));
-    assert_int_equal(afts_server_stats(world->server).requests, 0);
-    afts_connection *connection = afts_copy_connection(world->server, 0);
+    assert_true(afts_wait_open_at_most(fixture->server, 0, PATIENCE_MS));
+    assert_int_equal(afts_server_stats(fixture->server).requests, 0);
+    afts_connection *connection = afts_copy_connection(fixture->server, 0);
     assert_non_null(connection);
     assert_int_equal(connection->received_total, 0);
     afts_connection_free(connection);
@@ -64,9 +65,9 @@ static void check_leaf(const afts_cert_options *options, const afts_cert *author
                        const afc_trust_options *policy, const char *host,
                        afc_trust_reason expected) {
     afts_cert *leaf = afts_cert_new(options, authority);
-    world *world = world_showing(leaf, policy, NULL);
-    check_trust(world, host, expected);
-    world_free(world);
+    fixture *fixture = fixture_showing(leaf, policy, NULL);
+    check_trust(fixture, host, expected);
+    fixture_free(fixture);
     afts_cert_free(leaf);
 }
 
@@ -113,9 +114,9 @@ static void accepts_leaf_as_anchor(void **state) {
     afts_cert *leaf = afts_cert_new(NULL, NULL);
     assert_non_null(leaf);
     afc_trust_options policy = trusting(leaf);
-    world *world = world_showing(leaf, &policy, NULL);
-    check_trust(world, "127.0.0.1", AFC_TRUST_ACCEPTED);
-    world_free(world);
+    fixture *fixture = fixture_showing(leaf, &policy, NULL);
+    check_trust(fixture, "127.0.0.1", AFC_TRUST_ACCEPTED);
+    fixture_free(fixture);
     afts_cert_free(leaf);
 }
 
@@ -233,10 +234,10 @@ static void refuses_old_versions(void **state) {
         afts_tls tls = {.min_version = cases[i].version,
                         .max_version = cases[i].version,
                         .ciphers = cases[i].ciphers};
-        world *world = world_showing(leaf, &policy, &tls);
-        check_fetch(world, "/", cases[i].expected);
-        assert_int_equal(afts_server_stats(world->server).requests, cases[i].expected == AFC_OK);
-        world_free(world);
+        fixture *fixture = fixture_showing(leaf, &policy, &tls);
+        check_fetch(fixture, "/", cases[i].expected);
+        assert_int_equal(afts_server_stats(fixture->server).requests, cases[i].expected == AFC_OK);
+        fixture_free(fixture);
     }
     afts_cert_free(leaf);
     afts_cert_free(authority);
@@ -250,10 +251,10 @@ static void resumes_tls_sessions_only_within_a_session(void **state) {
     static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
     for (size_t i = 0; i < COUNT_OF(versions); i++) {
         afts_tls tls = {.min_version = versions[i], .max_version = versions[i]};
-        world *world = world_showing(leaf, &lenient, &tls);
-        serve(world, "/", answer(200, "Connection: close", "ok"));
-        for (int round = 0; round < 3; round++) check_fetch(world, "/", AFC_OK);
-        afts_stats stats = afts_server_stats(world->server);
+        fixture *fixture = fixture_showing(leaf, &lenient, &tls);
+        serve(fixture, "/", answer(200, "Connection: close", "ok"));
+        for (int round = 0; round < 3; round++) check_fetch(fixture, "/", AFC_OK);
+        afts_stats stats = afts_server_stats(fixture->server);
         assert_int_equal(stats.handshakes, 3);
         assert_int_equal(stats.handshakes_resumed, 2);
 
@@ -262,14 +263,14 @@ static void resumes_tls_sessions_only_within_a_session(void **state) {
         afc_session *session;
         check_status(afc_session_new(&session, &options, NULL), AFC_OK);
         afc_trust_policy_release(options.trust);
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call->session = session;
         call_perform(call);
         check_ended(call, AFC_EUNTRUSTED);
         call_free(call);
         afc_session_release(session);
-        assert_int_equal(afts_server_stats(world->server).requests, 3);
-        world_free(world);
+        assert_int_equal(afts_server_stats(fixture->server).requests, 3);
+        fixture_free(fixture);
     }
     afts_cert_free(leaf);
     afts_cert_free(stranger);
@@ -278,24 +279,24 @@ static void resumes_tls_sessions_only_within_a_session(void **state) {
 
 static void reuses_connections_over_tls(void **state) {
     (void)state;
-    world *world = world_new_tls();
+    fixture *fixture = fixture_new_tls();
     for (int i = 0; i < 5; i++) {
-        call *call = call_fetch(world, "/");
+        call *call = call_fetch(fixture, "/");
         check_ended(call, AFC_OK);
         assert_int_equal(call->hops[0].is_reused, i > 0);
         assert_true(i > 0 || call->hops[0].tls_us > 0);
         call_free(call);
     }
-    assert_int_equal(afts_server_stats(world->server).handshakes, 1);
-    world_free(world);
+    assert_int_equal(afts_server_stats(fixture->server).handshakes, 1);
+    fixture_free(fixture);
 }
 
 static void refused_server_disturbs_no_other_task(void **state) {
     (void)state;
-    world *good = world_new_tls();
+    fixture *good = fixture_new_tls();
     afts_cert *leaf = afts_cert_new(NULL, NULL);
     afc_trust_options policy = AFC_TRUST_OPTIONS_INIT;
-    world *bad = world_showing(leaf, &policy, NULL);
+    fixture *bad = fixture_showing(leaf, &policy, NULL);
     for (int i = 0; i < 20; i++) {
         call *call = call_new(good, "/");
         call->request.url = url_of(i % 2 == 0 ? good : bad, "/");
@@ -304,8 +305,8 @@ static void refused_server_disturbs_no_other_task(void **state) {
         call_free(call);
     }
     assert_int_equal(afts_server_stats(good->server).accepted, 1);
-    world_free(bad);
-    world_free(good);
+    fixture_free(bad);
+    fixture_free(good);
     afts_cert_free(leaf);
 }
 

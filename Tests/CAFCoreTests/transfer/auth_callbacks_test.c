@@ -1,7 +1,7 @@
 /* Challenges that were answered, as they are told, whoever answered them. */
+#include "support/auth_server.h"
 #include "support/call.h"
-#include "support/guard.h"
-#include "support/relay.h"
+#include "support/test_proxy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static afc_challenge_decision on_challenge(void *context, const afc_challenge *c
     told *told = call->payload;
     note(told, challenge->proposed != NULL ? "asked, with a proposal" : "asked");
     if (challenge->proposed != NULL || challenge->failures > 0) return AFC_CHALLENGE_DEFAULT;
-    *credentials = me;
+    *credentials = valid_credentials;
     if (!told->is_later) return AFC_CHALLENGE_USE;
     afc_task_answer_challenge(call->task, challenge->number, AFC_CHALLENGE_USE, credentials);
     return AFC_CHALLENGE_LATER;
@@ -57,8 +57,8 @@ static afc_redirect_decision at_redirect(call *call, afc_redirect *redirect) {
     return AFC_REDIRECT_FOLLOW;
 }
 
-static call *call_telling(world *world, const char *path, told *told) {
-    call *call = call_new(world, path);
+static call *call_telling(fixture *fixture, const char *path, told *told) {
+    call *call = call_new(fixture, path);
     call->payload = told;
     call->at_head = at_head;
     call->at_redirect = at_redirect;
@@ -66,7 +66,7 @@ static call *call_telling(world *world, const char *path, told *told) {
     if (told->asks) {
         call->events.on_challenge = on_challenge;
     } else {
-        call->request.credentials = &me;
+        call->request.credentials = &valid_credentials;
     }
     return call;
 }
@@ -80,7 +80,7 @@ static void check_told(call *call, const char *lines) {
 }
 
 static void reports_challenges_answered_without_callback(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const struct {
         const char *challenges[3], *password, *lines;
     } rows[] = {
@@ -93,72 +93,74 @@ static void reports_challenges_answered_without_callback(void **state) {
         {{"NTLM"}, "secret", "1 server 401 8 '' me\nhead 200\n"},
     };
     for (size_t i = 0; i < COUNT_OF(rows) - !has_ntlm(); i++) {
-        const char *path = text_of(world, "/%zu", i);
-        guard guard = {.user = "me", .password = rows[i].password};
-        memcpy(guard.challenges, rows[i].challenges, sizeof rows[i].challenges);
-        guard_path(world, path, &guard);
+        const char *path = text_of(fixture, "/%zu", i);
+        auth_server auth_server = {.user = "me", .password = rows[i].password};
+        memcpy(auth_server.challenges, rows[i].challenges, sizeof rows[i].challenges);
+        auth_server_path(fixture, path, &auth_server);
         told told = {.asks = false};
-        check_told(call_telling(world, path, &told), rows[i].lines);
+        check_told(call_telling(fixture, path, &told), rows[i].lines);
     }
 }
 
 static void reports_each_round_in_order(void **state) {
-    world *world = *state;
-    guard guard = {.challenges = {DIGEST}, .user = "me", .password = "secret", .nonce_serves = 1};
-    guard_path(world, "/", &guard);
-    serve(world, "/turn", answer(302, "Location: /", ""));
+    fixture *fixture = *state;
+    auth_server auth_server = {
+        .challenges = {DIGEST}, .user = "me", .password = "secret", .nonce_uses = 1};
+    auth_server_path(fixture, "/", &auth_server);
+    serve(fixture, "/turn", answer(302, "Location: /", ""));
     told first = {.asks = false};
-    check_told(call_telling(world, "/turn", &first),
+    check_told(call_telling(fixture, "/turn", &first),
                "redirect\n1 server 401 4 'a place' me\nhead 200\n");
     /* Right, but too late: the nonce has served. */
     told second = {.asks = false};
-    check_told(call_telling(world, "/", &second),
+    check_told(call_telling(fixture, "/", &second),
                "1 server 401 4 'a place' me\n2 server 401 4 'a place' me\nhead 200\n");
 }
 
 static void reports_responses_of_the_callback(void **state) {
-    world *world = *state;
-    guard guard = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
-    struct guard strict = {.challenges = {"Basic realm=x"}, .user = "me", .password = "other"};
-    guard_path(world, "/", &guard);
-    guard_path(world, "/strict", &strict);
+    fixture *fixture = *state;
+    auth_server auth_server = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
+    struct auth_server strict = {
+        .challenges = {"Basic realm=x"}, .user = "me", .password = "other"};
+    auth_server_path(fixture, "/", &auth_server);
+    auth_server_path(fixture, "/strict", &strict);
     for (int is_later = 0; is_later < 2; is_later++) {
         told told = {.asks = true, .is_later = is_later};
-        check_told(call_telling(world, "/", &told), "asked\n1 server 401 1 'x' me\nhead 200\n");
+        check_told(call_telling(fixture, "/", &told), "asked\n1 server 401 1 'x' me\nhead 200\n");
         struct told refused = {.asks = true, .is_later = is_later};
-        check_told(call_telling(world, "/strict", &refused),
+        check_told(call_telling(fixture, "/strict", &refused),
                    "asked\n1 server 401 1 'x' me\nasked\nhead 401\n");
     }
     told both = {.asks = true};
-    call *call = call_telling(world, "/", &both);
-    call->request.credentials = &me;
+    call *call = call_telling(fixture, "/", &both);
+    call->request.credentials = &valid_credentials;
     check_told(call, "asked, with a proposal\n1 server 401 1 'x' me\nhead 200\n");
 }
 
 static void distinguishes_proxy_challenges(void **state) {
-    world *world = *state;
-    guard guard = {
+    fixture *fixture = *state;
+    auth_server auth_server = {
         .challenges = {"Basic realm=p"}, .user = "me", .password = "secret", .is_proxy = true};
-    guard_path(world, "/", &guard);
+    auth_server_path(fixture, "/", &auth_server);
     told plain = {.asks = true};
-    call *call = call_telling(world, "/", &plain);
+    call *call = call_telling(fixture, "/", &plain);
     call->request.url = "http://example.test/";
-    call->request.proxy = url_of(world, "");
+    call->request.proxy = url_of(fixture, "");
     check_told(call, "asked\n1 proxy 407 1 'p' me\nhead 200\n");
 
-    struct world *secure = world_new_tls();
-    relay *relay = relay_new(secure);
+    struct fixture *secure = fixture_new_tls();
+    test_proxy *test_proxy = test_proxy_new(secure);
     serve(secure, "/", answer(200, NULL, "here"));
-    relay_challenge(relay, "Basic realm=\"t\"", "Basic bWU6c2VjcmV0\r\n");
+    test_proxy_challenge(test_proxy, "Basic realm=\"t\"", "Basic bWU6c2VjcmV0\r\n");
     told tunnel = {.asks = false};
     call = call_telling(secure, "/", &tunnel);
     call->request.credentials = NULL;
-    call->request.proxy_credentials = &me;
-    call->request.proxy = relay_url(relay, "http", NULL);
+    call->request.proxy_credentials = &valid_credentials;
+    call->request.proxy = test_proxy_url(test_proxy, "http", NULL);
     check_told(call, "1 proxy 407 1 't' me\nhead 200\n");
-    world_close_session(secure);
-    relay_free(relay);
-    world_free(secure);
+    fixture_close_session(secure);
+    test_proxy_free(test_proxy);
+    fixture_free(secure);
 }
 
 /* ---- A colon in the user name, which Basic has no way to send ---------------------------------- */
@@ -166,7 +168,7 @@ static void distinguishes_proxy_challenges(void **state) {
 static const afc_credentials with_colon = {"m:e", "secret", NULL, 0, false, {0}};
 
 static void refuses_colon_where_only_basic_is_allowed(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const struct {
         const char *url;
         unsigned schemes;
@@ -193,7 +195,8 @@ static void refuses_colon_where_only_basic_is_allowed(void **state) {
         }
         afc_task *task;
         afc_failure failure;
-        check_status(afc_task_new(&task, world->session, &request, NULL, &failure), rows[i].status);
+        check_status(afc_task_new(&task, fixture->session, &request, NULL, &failure),
+                     rows[i].status);
         if (rows[i].status != AFC_OK) check_contains(failure.text, "user name contains a colon");
         assert_null(strstr(failure.text, "secret"));
         afc_task_release(task);
@@ -201,7 +204,7 @@ static void refuses_colon_where_only_basic_is_allowed(void **state) {
     afc_request request = AFC_REQUEST_INIT;
     request.url = "http://m%3Ae:secret@a.test/";
     afc_failure failure;
-    check_status(afc_perform(NULL, world->session, &request, &failure), AFC_EINVAL);
+    check_status(afc_perform(NULL, fixture->session, &request, &failure), AFC_EINVAL);
     check_contains(failure.text, "the URL's user name contains a colon");
 }
 
@@ -219,15 +222,16 @@ static afc_challenge_decision use_default(void *context, const afc_challenge *ch
 }
 
 static void says_that_basic_can_not_send_a_colon(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const struct {
         afc_challenge_decision (*on_challenge)(void *, const afc_challenge *, afc_credentials *);
         bool has_credentials;
     } rows[] = {{NULL, true}, {use_default, true}, {use_colon, false}, {use_colon, true}};
-    guard guard = {.challenges = {"Basic realm=x"}, .user = "m:e", .password = "secret"};
-    guard_path(world, "/", &guard);
+    auth_server auth_server = {
+        .challenges = {"Basic realm=x"}, .user = "m:e", .password = "secret"};
+    auth_server_path(fixture, "/", &auth_server);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         if (rows[i].has_credentials) call->request.credentials = &with_colon;
         call->events.on_challenge = rows[i].on_challenge;
         call_perform(call);
@@ -237,29 +241,30 @@ static void says_that_basic_can_not_send_a_colon(void **state) {
         assert_null(strstr(call->failure.text, "m:e"));
         call_free(call);
     }
-    assert_int_equal(guard.asked, COUNT_OF(rows));
+    assert_int_equal(auth_server.challenges_sent, COUNT_OF(rows));
 }
 
 static void digest_sends_a_colon(void **state) {
-    world *world = *state;
-    guard guard = {.challenges = {"Basic realm=x", DIGEST}, .user = "m:e", .password = "secret"};
-    guard_path(world, "/", &guard);
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    auth_server auth_server = {
+        .challenges = {"Basic realm=x", DIGEST}, .user = "m:e", .password = "secret"};
+    auth_server_path(fixture, "/", &auth_server);
+    call *call = call_new(fixture, "/");
     call->request.credentials = &with_colon;
     check_answer(call, 200, 2);
-    check_contains(seen_header(world, 1, "Authorization"), "username=\"m:e\"");
+    check_contains(seen_header(fixture, 1, "Authorization"), "username=\"m:e\"");
 }
 
 int main(void) {
     setenv("KRB5_CONFIG", "/dev/null", 1);
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(reports_challenges_answered_without_callback),
-        WORLD_TEST(reports_each_round_in_order),
-        WORLD_TEST(reports_responses_of_the_callback),
-        WORLD_TEST(distinguishes_proxy_challenges),
-        WORLD_TEST(refuses_colon_where_only_basic_is_allowed),
-        WORLD_TEST(says_that_basic_can_not_send_a_colon),
-        WORLD_TEST(digest_sends_a_colon),
+        FIXTURE_TEST(reports_challenges_answered_without_callback),
+        FIXTURE_TEST(reports_each_round_in_order),
+        FIXTURE_TEST(reports_responses_of_the_callback),
+        FIXTURE_TEST(distinguishes_proxy_challenges),
+        FIXTURE_TEST(refuses_colon_where_only_basic_is_allowed),
+        FIXTURE_TEST(says_that_basic_can_not_send_a_colon),
+        FIXTURE_TEST(digest_sends_a_colon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

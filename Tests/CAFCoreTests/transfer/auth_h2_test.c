@@ -1,5 +1,5 @@
 /* Challenges over HTTP/2, where others use the connection meanwhile. */
-#include "support/guard.h"
+#include "support/auth_server.h"
 #include "support/h2.h"
 
 #include <string.h>
@@ -53,36 +53,36 @@ static void serve_streams(afts_conn *conn, const afts_request *request, void *pa
     }
 }
 
-typedef struct asked {
+typedef struct challenges_sent {
     call *call;
     atomic_uint count;
     uint32_t number;
-} asked;
+} challenges_sent;
 
 static afc_challenge_decision at_challenge(void *context, const afc_challenge *challenge,
                                            afc_credentials *credentials) {
     call *call = context;
-    asked *asked = call->payload;
+    challenges_sent *challenges_sent = call->payload;
     (void)credentials;
     pthread_mutex_lock(&call->lock);
-    asked->number = challenge->number;
-    atomic_fetch_add(&asked->count, 1);
+    challenges_sent->number = challenge->number;
+    atomic_fetch_add(&challenges_sent->count, 1);
     pthread_cond_broadcast(&call->changed);
     pthread_mutex_unlock(&call->lock);
     return AFC_CHALLENGE_LATER;
 }
 
-static world *begin(server *server) {
-    world *world = h2_world(NULL);
-    h2_serve(world, serve_streams, server, H2_CLOSE);
-    return world;
+static fixture *begin(server *server) {
+    fixture *fixture = h2_fixture(NULL);
+    h2_serve(fixture, serve_streams, server, H2_CLOSE);
+    return fixture;
 }
 
-static call *call_asking(world *world, asked *asked) {
-    call *call = call_new(world, "/");
+static call *call_asking(fixture *fixture, challenges_sent *challenges_sent) {
+    call *call = call_new(fixture, "/");
     call->events.on_challenge = at_challenge;
-    call->payload = asked;
-    asked->call = call;
+    call->payload = challenges_sent;
+    challenges_sent->call = call;
     return call;
 }
 
@@ -103,24 +103,25 @@ static void task_that_awaits_credentials_stops_no_other(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         server server = {.is_wordless = rows[i].is_wordless};
-        world *world = begin(&server);
-        asked asked = {NULL, 0, 0};
-        call *call = call_asking(world, &asked);
+        fixture *fixture = begin(&server);
+        challenges_sent challenges_sent = {NULL, 0, 0};
+        call *call = call_asking(fixture, &challenges_sent);
         call_start(call);
-        call_wait_for(call, &asked.count, 1);
-        struct call *other = call_fetch(world, "/");
+        call_wait_for(call, &challenges_sent.count, 1);
+        struct call *other = call_fetch(fixture, "/");
         check_ended(other, AFC_OK);
         assert_int_equal(status_of(other), 200);
         assert_true(other->hops[0].is_reused || !h2_multiplexes());
         call_free(other);
-        check_status(afc_task_answer_challenge(call->task, asked.number, rows[i].answer, &me),
+        check_status(afc_task_answer_challenge(call->task, challenges_sent.number, rows[i].answer,
+                                               &valid_credentials),
                      AFC_OK);
         call_wait(call);
         check_ended(call, rows[i].expected);
         assert_int_equal(status_of(call), rows[i].status);
         check_slice(call->body, rows[i].body);
         call_free(call);
-        world_free(world);
+        fixture_free(fixture);
     }
 }
 
@@ -131,27 +132,27 @@ static void challenged_upload_is_replayed(void **state) {
     for (int is_later = 0; is_later < 2; is_later++) {
         for (int is_wordless = 0; is_wordless < 2; is_wordless++) {
             server server = {.is_wordless = is_wordless != 0, .stops_upload = true};
-            world *world = begin(&server);
-            asked asked = {NULL, 0, 0};
-            call *call = call_asking(world, &asked);
+            fixture *fixture = begin(&server);
+            challenges_sent challenges_sent = {NULL, 0, 0};
+            call *call = call_asking(fixture, &challenges_sent);
             call_send(call, "PUT", (afc_slice){bytes, sizeof bytes});
             if (!is_later) {
                 call->events.on_challenge = NULL;
-                call->request.credentials = &me;
+                call->request.credentials = &valid_credentials;
             }
             call_start(call);
             if (is_later) {
-                call_wait_for(call, &asked.count, 1);
-                check_status(
-                    afc_task_answer_challenge(call->task, asked.number, AFC_CHALLENGE_USE, &me),
-                    AFC_OK);
+                call_wait_for(call, &challenges_sent.count, 1);
+                check_status(afc_task_answer_challenge(call->task, challenges_sent.number,
+                                                       AFC_CHALLENGE_USE, &valid_credentials),
+                             AFC_OK);
             }
             call_wait(call);
             check_ended(call, AFC_OK);
             assert_int_equal(status_of(call), 200);
             assert_int_equal(call->hop_count, 2);
             call_free(call);
-            world_free(world);
+            fixture_free(fixture);
         }
     }
 }
@@ -248,23 +249,23 @@ static void accepted_401_is_written_to_a_descriptor(void **state) {
     if (!h2_multiplexes()) skip();
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         teller teller = {.first = rows[i].first, .rest = rows[i].rest};
-        world *world = h2_world(NULL);
-        h2_serve(world, tell_at_length, &teller, H2_CLOSE);
+        fixture *fixture = h2_fixture(NULL);
+        h2_serve(fixture, tell_at_length, &teller, H2_CLOSE);
         int ends[2];
         assert_int_equal(pipe(ends), 0);
         chosen_descriptor = ends[1];
-        asked asked = {NULL, 0, 0};
-        call *call = call_asking(world, &asked);
+        challenges_sent challenges_sent = {NULL, 0, 0};
+        call *call = call_asking(fixture, &challenges_sent);
         call->at_head = choose_descriptor;
         call_start(call);
-        call_wait_for(call, &asked.count, 1);
+        call_wait_for(call, &challenges_sent.count, 1);
         /* Its response follows on the same connection, so all before it has come. */
-        check_fetch(world, "/", AFC_OK);
-        check_status(
-            afc_task_answer_challenge(call->task, asked.number, AFC_CHALLENGE_DEFAULT, NULL),
-            AFC_OK);
+        check_fetch(fixture, "/", AFC_OK);
+        check_status(afc_task_answer_challenge(call->task, challenges_sent.number,
+                                               AFC_CHALLENGE_DEFAULT, NULL),
+                     AFC_OK);
         call_wait_for(call, &call->head_count, 1);
-        if (rows[i].rest > 0) check_fetch(world, "/", AFC_OK);
+        if (rows[i].rest > 0) check_fetch(fixture, "/", AFC_OK);
         check_content(ends[0], rows[i].first + rows[i].rest);
         call_wait(call);
         check_ended(call, AFC_OK);
@@ -273,7 +274,7 @@ static void accepted_401_is_written_to_a_descriptor(void **state) {
         assert_int_equal(afc_result_get_body_size(call->result), rows[i].first + rows[i].rest);
         call_free(call);
         close(ends[0]);
-        world_free(world);
+        fixture_free(fixture);
     }
 }
 

@@ -6,21 +6,22 @@
 
 enum { PLENTY = 32 << 20 };
 
-static void serve_endless_status(world *world, const char *path, int status, const char *headers) {
+static void serve_endless_status(fixture *fixture, const char *path, int status,
+                                 const char *headers) {
     static char block[16 * 1024];
     for (size_t i = 0; i < sizeof block; i++) block[i] = (char)('a' + i % 26);
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, status, headers, block, sizeof block, AFTS_FOREVER);
-    serve(world, path, script);
+    serve(fixture, path, script);
 }
 
-static void serve_endless(world *world, const char *path, const char *headers) {
-    serve_endless_status(world, path, 200, headers);
+static void serve_endless(fixture *fixture, const char *path, const char *headers) {
+    serve_endless_status(fixture, path, 200, headers);
 }
 
-static call *start_events(world *world, const char *path,
+static call *start_events(fixture *fixture, const char *path,
                           afc_status (*at_body)(call *, afc_slice)) {
-    call *call = call_new(world, path);
+    call *call = call_new(fixture, path);
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = at_body;
     call_start(call);
@@ -31,23 +32,23 @@ static call *start_events(world *world, const char *path,
  * Other tasks run to their end meanwhile, so the loop has had every chance to read on, until the server is sending only
  * what these get; it must never have got rid of more than buffers hold.
  */
-static void check_bounded(world *world, const call *held) {
+static void check_bounded(fixture *fixture, const call *held) {
     enum { OF_OTHERS = 64 * 1024 };
     uint64_t before, sent = 0;
     do {
         before = sent;
-        for (int i = 0; i < 50; i++) check_fetch(world, "/other", AFC_OK);
-        sent = afts_server_stats(world->server).sent;
+        for (int i = 0; i < 50; i++) check_fetch(fixture, "/other", AFC_OK);
+        sent = afts_server_stats(fixture->server).sent;
         assert_true(sent <= atomic_load(&held->taken) + buffered_at_most());
     } while (sent - before > OF_OTHERS);
 }
 
 static void paused_body_stops_the_server(void **state) {
-    world *world = *state;
-    serve_endless(world, "/endless", NULL);
-    call *call = start_events(world, "/endless", call_hold);
+    fixture *fixture = *state;
+    serve_endless(fixture, "/endless", NULL);
+    call *call = start_events(fixture, "/endless", call_hold);
     call_wait_for(call, &call->refused_count, 1);
-    check_bounded(world, call);
+    check_bounded(fixture, call);
     assert_int_equal(atomic_load(&call->refused_count), 1);
     for (unsigned i = 2; i < 20; i++) {
         afc_task_wake(call->task);
@@ -68,13 +69,13 @@ static afc_challenge_decision ask_user(void *context, const afc_challenge *chall
 
 /** A user may take minutes to type a password. */
 static void challenge_that_waits_for_its_answer_stops_the_server(void **state) {
-    world *world = *state;
-    serve_endless_status(world, "/endless", 401, "WWW-Authenticate: Basic realm=x");
-    call *call = call_new(world, "/endless");
+    fixture *fixture = *state;
+    serve_endless_status(fixture, "/endless", 401, "WWW-Authenticate: Basic realm=x");
+    call *call = call_new(fixture, "/endless");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->events.on_challenge = ask_user;
     call_start(call);
-    check_bounded(world, call);
+    check_bounded(fixture, call);
     assert_int_equal(atomic_load(&call->taken), 0);
     afc_task_cancel(call->task);
     call_wait(call);
@@ -109,7 +110,7 @@ static afc_status refuse_each(call *call, afc_slice chunk) {
 
 /** Small chunks that arrive together, which libcurl joins while it is paused. */
 static void refused_piece_comes_again_as_it_was(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     enum { CHUNKS = 200 };
     static const char *const codings[] = {"Transfer-Encoding: chunked\r\n",
                                           "Transfer-Encoding: chunked\r\nX-Padded: yes\r\n"};
@@ -127,10 +128,10 @@ static void refused_piece_comes_again_as_it_was(void **state) {
         size += (size_t)snprintf(sent + size, sizeof sent - size, "0\r\n\r\n");
         afts_script *script = afts_script_new();
         afts_send(script, sent, size);
-        serve(world, "/chunks", script);
+        serve(fixture, "/chunks", script);
         static refused_piece refused;
         refused = (refused_piece){.size = 0};
-        call *call = call_new(world, "/chunks");
+        call *call = call_new(fixture, "/chunks");
         call->request.sink.kind = AFC_SINK_CALLBACK;
         call->keeps_body = true;
         call->at_body = refuse_each;
@@ -147,7 +148,7 @@ static void refused_piece_comes_again_as_it_was(void **state) {
 
 /** The server sends all of it and closes while nobody reads: the end is no reason to lose what is held. */
 static void paused_body_is_complete_after_its_connection_ended(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static char bytes[100 * 1000];
     static const size_t sizes[] = {1, 552, 20000, sizeof bytes};
     for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i * 31 + i / 251);
@@ -157,16 +158,16 @@ static void paused_body_is_complete_after_its_connection_ended(void **state) {
         afts_send_text(script, "HTTP/1.1 200 OK\r\n\r\n");
         afts_send(script, bytes, size);
         afts_close(script);
-        serve(world, "/", script);
+        serve(fixture, "/", script);
         atomic_uint permits = 0;
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call->request.sink.kind = AFC_SINK_CALLBACK;
         call->at_body = call_take_one;
         call->keeps_body = true;
         call->payload = &permits;
         call_start(call);
         call_wait_for(call, &call->refused_count, 1);
-        for (int n = 0; n < 10; n++) check_fetch(world, "/other", AFC_OK);
+        for (int n = 0; n < 10; n++) check_fetch(fixture, "/other", AFC_OK);
         assert_int_equal(atomic_load(&call->done_count), 0);
         atomic_store(&permits, 1000000);
         afc_task_wake(call->task);
@@ -179,10 +180,10 @@ static void paused_body_is_complete_after_its_connection_ended(void **state) {
 }
 
 /** One piece per wake: libcurl 8.8.0 to 8.14.1 would read more each time, until its buffer has no more room. */
-static void check_slow_consumer(world *world, bool keeps_encoding) {
+static void check_slow_consumer(fixture *fixture, bool keeps_encoding) {
     enum { PIECES = 1000 };
     atomic_uint permits = 0;
-    call *call = call_new(world, "/endless");
+    call *call = call_new(fixture, "/endless");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->request.keep_encoding = keeps_encoding;
     call->at_body = call_take_one;
@@ -196,7 +197,7 @@ static void check_slow_consumer(world *world, bool keeps_encoding) {
     }
     call_wait_for(call, &call->refused_count, PIECES + 1);
     assert_true(atomic_load(&call->taken) > 0);
-    check_bounded(world, call);
+    check_bounded(fixture, call);
     afc_task_cancel(call->task);
     call_wait(call);
     check_ended(call, AFC_ECANCELED);
@@ -219,7 +220,7 @@ static void slow_consumer_of_kept_encoding_gets_each_byte(void **state) {
 /** The body is cut while its reader is slow: everything that was received comes before the failure. */
 static void slow_consumer_gets_all_of_a_cut_body(void **state) {
     enum { SIZE = 700 * 1000 };
-    world *world = *state;
+    fixture *fixture = *state;
     static char bytes[SIZE];
     for (size_t i = 0; i < SIZE; i++) bytes[i] = (char)(i * 31 + i / 251);
     for (int variant = 0; variant < 4; variant++) {
@@ -227,8 +228,8 @@ static void slow_consumer_gets_all_of_a_cut_body(void **state) {
         afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 800000\r\n\r\n");
         afts_send(script, bytes, SIZE);
         afts_close(script);
-        serve(world, "/cut", script);
-        call *call = call_new(world, "/cut");
+        serve(fixture, "/cut", script);
+        call *call = call_new(fixture, "/cut");
         if (variant >= 2) call_send(call, "POST", S("a body that is sent long before"));
         call->request.keep_encoding = variant % 2 == 1;
         call_perform_with_refusals(call);
@@ -240,16 +241,16 @@ static void slow_consumer_gets_all_of_a_cut_body(void **state) {
 }
 
 static void suspended_task_stops_the_server(void **state) {
-    world *world = *state;
-    serve_endless(world, "/endless", NULL);
-    call *call = start_events(world, "/endless", NULL);
+    fixture *fixture = *state;
+    serve_endless(fixture, "/endless", NULL);
+    call *call = start_events(fixture, "/endless", NULL);
     call_wait_for(call, &call->body_count, 1);
     afc_task_suspend(call->task);
-    check_fetch(world, "/other", AFC_OK); /* Whatever was being delivered has been by now. */
+    check_fetch(fixture, "/other", AFC_OK); /* Whatever was being delivered has been by now. */
     unsigned before = atomic_load(&call->body_count);
-    check_bounded(world, call);
+    check_bounded(fixture, call);
     afc_task_wake(call->task);
-    check_fetch(world, "/other", AFC_OK);
+    check_fetch(fixture, "/other", AFC_OK);
     assert_int_equal(atomic_load(&call->body_count), before);
     afc_task_resume(call->task);
     call_wait_for(call, &call->body_count, before + 10);
@@ -266,17 +267,17 @@ static afc_redirect_decision suspend_at(call *call, afc_redirect *redirect) {
 }
 
 static void suspended_task_starts_no_further_hop(void **state) {
-    world *world = *state;
-    serve(world, "/here", answer(302, "Location: /there", ""));
-    serve(world, "/there", answer(200, NULL, "there"));
-    call *call = call_new(world, "/here");
+    fixture *fixture = *state;
+    serve(fixture, "/here", answer(302, "Location: /there", ""));
+    serve(fixture, "/there", answer(200, NULL, "there"));
+    call *call = call_new(fixture, "/here");
     call->at_redirect = suspend_at;
     check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
                  AFC_OK);
     afc_task_start(call->task);
     call_wait_for(call, &call->redirect_count, 1);
-    for (int i = 0; i < 20; i++) check_fetch(world, "/other", AFC_OK);
-    assert_int_equal(afts_server_stats(world->server).requests, 21);
+    for (int i = 0; i < 20; i++) check_fetch(fixture, "/other", AFC_OK);
+    assert_int_equal(afts_server_stats(fixture->server).requests, 21);
     afc_task_resume(call->task);
     call_wait(call);
     check_ended(call, AFC_OK);
@@ -285,17 +286,17 @@ static void suspended_task_starts_no_further_hop(void **state) {
 }
 
 static void resuming_task_keeps_its_body_paused(void **state) {
-    world *world = *state;
-    serve_endless(world, "/endless", NULL);
-    call *call = start_events(world, "/endless", call_hold);
+    fixture *fixture = *state;
+    serve_endless(fixture, "/endless", NULL);
+    call *call = start_events(fixture, "/endless", call_hold);
     call_wait_for(call, &call->refused_count, 1);
     afc_task_suspend(call->task);
     afc_task_resume(call->task);
-    check_fetch(world, "/other", AFC_OK);
+    check_fetch(fixture, "/other", AFC_OK);
     assert_int_equal(atomic_load(&call->refused_count), 1);
     afc_task_suspend(call->task);
     afc_task_wake(call->task);
-    check_fetch(world, "/other", AFC_OK);
+    check_fetch(fixture, "/other", AFC_OK);
     assert_int_equal(atomic_load(&call->refused_count), 1);
     afc_task_resume(call->task);
     call_wait_for(call, &call->refused_count, 2);
@@ -321,10 +322,10 @@ static void note_wake(void *context) {
 }
 
 static void wake_is_reported_before_the_body_continues(void **state) {
-    world *world = *state;
-    serve_endless(world, "/endless", NULL);
+    fixture *fixture = *state;
+    serve_endless(fixture, "/endless", NULL);
     waking waking = {0};
-    call *call = call_new(world, "/endless");
+    call *call = call_new(fixture, "/endless");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = call_hold;
     call->events.on_wake = note_wake;
@@ -351,16 +352,16 @@ static afc_status wake_myself(call *call, afc_slice chunk) {
 }
 
 static void wake_inside_the_callback_needs_no_more_body(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_respond_chunked(script, 200, NULL);
     afts_chunk(script, "12345", 5);
     afts_stall(script, "rest");
     afts_chunk(script, "67890", 5);
     afts_last_chunk(script, NULL);
-    serve(world, "/halves", script);
+    serve(fixture, "/halves", script);
     waking waking = {0};
-    call *call = call_new(world, "/halves");
+    call *call = call_new(fixture, "/halves");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = wake_myself;
     call->events.on_wake = note_wake;
@@ -370,9 +371,9 @@ static void wake_inside_the_callback_needs_no_more_body(void **state) {
                  AFC_OK);
     afc_task_start(call->task);
     call_wait_for(call, &call->body_count, 1);
-    check_fetch(world, "/other", AFC_OK); /* Whatever was posted has been taken by now. */
+    check_fetch(fixture, "/other", AFC_OK); /* Whatever was posted has been taken by now. */
     assert_int_equal(atomic_load(&waking.count), 1);
-    afts_release(world->server, "rest", 1);
+    afts_release(fixture->server, "rest", 1);
     call_wait(call);
     check_ended(call, AFC_OK);
     check_slice(call->body, "1234567890");
@@ -394,7 +395,7 @@ static afc_status wake_at_end(call *call, afc_slice chunk) {
 }
 
 static void response_arrives_while_the_request_body_waits(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_read_head_only(script);
     afts_respond_chunked(script, 200, NULL);
@@ -403,8 +404,8 @@ static void response_arrives_while_the_request_body_waits(void **state) {
     afts_chunk(script, "67890", 5);
     afts_read_body(script);
     afts_last_chunk(script, NULL);
-    serve(world, "/both", script);
-    call *call = call_new(world, "/both");
+    serve(fixture, "/both", script);
+    call *call = call_new(fixture, "/both");
     call->request.method = "POST";
     call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = AFC_LENGTH_UNKNOWN};
     call->request.body.reader = (afc_reader){call, read_nothing, NULL, NULL};
@@ -417,8 +418,8 @@ static void response_arrives_while_the_request_body_waits(void **state) {
     call_wait_for(call, &call->body_count, 1);
     /* A body held by the suspension must move on afterwards, although the reader still waits. */
     afc_task_suspend(call->task);
-    afts_release(world->server, "half", 1);
-    for (int i = 0; i < 20; i++) check_fetch(world, "/other", AFC_OK);
+    afts_release(fixture->server, "half", 1);
+    for (int i = 0; i < 20; i++) check_fetch(fixture, "/other", AFC_OK);
     afc_task_resume(call->task);
     call_wait(call);
     check_ended(call, AFC_OK);
@@ -439,19 +440,19 @@ static ptrdiff_t read_endless(void *context, void *buffer, size_t size) {
 }
 
 static void server_that_does_not_read_stops_the_reader(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_read_head_only(script);
     afts_stall(script, "deaf");
-    serve(world, "/deaf", script);
+    serve(fixture, "/deaf", script);
     endless source = {0};
-    call *call = call_new(world, "/deaf");
+    call *call = call_new(fixture, "/deaf");
     call->request.method = "PUT";
     call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = AFC_LENGTH_UNKNOWN};
     call->request.body.reader = (afc_reader){&source, read_endless, NULL, NULL};
     call_start(call);
-    assert_true(afts_wait_stalled(world->server, "deaf", 1, PATIENCE_MS));
-    for (int i = 0; i < 50; i++) check_fetch(world, "/other", AFC_OK);
+    assert_true(afts_wait_stalled(fixture->server, "deaf", 1, PATIENCE_MS));
+    for (int i = 0; i < 50; i++) check_fetch(fixture, "/other", AFC_OK);
     assert_true(atomic_load(&source.produced) <= PLENTY);
     afc_task_cancel(call->task);
     call_wait(call);
@@ -461,20 +462,20 @@ static void server_that_does_not_read_stops_the_reader(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(paused_body_stops_the_server),
-        WORLD_TEST(challenge_that_waits_for_its_answer_stops_the_server),
-        WORLD_TEST(refused_piece_comes_again_as_it_was),
-        WORLD_TEST(paused_body_is_complete_after_its_connection_ended),
-        WORLD_TEST(slow_consumer_gets_each_byte),
-        WORLD_TEST(slow_consumer_of_kept_encoding_gets_each_byte),
-        WORLD_TEST(slow_consumer_gets_all_of_a_cut_body),
-        WORLD_TEST(suspended_task_stops_the_server),
-        WORLD_TEST(suspended_task_starts_no_further_hop),
-        WORLD_TEST(resuming_task_keeps_its_body_paused),
-        WORLD_TEST(wake_is_reported_before_the_body_continues),
-        WORLD_TEST(wake_inside_the_callback_needs_no_more_body),
-        WORLD_TEST(response_arrives_while_the_request_body_waits),
-        WORLD_TEST(server_that_does_not_read_stops_the_reader),
+        FIXTURE_TEST(paused_body_stops_the_server),
+        FIXTURE_TEST(challenge_that_waits_for_its_answer_stops_the_server),
+        FIXTURE_TEST(refused_piece_comes_again_as_it_was),
+        FIXTURE_TEST(paused_body_is_complete_after_its_connection_ended),
+        FIXTURE_TEST(slow_consumer_gets_each_byte),
+        FIXTURE_TEST(slow_consumer_of_kept_encoding_gets_each_byte),
+        FIXTURE_TEST(slow_consumer_gets_all_of_a_cut_body),
+        FIXTURE_TEST(suspended_task_stops_the_server),
+        FIXTURE_TEST(suspended_task_starts_no_further_hop),
+        FIXTURE_TEST(resuming_task_keeps_its_body_paused),
+        FIXTURE_TEST(wake_is_reported_before_the_body_continues),
+        FIXTURE_TEST(wake_inside_the_callback_needs_no_more_body),
+        FIXTURE_TEST(response_arrives_while_the_request_body_waits),
+        FIXTURE_TEST(server_that_does_not_read_stops_the_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

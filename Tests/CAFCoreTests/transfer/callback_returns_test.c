@@ -20,13 +20,13 @@ static afc_status return_unknown_status(call *call, afc_slice chunk) {
 
 /** libcurl's write function returns the number of bytes. */
 static void names_the_number_of_on_body(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(200, NULL, "hello"));
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "hello"));
+    call *call = call_new(fixture, "/");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = return_size;
     check_refused(call, "on_body returned 5: expected AFC_OK, AFC_EAGAIN or an error");
-    call = call_new(world, "/");
+    call = call_new(fixture, "/");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = return_unknown_status;
     check_refused(call, "on_body returned -1000: expected");
@@ -43,15 +43,15 @@ static afc_status wait_at_head(call *call, afc_response *response) {
 }
 
 static void names_the_number_of_on_head(void **state) {
-    world *world = *state;
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    call *call = call_new(fixture, "/");
     call->at_head = return_true;
     check_refused(call, "on_head returned 1: expected AFC_OK or an error");
 }
 
 static void says_that_on_head_can_not_wait(void **state) {
-    world *world = *state;
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    call *call = call_new(fixture, "/");
     call->at_head = wait_at_head;
     call_perform(call);
     check_ended(call, AFC_EAGAIN);
@@ -65,9 +65,9 @@ static afc_redirect_decision return_status_code(call *call, afc_redirect *redire
 }
 
 static void names_the_number_of_on_redirect(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(302, "Location: /next", ""));
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(302, "Location: /next", ""));
+    call *call = call_new(fixture, "/");
     call->at_redirect = return_status_code;
     check_refused(call, "on_redirect returned 302: expected AFC_REDIRECT_…");
 }
@@ -79,18 +79,20 @@ static afc_challenge_decision return_nonsense(void *context, const afc_challenge
 }
 
 static void names_the_number_of_on_challenge(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(401, "WWW-Authenticate: Basic realm=x", ""));
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(401, "WWW-Authenticate: Basic realm=x", ""));
+    call *call = call_new(fixture, "/");
     call->events.on_challenge = return_nonsense;
     check_refused(call, "on_challenge returned 9: expected AFC_CHALLENGE_…");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(names_the_number_of_on_body),      WORLD_TEST(names_the_number_of_on_head),
-        WORLD_TEST(says_that_on_head_can_not_wait),   WORLD_TEST(names_the_number_of_on_redirect),
-        WORLD_TEST(names_the_number_of_on_challenge),
+        FIXTURE_TEST(names_the_number_of_on_body),
+        FIXTURE_TEST(names_the_number_of_on_head),
+        FIXTURE_TEST(says_that_on_head_can_not_wait),
+        FIXTURE_TEST(names_the_number_of_on_redirect),
+        FIXTURE_TEST(names_the_number_of_on_challenge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* A body that is cut short: what was received of it stays in the result, beside the failure. */
-#include "support/cached_site.h"
-#include "support/chop.h"
+#include "support/caching_fixture.h"
 #include "support/files.h"
 #include "support/h2.h"
+#include "support/pieces.h"
 #include "transfer/result.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static const row rows[] = {
     {OK "Content-Length: x\r\n\r\n", S_INIT("hello"), false, AFC_EPROTOCOL, ""},
 };
 
-static void serve_row(world *world, const row *row, size_t piece) {
+static void serve_row(fixture *fixture, const row *row, size_t piece) {
     afts_script *script = afts_script_new();
     afts_send_text(script, row->head);
     if (row->rest.size > 0) afts_send_crumbs(script, row->rest.bytes, row->rest.size, piece, 0);
@@ -52,7 +52,7 @@ static void serve_row(world *world, const row *row, size_t piece) {
     } else {
         afts_close(script);
     }
-    serve(world, "/", script);
+    serve(fixture, "/", script);
 }
 
 /** Counts in `refused_count`: has the body arrived? A reset would discard what the client hasn't read yet. */
@@ -64,23 +64,23 @@ static void note_progress(void *context, const afc_progress *progress) {
     pthread_mutex_unlock(&call->lock);
 }
 
-static call *start(world *world, const char *path) {
-    call *call = call_new(world, path);
+static call *start(fixture *fixture, const char *path) {
+    call *call = call_new(fixture, path);
     call->events.on_progress = note_progress;
     call_start(call);
     return call;
 }
 
 static void body_received_before_the_cut_is_kept(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        CHOPPED(piece) {
+        FOR_EACH_PIECE_SIZE(piece) {
             if (rows[i].resets && piece < rows[i].rest.size) continue;
-            serve_row(world, &rows[i], piece);
-            call *call = start(world, "/");
+            serve_row(fixture, &rows[i], piece);
+            call *call = start(fixture, "/");
             if (rows[i].resets) {
                 call_wait_for(call, &call->refused_count, 1);
-                afts_release(world->server, "all", 1);
+                afts_release(fixture->server, "all", 1);
             }
             call_wait(call);
             check_ended(call, rows[i].expected);
@@ -95,15 +95,15 @@ static void body_received_before_the_cut_is_kept(void **state) {
 }
 
 static void large_body_received_before_the_cut_is_kept(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     enum { RECEIVED = 300000 };
     char *body = malloc(RECEIVED);
     assert_non_null(body);
     for (size_t i = 0; i < RECEIVED; i++) body[i] = (char)(i * 31 + i / 251);
     afts_script *script = afts_script_new();
     afts_respond_truncated(script, 200, NULL, body, RECEIVED, 50000000);
-    serve(world, "/", script);
-    call *call = call_fetch(world, "/");
+    serve(fixture, "/", script);
+    call *call = call_fetch(fixture, "/");
     check_ended(call, AFC_ETRUNCATED);
     assert_int_equal(call->body.size, RECEIVED);
     assert_memory_equal(call->body.bytes, body, RECEIVED);
@@ -112,12 +112,12 @@ static void large_body_received_before_the_cut_is_kept(void **state) {
 }
 
 static void body_received_before_a_time_limit_is_kept(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_send_text(script, OK "Content-Length: 10\r\n\r\nhello");
     afts_stall(script, "rest");
-    serve(world, "/", script);
-    call *call = call_new(world, "/");
+    serve(fixture, "/", script);
+    call *call = call_new(fixture, "/");
     call->request.timeouts.idle_ms = 500;
     call_perform(call);
     check_ended(call, AFC_ETIMEOUT);
@@ -157,7 +157,7 @@ static void cancel_in_body(call *call) {
 }
 
 static void body_received_before_a_cancel_is_kept(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const row cancelled[] = {
         {.head = OK "Content-Length: 10\r\n\r\n", .rest = S_INIT("hello"), .body = "hello"},
         {.head = CHUNKED "\r\n", .rest = S_INIT("5\r\nhello\r\n"), .body = "hello"},
@@ -174,8 +174,8 @@ static void body_received_before_a_cancel_is_kept(void **state) {
         afts_send_text(script, cancelled[i].head);
         afts_send(script, cancelled[i].rest.bytes, cancelled[i].rest.size);
         afts_stall(script, "rest");
-        serve(world, "/", script);
-        call *call = start(world, "/");
+        serve(fixture, "/", script);
+        call *call = start(fixture, "/");
         cancel_in_body(call);
         check_slice(call->body, cancelled[i].body);
         assert_int_equal(afc_result_get_body_size(call->result), call->body.size);
@@ -185,7 +185,7 @@ static void body_received_before_a_cancel_is_kept(void **state) {
 
 /** The body that a FILE sink doesn't save is in memory; the one that it saves isn't. */
 static void cancelled_download_keeps_only_an_error_body(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
     for (int is_found = 0; is_found <= 1; is_found++) {
@@ -193,8 +193,8 @@ static void cancelled_download_keeps_only_an_error_body(void **state) {
         afts_send_text(script, is_found ? OK : "HTTP/1.1 404 Not Found\r\n");
         afts_send_text(script, "Content-Length: 10\r\n\r\nhello");
         afts_stall(script, "rest");
-        serve(world, "/", script);
-        call *call = call_new(world, "/");
+        serve(fixture, "/", script);
+        call *call = call_new(fixture, "/");
         call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path_in(&folder, "file")};
         call->events.on_progress = note_progress;
         call_start(call);
@@ -208,14 +208,14 @@ static void cancelled_download_keeps_only_an_error_body(void **state) {
 
 /** All tasks of a session are cancelled at once, which sets no flag of theirs. */
 static void body_received_before_the_session_is_cancelled_is_kept(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_send_text(script, OK "Content-Length: 10\r\n\r\nhello");
     afts_stall(script, "rest");
-    serve(world, "/", script);
-    call *call = start(world, "/");
+    serve(fixture, "/", script);
+    call *call = start(fixture, "/");
     call_wait_for(call, &call->refused_count, 1);
-    afc_session_cancel_all(world->session);
+    afc_session_cancel_all(fixture->session);
     call_wait(call);
     check_ended(call, AFC_ECANCELED);
     check_slice(call->body, "hello");
@@ -223,18 +223,18 @@ static void body_received_before_the_session_is_cancelled_is_kept(void **state) 
 }
 
 static void body_that_exceeds_a_limit_is_not_kept(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_send_text(script, CHUNKED "\r\n5\r\nhello\r\n");
     afts_stall(script, "rest");
     afts_send_text(script, "5\r\nworld\r\n0\r\n\r\n");
-    serve(world, "/", script);
-    call *call = call_new(world, "/");
+    serve(fixture, "/", script);
+    call *call = call_new(fixture, "/");
     call->request.limits.body_bytes = 7;
     call->events.on_progress = note_progress;
     call_start(call);
     call_wait_for(call, &call->refused_count, 1);
-    afts_release(world->server, "rest", 1);
+    afts_release(fixture->server, "rest", 1);
     call_wait(call);
     check_ended(call, AFC_ETOOBIG);
     assert_int_equal(call->body.size, 0);
@@ -243,11 +243,11 @@ static void body_that_exceeds_a_limit_is_not_kept(void **state) {
 
 /** The body is received together with the head that is refused, so it could be taken by mistake. */
 static void body_of_a_refused_response_is_not_kept(void **state) {
-    world *world = *state;
-    serve(world, "/head", answer(200, NULL, "hello"));
-    serve(world, "/challenge", answer(401, "WWW-Authenticate: Basic realm=\"r\"", "hello"));
+    fixture *fixture = *state;
+    serve(fixture, "/head", answer(200, NULL, "hello"));
+    serve(fixture, "/challenge", answer(401, "WWW-Authenticate: Basic realm=\"r\"", "hello"));
     for (int is_challenge = 0; is_challenge <= 1; is_challenge++) {
-        call *call = call_new(world, is_challenge ? "/challenge" : "/head");
+        call *call = call_new(fixture, is_challenge ? "/challenge" : "/head");
         call->at_head = refuse_head;
         if (is_challenge) call->events.on_challenge = refuse_challenge;
         call_perform(call);
@@ -258,11 +258,11 @@ static void body_of_a_refused_response_is_not_kept(void **state) {
 }
 
 static void body_that_was_cut_short_holds_no_reserved_memory(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_respond_truncated(script, 200, NULL, long_body, sizeof long_body, 50000000);
-    serve(world, "/", script);
-    call *call = call_fetch(world, "/");
+    serve(fixture, "/", script);
+    call *call = call_fetch(fixture, "/");
     check_ended(call, AFC_ETRUNCATED);
     assert_int_equal(call->body.size, sizeof long_body);
     assert_int_equal(call->result->body.capacity, sizeof long_body);
@@ -270,13 +270,13 @@ static void body_that_was_cut_short_holds_no_reserved_memory(void **state) {
 }
 
 static void only_what_a_file_sink_does_not_save_is_kept(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
-    serve_text(world, "/found", OK "Content-Length: 10\r\n\r\nhello");
-    serve_text(world, "/missing", "HTTP/1.1 404 Not Found\r\nContent-Length: 10\r\n\r\nnone");
+    serve_text(fixture, "/found", OK "Content-Length: 10\r\n\r\nhello");
+    serve_text(fixture, "/missing", "HTTP/1.1 404 Not Found\r\nContent-Length: 10\r\n\r\nnone");
     for (int is_found = 0; is_found <= 1; is_found++) {
-        call *call = call_new(world, is_found ? "/found" : "/missing");
+        call *call = call_new(fixture, is_found ? "/found" : "/missing");
         call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path_in(&folder, "file")};
         call_perform(call);
         check_ended(call, AFC_ETRUNCATED);
@@ -326,13 +326,13 @@ static void body_received_before_the_reset_of_its_stream_is_kept(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(resets); i++) {
         reset reset = resets[i];
-        world *world = h2_world(NULL);
-        h2_serve(world, serve_reset, &reset, H2_CLOSE);
-        call *call = call_fetch(world, "/");
+        fixture *fixture = h2_fixture(NULL);
+        h2_serve(fixture, serve_reset, &reset, H2_CLOSE);
+        call *call = call_fetch(fixture, "/");
         check_ended(call, reset.expected);
         check_slice(call->body, "hello");
         call_free(call);
-        world_free(world);
+        fixture_free(fixture);
     }
 }
 
@@ -368,35 +368,35 @@ static void body_of_a_broken_connection_is_not_stored(void **state) {
         h2_body_end end = ends[i];
         afc_session_options options = AFC_SESSION_OPTIONS_INIT;
         check_status(afc_http_cache_open(&options.http_cache, NULL, NULL), AFC_OK);
-        world *world = h2_world(&options);
-        h2_serve(world, serve_fresh, &end, H2_CLOSE);
+        fixture *fixture = h2_fixture(&options);
+        h2_serve(fixture, serve_fresh, &end, H2_CLOSE);
         for (size_t k = 0; k < 2; k++) {
-            call *call = call_fetch(world, "/");
+            call *call = call_fetch(fixture, "/");
             bool fails = end == BROKEN_FRAME && h2_multiplexes();
             if (!fails) check_ended(call, AFC_OK);
             assert_int_equal(call->failure.status == AFC_OK, !fails);
             check_slice(call->body, "hello");
             bool is_hit = end == ORDERLY && k == 1;
-            assert_int_equal(use_of(call), is_hit ? AFC_CACHE_USE_HIT : AFC_CACHE_USE_UNUSED);
+            assert_int_equal(cache_use_of(call), is_hit ? AFC_CACHE_USE_HIT : AFC_CACHE_USE_UNUSED);
             call_free(call);
         }
-        world_free(world);
+        fixture_free(fixture);
         afc_http_cache_release(options.http_cache);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(body_received_before_the_cut_is_kept),
-        WORLD_TEST(large_body_received_before_the_cut_is_kept),
-        WORLD_TEST(body_received_before_a_time_limit_is_kept),
-        WORLD_TEST(body_received_before_a_cancel_is_kept),
-        WORLD_TEST(cancelled_download_keeps_only_an_error_body),
-        WORLD_TEST(body_received_before_the_session_is_cancelled_is_kept),
-        WORLD_TEST(body_that_exceeds_a_limit_is_not_kept),
-        WORLD_TEST(body_of_a_refused_response_is_not_kept),
-        WORLD_TEST(body_that_was_cut_short_holds_no_reserved_memory),
-        WORLD_TEST(only_what_a_file_sink_does_not_save_is_kept),
+        FIXTURE_TEST(body_received_before_the_cut_is_kept),
+        FIXTURE_TEST(large_body_received_before_the_cut_is_kept),
+        FIXTURE_TEST(body_received_before_a_time_limit_is_kept),
+        FIXTURE_TEST(body_received_before_a_cancel_is_kept),
+        FIXTURE_TEST(cancelled_download_keeps_only_an_error_body),
+        FIXTURE_TEST(body_received_before_the_session_is_cancelled_is_kept),
+        FIXTURE_TEST(body_that_exceeds_a_limit_is_not_kept),
+        FIXTURE_TEST(body_of_a_refused_response_is_not_kept),
+        FIXTURE_TEST(body_that_was_cut_short_holds_no_reserved_memory),
+        FIXTURE_TEST(only_what_a_file_sink_does_not_save_is_kept),
         cmocka_unit_test(body_received_before_the_reset_of_its_stream_is_kept),
         cmocka_unit_test(body_of_a_broken_connection_is_not_stored),
     };

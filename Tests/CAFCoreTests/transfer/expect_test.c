@@ -9,25 +9,25 @@ enum { LARGE = 1024 * 1024 + 1 };
 
 static const afc_header own[] = {{ROW_S("expect"), ROW_S("100-Continue"), 0}};
 
-static call *call_putting(world *world, size_t size, afc_expect expect) {
+static call *call_putting(fixture *fixture, size_t size, afc_expect expect) {
     static const char zeros[LARGE];
     assert_true(size <= LARGE);
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     call_send(call, "PUT", (afc_slice){zeros, size});
     call->request.expect = expect;
     return call;
 }
 
-static void check_seen(world *world, size_t index, const char *expectation, uint64_t body) {
-    assert_string_equal(seen_header(world, index, "Expect"), expectation);
-    afts_request *request = afts_copy_request(world->server, index);
+static void check_seen(fixture *fixture, size_t index, const char *expectation, uint64_t body) {
+    assert_string_equal(seen_header(fixture, index, "Expect"), expectation);
+    afts_request *request = afts_copy_request(fixture->server, index);
     assert_non_null(request);
     assert_int_equal(request->body_total, body);
     afts_request_free(request);
 }
 
 static void large_body_sends_expect_by_default(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const struct {
         size_t size;
         afc_expect expect;
@@ -38,33 +38,33 @@ static void large_body_sends_expect_by_default(void **state) {
         {LARGE, AFC_EXPECT_AUTOMATIC, true},  {LARGE, AFC_EXPECT_NEVER, false},
         {LARGE - 1, AFC_EXPECT_ALWAYS, true}, {1, AFC_EXPECT_AUTOMATIC, false},
     };
-    serve(world, "/", answer(200, NULL, "ok"));
+    serve(fixture, "/", answer(200, NULL, "ok"));
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        call *call = call_putting(world, rows[i].size, rows[i].expect);
+        call *call = call_putting(fixture, rows[i].size, rows[i].expect);
         call_perform(call);
         check_ended(call, AFC_OK);
         assert_int_equal(call->informational_count, rows[i].asks);
         assert_int_equal(call->progress.sent, rows[i].size);
         call_free(call);
-        check_seen(world, i, rows[i].asks ? "100-continue" : "", rows[i].size);
+        check_seen(fixture, i, rows[i].asks ? "100-continue" : "", rows[i].size);
     }
 }
 
 static void body_of_unknown_length_sends_expect(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     script_reader script = {.bytes = S("0123456789")};
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     call->request.method = "POST";
     call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = AFC_LENGTH_UNKNOWN};
     call->request.body.reader = reader_of(&script);
     call_perform(call);
     check_ended(call, AFC_OK);
     call_free(call);
-    check_seen(world, 0, "100-continue", 10);
+    check_seen(fixture, 0, "100-continue", 10);
 }
 
 static void own_expect_field_decides(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const afc_header none[] = {{ROW_S("Expect"), {NULL, 0}, AFC_HEADER_REMOVE}};
     static const afc_header other[] = {{ROW_S("Expect"), ROW_S("miracles"), 0}};
     static const struct {
@@ -80,26 +80,26 @@ static void own_expect_field_decides(void **state) {
         {other, LARGE, AFC_EXPECT_AUTOMATIC, "miracles"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        call *call = call_putting(world, rows[i].size, rows[i].expect);
+        call *call = call_putting(fixture, rows[i].size, rows[i].expect);
         call->request.headers = rows[i].header;
         call->request.header_count = 1;
         call_perform(call);
         check_ended(call, AFC_OK);
         call_free(call);
-        check_seen(world, i, rows[i].seen, rows[i].size);
+        check_seen(fixture, i, rows[i].seen, rows[i].size);
     }
 }
 
 static void silent_server_gets_the_body(void **state) {
     (void)state;
-    world *world = world_new(&(afts_options){.no_auto_continue = true}, NULL);
-    call *call = call_putting(world, LARGE, AFC_EXPECT_AUTOMATIC);
+    fixture *fixture = fixture_new(&(afts_options){.no_auto_continue = true}, NULL);
+    call *call = call_putting(fixture, LARGE, AFC_EXPECT_AUTOMATIC);
     call_perform(call);
     check_ended(call, AFC_OK);
     assert_int_equal(call->informational_count, 0);
     call_free(call);
-    check_seen(world, 0, "100-continue", LARGE);
-    world_free(world);
+    check_seen(fixture, 0, "100-continue", LARGE);
+    fixture_free(fixture);
 }
 
 /** Answers before the body, which it never reads: a request after it would be read as that body. */
@@ -115,7 +115,7 @@ static afts_script *refusal(int status, const char *headers) {
  * to come a little later than the request was sent.
  */
 static void response_that_begins_does_not_keep_the_body(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     for (int i = 0; i < 4; i++) {
         afts_script *script = afts_script_new();
         afts_read_head_only(script);
@@ -130,16 +130,16 @@ static void response_that_begins_does_not_keep_the_body(void **state) {
             afts_chunk(script, "end", 3);
             afts_last_chunk(script, NULL);
         }
-        const char *path = text_of(world, "/%d", i);
-        serve(world, path, script);
-        call *call = call_putting(world, LARGE, i < 2 ? AFC_EXPECT_AUTOMATIC : AFC_EXPECT_ALWAYS);
-        call->request.url = url_of(world, path);
+        const char *path = text_of(fixture, "/%d", i);
+        serve(fixture, path, script);
+        call *call = call_putting(fixture, LARGE, i < 2 ? AFC_EXPECT_AUTOMATIC : AFC_EXPECT_ALWAYS);
+        call->request.url = url_of(fixture, path);
         call->request.timeouts.idle_ms = PATIENCE_MS / 10;
-        size_t seen = afts_server_stats(world->server).requests;
+        size_t seen = afts_server_stats(fixture->server).requests;
         call_start(call);
-        assert_true(afts_wait_requests(world->server, seen + 1, PATIENCE_MS));
-        for (int n = 0; n < 20; n++) check_fetch(world, "/", AFC_OK);
-        afts_release(world->server, "begin", 1);
+        assert_true(afts_wait_requests(fixture->server, seen + 1, PATIENCE_MS));
+        for (int n = 0; n < 20; n++) check_fetch(fixture, "/", AFC_OK);
+        afts_release(fixture->server, "begin", 1);
         call_wait(call);
         check_ended(call, AFC_OK);
         check_slice(call->body, "end");
@@ -149,28 +149,28 @@ static void response_that_begins_does_not_keep_the_body(void **state) {
 
 /** Sending waits then, and receiving doesn't. libcurl before 8.7 is made to look again and again whether the body may be sent. */
 static void suspended_task_receives_what_comes_before_its_body(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new(), *silent = afts_script_new();
     afts_read_head_only(script);
     afts_stall(script, "hint");
     afts_interim(script, 103, "Link: </style>");
     afts_respond(script, 413, NULL, "end", 3);
-    serve(world, "/put", script);
+    serve(fixture, "/put", script);
     afts_read_head_only(silent);
     afts_wait_peer_close(silent);
-    serve(world, "/silent", silent);
-    call *call = call_putting(world, LARGE, AFC_EXPECT_AUTOMATIC);
-    call->request.url = url_of(world, "/put");
+    serve(fixture, "/silent", silent);
+    call *call = call_putting(fixture, LARGE, AFC_EXPECT_AUTOMATIC);
+    call->request.url = url_of(fixture, "/put");
     call_start(call);
-    assert_true(afts_wait_requests(world->server, 1, PATIENCE_MS));
+    assert_true(afts_wait_requests(fixture->server, 1, PATIENCE_MS));
     afc_task_suspend(call->task);
     /* Its time limit passes after the first looks, which are made 220 and 320 ms after the request. */
-    struct call *late = call_new(world, "/silent");
+    struct call *late = call_new(fixture, "/silent");
     late->request.timeouts.total_ms = 700;
     call_perform(late);
     check_ended(late, AFC_ETIMEOUT);
     call_free(late);
-    afts_release(world->server, "hint", 1);
+    afts_release(fixture->server, "hint", 1);
     call_wait_for(call, &call->informational_count, 1);
     afc_task_resume(call->task);
     call_wait(call);
@@ -181,13 +181,13 @@ static void suspended_task_receives_what_comes_before_its_body(void **state) {
 }
 
 static void final_response_prevents_the_body(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const int statuses[] = {200, 204, 302, 401, 403, 413, 500};
     for (size_t i = 0; i < COUNT_OF(statuses); i++) {
-        serve(world, "/", refusal(statuses[i], NULL));
+        serve(fixture, "/", refusal(statuses[i], NULL));
         for (int own_field = 0; own_field < 2; own_field++) {
             script_reader script = {.bytes = S("0123456789"), .reads_once = true};
-            call *call = call_putting(world, 0, own_field ? AFC_EXPECT_NEVER : AFC_EXPECT_ALWAYS);
+            call *call = call_putting(fixture, 0, own_field ? AFC_EXPECT_NEVER : AFC_EXPECT_ALWAYS);
             call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = 10};
             call->request.body.reader = reader_of(&script);
             call->request.headers = own;
@@ -203,8 +203,8 @@ static void final_response_prevents_the_body(void **state) {
             assert_int_equal(script.releases, 1);
         }
         /* The connection waits for a body still. */
-        serve(world, "/", answer(200, NULL, "fine"));
-        call *next = call_fetch(world, "/");
+        serve(fixture, "/", answer(200, NULL, "fine"));
+        call *next = call_fetch(fixture, "/");
         check_ended(next, AFC_OK);
         check_slice(next->body, "fine");
         call_free(next);
@@ -212,11 +212,12 @@ static void final_response_prevents_the_body(void **state) {
 }
 
 static void status_417_repeats_without_expect(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     for (int own_field = 0; own_field < 2; own_field++) {
-        size_t first = afts_server_stats(world->server).requests;
-        serve_once(world, "/", refusal(417, NULL));
-        call *call = call_putting(world, 10, own_field ? AFC_EXPECT_AUTOMATIC : AFC_EXPECT_ALWAYS);
+        size_t first = afts_server_stats(fixture->server).requests;
+        serve_once(fixture, "/", refusal(417, NULL));
+        call *call = call_putting(fixture, 10,
+                                  own_field ? AFC_EXPECT_AUTOMATIC : AFC_EXPECT_ALWAYS);
         call->request.headers = own;
         call->request.header_count = (size_t)own_field;
         call_perform(call);
@@ -226,28 +227,28 @@ static void status_417_repeats_without_expect(void **state) {
         assert_int_equal(call->hops[0].status, 417);
         assert_int_equal(call->head_count, 1);
         call_free(call);
-        check_seen(world, first, "100-continue", 0);
-        check_seen(world, first + 1, "", 10);
+        check_seen(fixture, first, "100-continue", 0);
+        check_seen(fixture, first + 1, "", 10);
     }
     /* The handle that saw the 417 asks again for the next request. */
-    size_t first = afts_server_stats(world->server).requests;
-    call *call = call_putting(world, 10, AFC_EXPECT_ALWAYS);
+    size_t first = afts_server_stats(fixture->server).requests;
+    call *call = call_putting(fixture, 10, AFC_EXPECT_ALWAYS);
     call_perform(call);
     check_ended(call, AFC_OK);
     call_free(call);
-    check_seen(world, first, "100-continue", 10);
+    check_seen(fixture, first, "100-continue", 10);
 }
 
 static void second_417_is_returned(void **state) {
-    world *world = *state;
-    serve(world, "/", refusal(417, NULL));
-    call *call = call_putting(world, 10, AFC_EXPECT_ALWAYS);
+    fixture *fixture = *state;
+    serve(fixture, "/", refusal(417, NULL));
+    call *call = call_putting(fixture, 10, AFC_EXPECT_ALWAYS);
     call_perform(call);
     check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 417);
     assert_int_equal(call->hop_count, 2);
     call_free(call);
-    call = call_putting(world, 10, AFC_EXPECT_NEVER);
+    call = call_putting(fixture, 10, AFC_EXPECT_NEVER);
     call_perform(call);
     check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 417);
@@ -257,14 +258,14 @@ static void second_417_is_returned(void **state) {
 
 /** 417 after the wait, in the middle of a body that can't be had again. */
 static void late_417_needs_replayable_body(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_read_head_only(script);
     afts_read_body_bytes(script, 3);
     afts_respond(script, 417, "Connection: close", "no", 2);
-    serve(world, "/", script);
+    serve(fixture, "/", script);
     script_reader reader = {.bytes = S("0123456789"), .piece = 3, .reads_once = true};
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     call->request.method = "POST";
     call->request.expect = AFC_EXPECT_ALWAYS;
     call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = 10};
@@ -276,11 +277,11 @@ static void late_417_needs_replayable_body(void **state) {
 }
 
 static void refuses_invalid_expect(void **state) {
-    world *world = *state;
-    call *call = call_putting(world, 1, (afc_expect)3);
+    fixture *fixture = *state;
+    call *call = call_putting(fixture, 1, (afc_expect)3);
     afc_failure failure;
     afc_task *task;
-    check_status(afc_task_new(&task, world->session, &call->request, NULL, &failure), AFC_EINVAL);
+    check_status(afc_task_new(&task, fixture->session, &call->request, NULL, &failure), AFC_EINVAL);
     check_contains(failure.text, "expect");
     call->request.expect = AFC_EXPECT_NEVER;
     call_perform(call);
@@ -289,17 +290,17 @@ static void refuses_invalid_expect(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(large_body_sends_expect_by_default),
-        WORLD_TEST(body_of_unknown_length_sends_expect),
-        WORLD_TEST(own_expect_field_decides),
-        WORLD_TEST(response_that_begins_does_not_keep_the_body),
+        FIXTURE_TEST(large_body_sends_expect_by_default),
+        FIXTURE_TEST(body_of_unknown_length_sends_expect),
+        FIXTURE_TEST(own_expect_field_decides),
+        FIXTURE_TEST(response_that_begins_does_not_keep_the_body),
         cmocka_unit_test(silent_server_gets_the_body),
-        WORLD_TEST(suspended_task_receives_what_comes_before_its_body),
-        WORLD_TEST(final_response_prevents_the_body),
-        WORLD_TEST(status_417_repeats_without_expect),
-        WORLD_TEST(second_417_is_returned),
-        WORLD_TEST(late_417_needs_replayable_body),
-        WORLD_TEST(refuses_invalid_expect),
+        FIXTURE_TEST(suspended_task_receives_what_comes_before_its_body),
+        FIXTURE_TEST(final_response_prevents_the_body),
+        FIXTURE_TEST(status_417_repeats_without_expect),
+        FIXTURE_TEST(second_417_is_returned),
+        FIXTURE_TEST(late_417_needs_replayable_body),
+        FIXTURE_TEST(refuses_invalid_expect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ enum { BLOCK = 1000, BLOCKS = 2500, LARGE = BLOCK * BLOCKS };
 typedef struct disk_site {
     folder folder;
     char path[96];
-    world *world;
+    fixture *fixture;
     afc_http_cache *cache;
 } disk_site;
 
@@ -37,7 +37,7 @@ static int site_setup(void **state) {
     site->cache = open_cache(site);
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.http_cache = site->cache;
-    site->world = world_new(NULL, &options);
+    site->fixture = fixture_new(NULL, &options);
     *state = site;
     return 0;
 }
@@ -45,8 +45,8 @@ static int site_setup(void **state) {
 static int site_teardown(void **state) {
     char command[160];
     disk_site *site = *state;
-    if (site->world->session != NULL) afc_session_cancel_all(site->world->session);
-    world_free(site->world);
+    if (site->fixture->session != NULL) afc_session_cancel_all(site->fixture->session);
+    fixture_free(site->fixture);
     afc_http_cache_release(site->cache);
     afc_join_closed_sessions();
     snprintf(command, sizeof command, "rm -rf %s", site->path);
@@ -56,10 +56,10 @@ static int site_teardown(void **state) {
     return 0;
 }
 
-#define SITE_TEST(test) cmocka_unit_test_setup_teardown(test, site_setup, site_teardown)
+#define CACHING_TEST(test) cmocka_unit_test_setup_teardown(test, site_setup, site_teardown)
 
 static size_t seen(const disk_site *site) {
-    return afts_server_stats(site->world->server).requests;
+    return afts_server_stats(site->fixture->server).requests;
 }
 
 static afc_http_cache_use use_of(const call *call) {
@@ -82,8 +82,8 @@ static void store_large(disk_site *site) {
     for (size_t i = 0; i < sizeof block; i++) block[i] = (char)('a' + i % 26);
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 200, FRESH, block, sizeof block, BLOCKS);
-    serve(site->world, "/", script);
-    call *call = call_fetch(site->world, "/");
+    serve(site->fixture, "/", script);
+    call *call = call_fetch(site->fixture, "/");
     check_ended(call, AFC_OK);
     call_free(call);
     afc_http_cache_flush(site->cache);
@@ -103,25 +103,25 @@ static void body_that_is_cut_short_is_completed_from_its_file(void **state) {
     for (size_t i = 0; i < LARGE; i++) bytes[i] = (char)('a' + i % BLOCK % 26);
     afts_script *script = afts_script_new();
     afts_respond_truncated(script, 200, FRESH TAG, bytes, PART, LARGE);
-    serve(site->world, "/", script);
-    call *call = call_fetch(site->world, "/");
+    serve(site->fixture, "/", script);
+    call *call = call_fetch(site->fixture, "/");
     check_ended(call, AFC_ETRUNCATED);
     call_free(call);
-    world_close_session(site->world);
+    fixture_close_session(site->fixture);
     afc_http_cache_release(site->cache);
     afc_join_closed_sessions();
     site->cache = open_cache(site);
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.http_cache = site->cache;
-    check_status(afc_session_new(&site->world->session, &options, NULL), AFC_OK);
+    check_status(afc_session_new(&site->fixture->session, &options, NULL), AFC_OK);
     script = afts_script_new();
     afts_respond(script, 206, FRESH TAG "\r\nContent-Range: bytes 900000-2499999/2500000",
                  bytes + PART, LARGE - PART);
-    serve(site->world, "/", script);
-    call = call_fetch(site->world, "/");
+    serve(site->fixture, "/", script);
+    call = call_fetch(site->fixture, "/");
     check_ended(call, AFC_OK);
     check_large(call->body);
-    assert_string_equal(seen_header(site->world, 1, "Range"), "bytes=900000-");
+    assert_string_equal(seen_header(site->fixture, 1, "Range"), "bytes=900000-");
     call_free(call);
     free(bytes);
 }
@@ -136,8 +136,8 @@ static void part_on_disk_is_completed_in_a_file(void **state) {
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 206, FRESH TAG "\r\nContent-Range: bytes 0-899999/2500000", block,
                           sizeof block, PART / BLOCK);
-    serve(site->world, "/", script);
-    call *call = call_new(site->world, "/");
+    serve(site->fixture, "/", script);
+    call *call = call_new(site->fixture, "/");
     call->request.headers = &range;
     call->request.header_count = 1;
     call_perform(call);
@@ -147,16 +147,16 @@ static void part_on_disk_is_completed_in_a_file(void **state) {
     script = afts_script_new();
     afts_respond_repeated(script, 206, FRESH TAG "\r\nContent-Range: bytes 900000-2499999/2500000",
                           block, sizeof block, BLOCKS - PART / BLOCK);
-    serve(site->world, "/", script);
-    call = call_new(site->world, "/");
+    serve(site->fixture, "/", script);
+    call = call_new(site->fixture, "/");
     call->request.sink.kind = AFC_SINK_FILE;
     call->request.sink.path = path_in(&site->folder, "file");
     call_perform(call);
     check_ended(call, AFC_OK);
-    assert_string_equal(seen_header(site->world, 1, "Range"), "bytes=900000-");
+    assert_string_equal(seen_header(site->fixture, 1, "Range"), "bytes=900000-");
     assert_int_equal(afc_result_get_body_size(call->result), LARGE);
     call_free(call);
-    call = call_fetch(site->world, "/");
+    call = call_fetch(site->fixture, "/");
     check_hit(call);
     check_large(call->body);
     call_free(call);
@@ -166,7 +166,7 @@ static void wakes_while_the_disk_is_read_change_nothing(void **state) {
     disk_site *site = *state;
     store_large(site);
     for (unsigned round = 0; round < 20; round++) {
-        call *call = call_new(site->world, "/");
+        call *call = call_new(site->fixture, "/");
         call_start(call);
         while (atomic_load(&call->release_count) == 0) afc_task_wake(call->task);
         call_wait(call);
@@ -181,7 +181,7 @@ static void suspended_reader_of_the_disk_goes_on(void **state) {
     disk_site *site = *state;
     store_large(site);
     for (unsigned round = 0; round < 20; round++) {
-        call *call = call_new(site->world, "/");
+        call *call = call_new(site->fixture, "/");
         call_start(call);
         while (atomic_load(&call->release_count) == 0) {
             afc_task_suspend(call->task);
@@ -198,7 +198,7 @@ static void reader_of_the_disk_may_be_cancelled_at_any_time(void **state) {
     disk_site *site = *state;
     store_large(site);
     for (unsigned round = 0; round < 60; round++) {
-        call *call = call_new(site->world, "/");
+        call *call = call_new(site->fixture, "/");
         call->request.sink.kind = AFC_SINK_CALLBACK;
         call_start(call);
         for (unsigned spins = 0; spins < round * 500; spins++) {
@@ -209,7 +209,7 @@ static void reader_of_the_disk_may_be_cancelled_at_any_time(void **state) {
         assert_true(call->failure.status == AFC_OK || call->failure.status == AFC_ECANCELED);
         call_free(call);
     }
-    call *call = call_fetch(site->world, "/");
+    call *call = call_fetch(site->fixture, "/");
     check_hit(call);
     check_large(call->body);
     call_free(call);
@@ -218,7 +218,7 @@ static void reader_of_the_disk_may_be_cancelled_at_any_time(void **state) {
 static void cached_body_is_written_to_a_file(void **state) {
     disk_site *site = *state;
     store_large(site);
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     call->request.sink.kind = AFC_SINK_FILE;
     call->request.sink.path = path_in(&site->folder, "file");
     call_perform(call);
@@ -235,7 +235,7 @@ static void cached_body_is_written_to_a_file(void **state) {
 static void cached_body_obeys_the_receive_rate(void **state) {
     disk_site *site = *state;
     store_large(site);
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     call->request.max_receive_bytes_per_s = UINT64_C(20) << 20;
     call_perform(call);
     check_hit(call);
@@ -247,7 +247,7 @@ static void cached_body_obeys_the_receive_rate(void **state) {
 static void cache_closed_under_a_session_still_answers(void **state) {
     disk_site *site = *state;
     store_large(site);
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     call_start(call);
     afc_http_cache_release(site->cache);
     site->cache = NULL;
@@ -265,7 +265,7 @@ static void session_of_a_program_s_loop_reads_the_disk(void **state) {
     options.loop = AFC_LOOP_EXTERNAL;
     options.http_cache = site->cache;
     check_status(afc_session_new(&session, &options, NULL), AFC_OK);
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     call->session = session;
     call_start(call);
     while (atomic_load(&call->release_count) == 0) {
@@ -287,7 +287,7 @@ static const char gzip[] =
     "\x1F\x8B\x08\0\0\0\0\0\0\xFF\x01\x05\0\xFA\xFFhello\x86\xA6\x10\x36\x05\0\0\0";
 
 static void check_encoded(disk_site *site, bool is_kept, afc_http_cache_use use) {
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     call->request.keep_encoding = is_kept;
     call_perform(call);
     check_ended(call, AFC_OK);
@@ -311,7 +311,7 @@ static void encoded_body_is_used_in_the_form_that_was_stored(void **state) {
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
         afts_script *script = afts_script_new();
         afts_respond(script, 200, fields[i], gzip, sizeof gzip - 1);
-        serve(site->world, "/", script);
+        serve(site->fixture, "/", script);
         afc_http_cache_remove_all(site->cache);
         check_encoded(site, false, AFC_CACHE_USE_UNUSED);
         check_encoded(site, false, AFC_CACHE_USE_HIT);
@@ -324,7 +324,7 @@ static void encoded_body_is_used_in_the_form_that_was_stored(void **state) {
 static void body_limit_holds_for_cached_bodies(void **state) {
     disk_site *site = *state;
     store_large(site);
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     call->request.limits.body_bytes = LARGE - 1;
     call_perform(call);
     check_ended(call, AFC_ETOOBIG);
@@ -346,12 +346,12 @@ static void serve_fields(disk_site *site, int status, const char *fields, const 
         used += size;
     }
     text[used] = '\0';
-    serve(site->world, "/", answer(status, text, status == 304 ? "" : "body"));
+    serve(site->fixture, "/", answer(status, text, status == 304 ? "" : "body"));
     free(text);
 }
 
 static void check_answer(disk_site *site, afc_http_cache_use use) {
-    call *call = call_fetch(site->world, "/");
+    call *call = call_fetch(site->fixture, "/");
     check_ended(call, AFC_OK);
     check_slice(call->body, "body");
     assert_int_equal(use_of(call), use);
@@ -364,7 +364,7 @@ static void update_with_too_many_fields_fails_no_request(void **state) {
     check_answer(site, AFC_CACHE_USE_UNUSED);
     serve_fields(site, 304, FRESH TAG, "New", 10, 4000);
     check_answer(site, AFC_CACHE_USE_VALIDATED);
-    serve(site->world, "/", answer(200, FRESH, "body"));
+    serve(site->fixture, "/", answer(200, FRESH, "body"));
     check_answer(site, AFC_CACHE_USE_UNUSED);
 }
 
@@ -389,7 +389,7 @@ static void long_reason_phrase_fails_no_request(void **state) {
     memset(text + used, 'x', FIELD);
     used += FIELD;
     used += (size_t)snprintf(text + used, ROOM - used, "\r\n\r\nbody");
-    serve_bytes(site->world, "/", (afc_slice){text, used});
+    serve_bytes(site->fixture, "/", (afc_slice){text, used});
     free(text);
     check_answer(site, AFC_CACHE_USE_UNUSED);
     check_answer(site, AFC_CACHE_USE_HIT);
@@ -397,20 +397,20 @@ static void long_reason_phrase_fails_no_request(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SITE_TEST(body_that_is_cut_short_is_completed_from_its_file),
-        SITE_TEST(part_on_disk_is_completed_in_a_file),
-        SITE_TEST(wakes_while_the_disk_is_read_change_nothing),
-        SITE_TEST(suspended_reader_of_the_disk_goes_on),
-        SITE_TEST(reader_of_the_disk_may_be_cancelled_at_any_time),
-        SITE_TEST(cached_body_is_written_to_a_file),
-        SITE_TEST(cached_body_obeys_the_receive_rate),
-        SITE_TEST(cache_closed_under_a_session_still_answers),
-        SITE_TEST(session_of_a_program_s_loop_reads_the_disk),
-        SITE_TEST(encoded_body_is_used_in_the_form_that_was_stored),
-        SITE_TEST(body_limit_holds_for_cached_bodies),
-        SITE_TEST(update_with_too_many_fields_fails_no_request),
-        SITE_TEST(fields_of_the_cache_count_for_no_limit),
-        SITE_TEST(long_reason_phrase_fails_no_request),
+        CACHING_TEST(body_that_is_cut_short_is_completed_from_its_file),
+        CACHING_TEST(part_on_disk_is_completed_in_a_file),
+        CACHING_TEST(wakes_while_the_disk_is_read_change_nothing),
+        CACHING_TEST(suspended_reader_of_the_disk_goes_on),
+        CACHING_TEST(reader_of_the_disk_may_be_cancelled_at_any_time),
+        CACHING_TEST(cached_body_is_written_to_a_file),
+        CACHING_TEST(cached_body_obeys_the_receive_rate),
+        CACHING_TEST(cache_closed_under_a_session_still_answers),
+        CACHING_TEST(session_of_a_program_s_loop_reads_the_disk),
+        CACHING_TEST(encoded_body_is_used_in_the_form_that_was_stored),
+        CACHING_TEST(body_limit_holds_for_cached_bodies),
+        CACHING_TEST(update_with_too_many_fields_fails_no_request),
+        CACHING_TEST(fields_of_the_cache_count_for_no_limit),
+        CACHING_TEST(long_reason_phrase_fails_no_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The HTTP cache in the flow, over real connections: two requests for each row, and what the server saw of the second. */
-#include "support/cached_site.h"
+#include "support/caching_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <time.h>
 
 /** Replaces each "@-100@" by the date of 100 seconds ago. */
-static const char *with_dates(world *world, const char *text) {
+static const char *with_dates(fixture *fixture, const char *text) {
     char out[512];
     size_t size = 0;
     if (text == NULL) return NULL;
@@ -24,7 +24,7 @@ static const char *with_dates(world *world, const char *text) {
         at = end + 1;
     }
     out[size] = '\0';
-    return text_of(world, "%s", out);
+    return text_of(fixture, "%s", out);
 }
 
 enum { MOST_FIELDS = 4 };
@@ -43,10 +43,10 @@ static size_t read_fields(const char *text, afc_header out[MOST_FIELDS]) {
     return count;
 }
 
-static call *start(cached_site *site, const char *path, const char *method, const char *fields,
+static call *start(caching_fixture *site, const char *path, const char *method, const char *fields,
                    afc_http_cache_policy policy) {
     afc_header headers[MOST_FIELDS];
-    call *call = call_new(site->world, path);
+    call *call = call_new(site->fixture, path);
     if (method != NULL && strcmp(method, "POST") == 0) {
         call_send(call, method, S("content"));
     } else if (method != NULL) {
@@ -438,25 +438,25 @@ static const row rows[] = {
      .is_silent = true},
 };
 
-static void check_row(cached_site *site, const row *row, const char *path) {
-    world *world = site->world;
-    serve(world, path,
-          answer(row->status != 0 ? row->status : 200, with_dates(world, row->response), "old"));
+static void check_row(caching_fixture *site, const row *row, const char *path) {
+    fixture *fixture = site->fixture;
+    serve(fixture, path,
+          answer(row->status != 0 ? row->status : 200, with_dates(fixture, row->response), "old"));
     call_free(start(site, path, NULL, row->request, AFC_HTTP_CACHE_PROTOCOL));
-    size_t before = seen(site);
-    serve(world, path,
-          answer(row->later_status != 0 ? row->later_status : 200, with_dates(world, row->later),
+    size_t before = request_count(site);
+    serve(fixture, path,
+          answer(row->later_status != 0 ? row->later_status : 200, with_dates(fixture, row->later),
                  "new"));
     call *call = start(site, path, row->method, row->second, row->policy);
     check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), row->expected != 0 ? row->expected : 200);
     check_slice(call->body, row->body);
     assert_int_equal(last_hop(call)->cache, row->use);
-    assert_int_equal(seen(site) - before, row->is_silent ? 0 : 1);
+    assert_int_equal(request_count(site) - before, row->is_silent ? 0 : 1);
     if (row->condition != NULL) {
         const char *colon = strstr(row->condition, ": ");
-        const char *name = text_of(world, "%.*s", (int)(colon - row->condition), row->condition);
-        assert_string_equal(seen_header(world, before, name), colon + 2);
+        const char *name = text_of(fixture, "%.*s", (int)(colon - row->condition), row->condition);
+        assert_string_equal(seen_header(fixture, before, name), colon + 2);
     }
     bool is_answer = row->use != AFC_CACHE_USE_UNUSED && row->use != AFC_CACHE_USE_MISSING;
     if (is_answer) {
@@ -467,7 +467,7 @@ static void check_row(cached_site *site, const row *row, const char *path) {
 }
 
 static void second_request_gets_what_its_row_says(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char path[16];
         snprintf(path, sizeof path, "/%zu", i);
@@ -479,21 +479,21 @@ static void second_request_gets_what_its_row_says(void **state) {
 /* ---- Invalidation, RFC 9111 4.4 ------------------------------------------------------------- */
 
 /** Is a response of `path` still stored? */
-static bool is_stored(cached_site *site, const char *path) {
+static bool is_stored(caching_fixture *site, const char *path) {
     call *call = start(site, path, NULL, NULL, AFC_HTTP_CACHE_ONLY);
     bool is_hit = last_hop(call)->cache == AFC_CACHE_USE_HIT;
     call_free(call);
     return is_hit;
 }
 
-static void store_fresh(cached_site *site, const char *path) {
-    serve(site->world, path, answer(200, FRESH, "old"));
+static void store_fresh(caching_fixture *site, const char *path) {
+    serve(site->fixture, path, answer(200, FRESH, "old"));
     call_free(start(site, path, NULL, NULL, AFC_HTTP_CACHE_RELOAD));
     assert_true(is_stored(site, path));
 }
 
 static void unsafe_method_removes_what_its_response_names(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     static const struct {
         const char *method;
         int status;
@@ -515,7 +515,7 @@ static void unsafe_method_removes_what_its_response_names(void **state) {
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         store_fresh(site, "/it");
         store_fresh(site, "/other");
-        serve(site->world, "/it", answer(cases[i].status, cases[i].response, "done"));
+        serve(site->fixture, "/it", answer(cases[i].status, cases[i].response, "done"));
         call_free(start(site, "/it", cases[i].method, NULL, AFC_HTTP_CACHE_PROTOCOL));
         print_message("%s %d\n", cases[i].method, cases[i].status);
         assert_int_equal(is_stored(site, "/it"), cases[i].keeps);
@@ -524,8 +524,8 @@ static void unsafe_method_removes_what_its_response_names(void **state) {
 }
 
 static void stores_post_response_that_is_content_of_its_url(void **state) {
-    cached_site *site = *state;
-    serve(site->world, "/it", answer(200, FRESH "\r\nContent-Location: /it", "posted"));
+    caching_fixture *site = *state;
+    serve(site->fixture, "/it", answer(200, FRESH "\r\nContent-Location: /it", "posted"));
     call_free(start(site, "/it", "POST", NULL, AFC_HTTP_CACHE_PROTOCOL));
     call *call = start(site, "/it", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL);
     check_slice(call->body, "posted");
@@ -539,7 +539,7 @@ static void stores_post_response_that_is_content_of_its_url(void **state) {
 #define LATER "\r\nLast-Modified: Tue, 02 Jan 2024 00:00:00 GMT"
 
 static void head_response_updates_or_removes_stored_one(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     static const struct {
         const char *stored, *head;
         bool keeps;
@@ -554,9 +554,9 @@ static void head_response_updates_or_removes_stored_one(void **state) {
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char path[16];
         snprintf(path, sizeof path, "/%zu", i);
-        serve(site->world, path, answer(200, cases[i].stored, "old"));
+        serve(site->fixture, path, answer(200, cases[i].stored, "old"));
         call_free(start(site, path, NULL, NULL, AFC_HTTP_CACHE_PROTOCOL));
-        serve(site->world, path, answer(200, cases[i].head, "old"));
+        serve(site->fixture, path, answer(200, cases[i].head, "old"));
         call_free(start(site, path, "HEAD", NULL, AFC_HTTP_CACHE_PROTOCOL));
         assert_int_equal(is_stored(site, path), cases[i].keeps);
     }
@@ -565,15 +565,15 @@ static void head_response_updates_or_removes_stored_one(void **state) {
 /* ---- Fields ---------------------------------------------------------------------------------- */
 
 static void fields_are_kept_dropped_and_updated(void **state) {
-    cached_site *site = *state;
-    world *world = site->world;
-    serve(world, "/",
+    caching_fixture *site = *state;
+    fixture *fixture = site->fixture;
+    serve(fixture, "/",
           answer(200,
                  "Cache-Control: max-age=0, no-cache=\"hidden\"\r\nConnection: listed\r\n"
                  "Listed: 1\r\nHidden: 1\r\nKept: 1\r\nUpdated: 1\r\nSet-Cookie: a=b" TAG,
                  "old"));
     call_free(start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL));
-    serve(world, "/",
+    serve(fixture, "/",
           answer(304,
                  FRESH "\r\nUpdated: 2\r\nContent-Length: 77\r\nConnection: gone\r\n"
                        "Gone: 1" TAG,
@@ -595,14 +595,14 @@ static void fields_are_kept_dropped_and_updated(void **state) {
         }
         call_free(call);
     }
-    assert_int_equal(seen(site), 2);
+    assert_int_equal(request_count(site), 2);
 }
 
 static void validation_is_reported_as_two_hops(void **state) {
-    cached_site *site = *state;
-    serve(site->world, "/", answer(200, STALE TAG, "old"));
+    caching_fixture *site = *state;
+    serve(site->fixture, "/", answer(200, STALE TAG, "old"));
     call_free(start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL));
-    serve(site->world, "/", answer(304, &TAG[2], ""));
+    serve(site->fixture, "/", answer(304, &TAG[2], ""));
     call *call = start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL);
     assert_int_equal(call->hop_count, 2);
     assert_int_equal(call->hops[0].status, 304);
@@ -614,8 +614,8 @@ static void validation_is_reported_as_two_hops(void **state) {
 }
 
 static void result_says_why_response_is_not_stored(void **state) {
-    cached_site *site = *state;
-    serve(site->world, "/", answer(200, "Cache-Control: no-store", "old"));
+    caching_fixture *site = *state;
+    serve(site->fixture, "/", answer(200, "Cache-Control: no-store", "old"));
     call *call = start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL);
     assert_string_equal(afc_result_get_not_stored(call->result), "no-store");
     call_free(call);
@@ -624,9 +624,9 @@ static void result_says_why_response_is_not_stored(void **state) {
 /* ---- Redirects ------------------------------------------------------------------------------- */
 
 static void redirect_is_answered_from_cache_hop_by_hop(void **state) {
-    cached_site *site = *state;
-    serve(site->world, "/from", answer(301, FRESH "\r\nLocation: /to", "moved"));
-    serve(site->world, "/to", answer(200, FRESH, "target"));
+    caching_fixture *site = *state;
+    serve(site->fixture, "/from", answer(301, FRESH "\r\nLocation: /to", "moved"));
+    serve(site->fixture, "/to", answer(200, FRESH, "target"));
     for (int i = 0; i < 2; i++) {
         call *call = start(site, "/from", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL);
         check_ended(call, AFC_OK);
@@ -637,19 +637,19 @@ static void redirect_is_answered_from_cache_hop_by_hop(void **state) {
         assert_string_equal(call->log, "rhpdx");
         call_free(call);
     }
-    assert_int_equal(seen(site), 2);
+    assert_int_equal(request_count(site), 2);
 }
 
 /* ---- Bodies ---------------------------------------------------------------------------------- */
 
 enum { BLOCK = 1000, BLOCKS = 700 };
 
-static void serve_long(cached_site *site, const char *path) {
+static void serve_long(caching_fixture *site, const char *path) {
     char block[BLOCK];
     for (size_t i = 0; i < sizeof block; i++) block[i] = (char)('a' + i % 26);
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 200, FRESH, block, sizeof block, BLOCKS);
-    serve(site->world, path, script);
+    serve(site->fixture, path, script);
 }
 
 static void check_long(afc_slice body) {
@@ -660,7 +660,7 @@ static void check_long(afc_slice body) {
 }
 
 static void long_body_is_the_same_from_cache(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     serve_long(site, "/");
     for (int i = 0; i < 2; i++) {
         call *call = start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL);
@@ -668,14 +668,14 @@ static void long_body_is_the_same_from_cache(void **state) {
         check_long(call->body);
         call_free(call);
     }
-    assert_int_equal(seen(site), 1);
+    assert_int_equal(request_count(site), 1);
 }
 
 static void reader_takes_cached_body_at_its_own_pace(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     serve_long(site, "/");
     call_free(start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL));
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     call_perform_with_refusals(call);
     check_ended(call, AFC_OK);
     check_long(call->body);
@@ -684,10 +684,10 @@ static void reader_takes_cached_body_at_its_own_pace(void **state) {
 }
 
 static void cached_answer_ends_when_cancelled(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     serve_long(site, "/");
     call_free(start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL));
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = call_hold;
     call_start(call);
@@ -700,9 +700,9 @@ static void cached_answer_ends_when_cancelled(void **state) {
 }
 
 static void cancelled_and_truncated_bodies_are_not_stored(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     serve_long(site, "/cancelled");
-    call *call = call_new(site->world, "/cancelled");
+    call *call = call_new(site->fixture, "/cancelled");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = call_hold;
     call_start(call);
@@ -713,7 +713,7 @@ static void cancelled_and_truncated_bodies_are_not_stored(void **state) {
     assert_false(is_stored(site, "/cancelled"));
     afts_script *script = afts_script_new();
     afts_respond_truncated(script, 200, FRESH, "short", 5, 500);
-    serve(site->world, "/truncated", script);
+    serve(site->fixture, "/truncated", script);
     call = start(site, "/truncated", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL);
     check_ended(call, AFC_ETRUNCATED);
     call_free(call);
@@ -721,10 +721,10 @@ static void cancelled_and_truncated_bodies_are_not_stored(void **state) {
 }
 
 static void suspended_task_gets_cached_answer_when_resumed(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     serve_long(site, "/");
     call_free(start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL));
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
                  AFC_OK);
     afc_task_suspend(call->task);
@@ -738,7 +738,7 @@ static void suspended_task_gets_cached_answer_when_resumed(void **state) {
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
 static void partitions_share_no_responses(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     store_fresh(site, "/");
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.http_cache = site->cache;
@@ -749,13 +749,13 @@ static void partitions_share_no_responses(void **state) {
         {NULL, AFC_CACHE_USE_HIT}, {"", AFC_CACHE_USE_HIT}, {"user", AFC_CACHE_USE_UNUSED}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         options.cache_partition = cases[i].partition;
-        world *other = world_new(NULL, &options);
+        fixture *other = fixture_new(NULL, &options);
         call *call = call_new(other, "/");
-        call->request.url = url_of(site->world, "/");
+        call->request.url = url_of(site->fixture, "/");
         call_perform(call);
         assert_int_equal(last_hop(call)->cache, cases[i].use);
         call_free(call);
-        world_free(other);
+        fixture_free(other);
     }
     options.cache_partition = "two\nlines";
     afc_session *session;
@@ -763,36 +763,36 @@ static void partitions_share_no_responses(void **state) {
 }
 
 static void request_without_cache_may_not_ask_for_it_only(void **state) {
-    world *world = *state;
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    call *call = call_new(fixture, "/");
     call->request.cache_policy = AFC_HTTP_CACHE_ONLY;
     call_perform(call);
     check_ended(call, AFC_EINVAL);
     call_free(call);
     afc_request request = AFC_REQUEST_INIT;
-    request.url = url_of(world, "/");
+    request.url = url_of(fixture, "/");
     request.cache_policy = (afc_http_cache_policy)77;
     afc_task *task;
-    check_status(afc_task_new(&task, world->session, &request, NULL, NULL), AFC_EINVAL);
+    check_status(afc_task_new(&task, fixture->session, &request, NULL, NULL), AFC_EINVAL);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SITE_TEST(second_request_gets_what_its_row_says),
-        SITE_TEST(unsafe_method_removes_what_its_response_names),
-        SITE_TEST(stores_post_response_that_is_content_of_its_url),
-        SITE_TEST(head_response_updates_or_removes_stored_one),
-        SITE_TEST(fields_are_kept_dropped_and_updated),
-        SITE_TEST(validation_is_reported_as_two_hops),
-        SITE_TEST(result_says_why_response_is_not_stored),
-        SITE_TEST(redirect_is_answered_from_cache_hop_by_hop),
-        SITE_TEST(long_body_is_the_same_from_cache),
-        SITE_TEST(reader_takes_cached_body_at_its_own_pace),
-        SITE_TEST(cached_answer_ends_when_cancelled),
-        SITE_TEST(cancelled_and_truncated_bodies_are_not_stored),
-        SITE_TEST(suspended_task_gets_cached_answer_when_resumed),
-        SITE_TEST(partitions_share_no_responses),
-        WORLD_TEST(request_without_cache_may_not_ask_for_it_only),
+        CACHING_TEST(second_request_gets_what_its_row_says),
+        CACHING_TEST(unsafe_method_removes_what_its_response_names),
+        CACHING_TEST(stores_post_response_that_is_content_of_its_url),
+        CACHING_TEST(head_response_updates_or_removes_stored_one),
+        CACHING_TEST(fields_are_kept_dropped_and_updated),
+        CACHING_TEST(validation_is_reported_as_two_hops),
+        CACHING_TEST(result_says_why_response_is_not_stored),
+        CACHING_TEST(redirect_is_answered_from_cache_hop_by_hop),
+        CACHING_TEST(long_body_is_the_same_from_cache),
+        CACHING_TEST(reader_takes_cached_body_at_its_own_pace),
+        CACHING_TEST(cached_answer_ends_when_cancelled),
+        CACHING_TEST(cancelled_and_truncated_bodies_are_not_stored),
+        CACHING_TEST(suspended_task_gets_cached_answer_when_resumed),
+        CACHING_TEST(partitions_share_no_responses),
+        FIXTURE_TEST(request_without_cache_may_not_ask_for_it_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* A stored part that is completed: the server is asked for the rest only, RFC 9111 3.3 and 3.4. */
-#include "support/cached_site.h"
+#include "support/caching_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #define REST "\r\nContent-Range: bytes 4-9/10"
 
 /** Gets the first four bytes, which are stored. */
-static void store_part(cached_site *site, const char *path, const char *fields) {
+static void store_part(caching_fixture *site, const char *path, const char *fields) {
     static const afc_header range = {S_INIT("Range"), S_INIT("bytes=0-3"), 0};
-    serve(site->world, path, answer(206, fields, "0123"));
-    call *call = call_new(site->world, path);
+    serve(site->fixture, path, answer(206, fields, "0123"));
+    call *call = call_new(site->fixture, path);
     call->request.headers = &range;
     call->request.header_count = 1;
     call_perform(call);
@@ -23,52 +23,52 @@ static void store_part(cached_site *site, const char *path, const char *fields) 
 }
 
 static void rest_is_asked_for_and_the_whole_stored(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     static const char *const stored[] = {FRESH TAG FIRST "\r\nX-Old: 1\r\nX-Both: 1",
                                          STALE TAG FIRST "\r\nX-Old: 1\r\nX-Both: 1"};
     for (size_t i = 0; i < COUNT_OF(stored); i++) {
         const char *path = i == 0 ? "/fresh" : "/stale";
         store_part(site, path, stored[i]);
-        size_t before = seen(site);
-        serve(site->world, path, answer(206, FRESH TAG REST "\r\nX-Both: 2", "456789"));
-        call *call = call_fetch(site->world, path);
+        size_t before = request_count(site);
+        serve(site->fixture, path, answer(206, FRESH TAG REST "\r\nX-Both: 2", "456789"));
+        call *call = call_fetch(site->fixture, path);
         check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), 200);
         check_slice(call->body, "0123456789");
-        assert_string_equal(seen_header(site->world, before, "Range"), "bytes=4-");
-        assert_string_equal(seen_header(site->world, before, "If-Range"), "\"one\"");
+        assert_string_equal(seen_header(site->fixture, before, "Range"), "bytes=4-");
+        assert_string_equal(seen_header(site->fixture, before, "If-Range"), "\"one\"");
         check_slice(field_of(call, "X-Old"), "1");
         check_slice(field_of(call, "X-Both"), "2");
         check_slice(field_of(call, "Content-Length"), "10");
         check_slice(field_of(call, "Cache-Status"), "afcore; fwd=partial; fwd-status=206");
         assert_int_equal(field_of(call, "Content-Range").size, 0);
         assert_int_equal(call->hop_count, 1);
-        assert_int_equal(use_of(call), AFC_CACHE_USE_UNUSED);
+        assert_int_equal(cache_use_of(call), AFC_CACHE_USE_UNUSED);
         assert_string_equal(afc_result_get_not_stored(call->result), "");
         call_free(call);
-        call = call_fetch(site->world, path);
+        call = call_fetch(site->fixture, path);
         check_slice(call->body, "0123456789");
-        assert_int_equal(use_of(call), AFC_CACHE_USE_HIT);
+        assert_int_equal(cache_use_of(call), AFC_CACHE_USE_HIT);
         call_free(call);
-        assert_int_equal(seen(site), before + 1);
+        assert_int_equal(request_count(site), before + 1);
     }
 }
 
 static void completed_response_is_as_old_as_the_rest(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     store_part(site, "/", STALE TAG FIRST);
-    serve(site->world, "/", answer(206, "Cache-Control: max-age=60" TAG REST, "456789"));
+    serve(site->fixture, "/", answer(206, "Cache-Control: max-age=60" TAG REST, "456789"));
     for (size_t i = 0; i < 2; i++) {
-        call *call = call_fetch(site->world, "/");
+        call *call = call_fetch(site->fixture, "/");
         check_slice(call->body, "0123456789");
-        assert_int_equal(use_of(call), i == 0 ? AFC_CACHE_USE_UNUSED : AFC_CACHE_USE_HIT);
+        assert_int_equal(cache_use_of(call), i == 0 ? AFC_CACHE_USE_UNUSED : AFC_CACHE_USE_HIT);
         call_free(call);
     }
 }
 
 /** Bytes of two versions are never mixed. */
 static void response_that_is_not_the_rest_is_as_its_row_says(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     static const struct {
         const char *path, *stored;
         int status;
@@ -89,24 +89,24 @@ static void response_that_is_not_the_rest_is_as_its_row_says(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         store_part(site, rows[i].path, rows[i].stored);
-        size_t before = seen(site);
-        serve(site->world, rows[i].path, answer(rows[i].status, rows[i].response, rows[i].body));
-        call *call = call_fetch(site->world, rows[i].path);
+        size_t before = request_count(site);
+        serve(site->fixture, rows[i].path, answer(rows[i].status, rows[i].response, rows[i].body));
+        call *call = call_fetch(site->fixture, rows[i].path);
         print_message("%s\n", rows[i].path);
         check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), rows[i].expected);
         check_slice(call->body, rows[i].body);
-        assert_int_equal(seen(site) - before, rows[i].requests);
-        assert_string_equal(seen_header(site->world, before, "Range"), "bytes=4-");
+        assert_int_equal(request_count(site) - before, rows[i].requests);
+        assert_string_equal(seen_header(site->fixture, before, "Range"), "bytes=4-");
         if (rows[i].requests == 2) {
-            assert_string_equal(seen_header(site->world, before + 1, "Range"), "");
+            assert_string_equal(seen_header(site->fixture, before + 1, "Range"), "");
         }
         call_free(call);
     }
 }
 
 static void request_that_may_not_be_completed_asks_for_the_whole(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     static const struct {
         const char *path, *stored;
         afc_header field;
@@ -130,71 +130,71 @@ static void request_that_may_not_be_completed_asks_for_the_whole(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         store_part(site, rows[i].path, rows[i].stored);
-        size_t before = seen(site);
-        serve(site->world, rows[i].path, answer(200, FRESH, "whole"));
-        call *call = call_new(site->world, rows[i].path);
+        size_t before = request_count(site);
+        serve(site->fixture, rows[i].path, answer(200, FRESH, "whole"));
+        call *call = call_new(site->fixture, rows[i].path);
         call->request.headers = &rows[i].field;
         call->request.header_count = rows[i].field.name.size > 0 ? 1 : 0;
         call->request.cache_policy = rows[i].policy;
         call_perform(call);
         check_ended(call, AFC_OK);
         check_slice(call->body, "whole");
-        assert_int_equal(seen(site) - before, 1);
-        assert_string_equal(seen_header(site->world, before, "Range"), "");
+        assert_int_equal(request_count(site) - before, 1);
+        assert_string_equal(seen_header(site->fixture, before, "Range"), "");
         call_free(call);
     }
 }
 
 static void part_is_no_answer_if_the_server_may_not_be_asked(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     store_part(site, "/", FRESH TAG FIRST);
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     call->request.cache_policy = AFC_HTTP_CACHE_ONLY;
     call_perform(call);
     assert_int_equal(status_of(call), 504);
     call_free(call);
-    assert_int_equal(seen(site), 1);
+    assert_int_equal(request_count(site), 1);
 }
 
 /* ---- Bodies that end early -------------------------------------------------------------------- */
 
 /** Fetches a body that ends after `size` of `total` bytes. */
-static void fetch_cut(cached_site *site, const char *path, int status, const char *fields,
+static void fetch_cut(caching_fixture *site, const char *path, int status, const char *fields,
                       const char *bytes, size_t total) {
     afts_script *script = afts_script_new();
     afts_respond_truncated(script, status, fields, bytes, strlen(bytes), total);
-    serve(site->world, path, script);
-    call *call = call_fetch(site->world, path);
+    serve(site->fixture, path, script);
+    call *call = call_fetch(site->fixture, path);
     check_ended(call, AFC_ETRUNCATED);
     call_free(call);
 }
 
-static void check_completed(cached_site *site, const char *path, const char *range,
+static void check_completed(caching_fixture *site, const char *path, const char *range,
                             const char *fields, const char *rest) {
-    size_t before = seen(site);
-    serve(site->world, path, answer(206, fields, rest));
-    call *call = call_fetch(site->world, path);
+    size_t before = request_count(site);
+    serve(site->fixture, path, answer(206, fields, rest));
+    call *call = call_fetch(site->fixture, path);
     check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 200);
     check_slice(call->body, "0123456789");
-    assert_string_equal(seen_header(site->world, before, "Range"), range);
-    assert_string_equal(seen_header(site->world, before, "If-Range"), "\"one\"");
+    assert_string_equal(seen_header(site->fixture, before, "Range"), range);
+    assert_string_equal(seen_header(site->fixture, before, "If-Range"), "\"one\"");
     call_free(call);
-    call = call_fetch(site->world, path);
+    call = call_fetch(site->fixture, path);
     check_slice(call->body, "0123456789");
-    assert_int_equal(use_of(call), AFC_CACHE_USE_HIT);
+    assert_int_equal(cache_use_of(call), AFC_CACHE_USE_HIT);
     call_free(call);
-    assert_int_equal(seen(site), before + 1);
+    assert_int_equal(request_count(site), before + 1);
 }
 
 static void body_that_is_cut_short_is_completed_later(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     fetch_cut(site, "/", 200, FRESH TAG, "012", 10);
     check_completed(site, "/", "bytes=3-", FRESH TAG "\r\nContent-Range: bytes 3-9/10", "3456789");
 }
 
 static void rest_that_is_cut_short_makes_the_part_longer(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     store_part(site, "/", FRESH TAG FIRST);
     fetch_cut(site, "/", 206, FRESH TAG REST, "45", 6);
     fetch_cut(site, "/", 206, FRESH TAG "\r\nContent-Range: bytes 6-9/10", "678", 4);
@@ -202,28 +202,28 @@ static void rest_that_is_cut_short_makes_the_part_longer(void **state) {
 }
 
 static void part_stays_if_nothing_of_the_rest_comes(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     store_part(site, "/", FRESH TAG FIRST);
     fetch_cut(site, "/", 206, FRESH TAG REST, "", 6);
     check_completed(site, "/", "bytes=4-", FRESH TAG REST, "456789");
 }
 
 static void stored_response_stays_if_a_new_one_is_cut_short(void **state) {
-    cached_site *site = *state;
-    serve(site->world, "/",
+    caching_fixture *site = *state;
+    serve(site->fixture, "/",
           answer(200, "Cache-Control: max-age=0, stale-if-error=1000" TAG, "old"));
-    call_free(call_fetch(site->world, "/"));
+    call_free(call_fetch(site->fixture, "/"));
     fetch_cut(site, "/", 200, FRESH "\r\nETag: \"two\"", "012", 10);
-    serve(site->world, "/", answer(503, NULL, "down"));
-    call *call = call_fetch(site->world, "/");
+    serve(site->fixture, "/", answer(503, NULL, "down"));
+    call *call = call_fetch(site->fixture, "/");
     check_slice(call->body, "old");
-    assert_int_equal(use_of(call), AFC_CACHE_USE_STALE);
+    assert_int_equal(cache_use_of(call), AFC_CACHE_USE_STALE);
     call_free(call);
 }
 
-static void reload(cached_site *site, const char *path, const afc_header *range,
+static void reload(caching_fixture *site, const char *path, const afc_header *range,
                    afc_status status) {
-    call *call = call_new(site->world, path);
+    call *call = call_new(site->fixture, path);
     call->request.cache_policy = AFC_HTTP_CACHE_RELOAD;
     call->request.headers = range;
     call->request.header_count = range != NULL ? 1 : 0;
@@ -235,32 +235,32 @@ static void reload(cached_site *site, const char *path, const afc_header *range,
 
 /** Also of a reload, which uses nothing that is stored. */
 static void part_replaces_nothing_that_is_longer(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     static const afc_header range = {S_INIT("Range"), S_INIT("bytes=0-3"), 0};
     for (size_t i = 0; i < 2; i++) {
         const char *path = i == 0 ? "/part" : "/cut";
-        serve(site->world, path, answer(200, FRESH TAG, "0123456789"));
-        call_free(call_fetch(site->world, path));
+        serve(site->fixture, path, answer(200, FRESH TAG, "0123456789"));
+        call_free(call_fetch(site->fixture, path));
         if (i == 0) {
-            serve(site->world, path, answer(206, FRESH TAG FIRST, "0123"));
+            serve(site->fixture, path, answer(206, FRESH TAG FIRST, "0123"));
             reload(site, path, &range, AFC_OK);
         } else {
             afts_script *script = afts_script_new();
             afts_respond_truncated(script, 200, FRESH TAG, "012", 3, 10);
-            serve(site->world, path, script);
+            serve(site->fixture, path, script);
             reload(site, path, NULL, AFC_ETRUNCATED);
         }
-        call *call = call_fetch(site->world, path);
+        call *call = call_fetch(site->fixture, path);
         check_slice(call->body, "0123456789");
-        assert_int_equal(use_of(call), AFC_CACHE_USE_HIT);
+        assert_int_equal(cache_use_of(call), AFC_CACHE_USE_HIT);
         call_free(call);
     }
     /* The other way round, it is replaced. */
     store_part(site, "/longer", FRESH TAG "\r\nContent-Range: bytes 0-3/10");
     afts_script *script = afts_script_new();
     afts_respond_truncated(script, 200, FRESH TAG, "01234", 5, 10);
-    serve(site->world, "/longer", script);
-    call *call = call_new(site->world, "/longer");
+    serve(site->fixture, "/longer", script);
+    call *call = call_new(site->fixture, "/longer");
     call->request.cache_policy = AFC_HTTP_CACHE_RELOAD;
     call_perform(call);
     check_ended(call, AFC_ETRUNCATED);
@@ -271,68 +271,68 @@ static void part_replaces_nothing_that_is_longer(void **state) {
 
 /** What is stored is of the past if the server sends a part of another version. */
 static void part_of_another_version_replaces_what_was_validated(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     static const afc_header range = {S_INIT("Range"), S_INIT("bytes=0-3"), 0};
-    serve(site->world, "/", answer(200, STALE TAG, "0123456789"));
-    call_free(call_fetch(site->world, "/"));
-    serve(site->world, "/", answer(206, FRESH "\r\nETag: \"two\"" FIRST, "abcd"));
+    serve(site->fixture, "/", answer(200, STALE TAG, "0123456789"));
+    call_free(call_fetch(site->fixture, "/"));
+    serve(site->fixture, "/", answer(206, FRESH "\r\nETag: \"two\"" FIRST, "abcd"));
     for (size_t i = 0; i < 2; i++) {
-        call *call = call_new(site->world, "/");
+        call *call = call_new(site->fixture, "/");
         call->request.headers = &range;
         call->request.header_count = 1;
         call_perform(call);
         check_slice(call->body, "abcd");
-        assert_int_equal(use_of(call), i == 0 ? AFC_CACHE_USE_UNUSED : AFC_CACHE_USE_HIT);
+        assert_int_equal(cache_use_of(call), i == 0 ? AFC_CACHE_USE_UNUSED : AFC_CACHE_USE_HIT);
         call_free(call);
     }
 }
 
 /** Without tags, the dates say that it is another version. */
 static void part_of_another_date_ends_the_use_of_the_stored_whole(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     static const afc_header range = {S_INIT("Range"), S_INIT("bytes=0-3"), 0};
-    serve(site->world, "/",
+    serve(site->fixture, "/",
           answer(200, FRESH "\r\nLast-Modified: Mon, 01 Jan 2024 00:00:00 GMT", "0123456789"));
-    call_free(call_fetch(site->world, "/"));
-    serve(site->world, "/",
+    call_free(call_fetch(site->fixture, "/"));
+    serve(site->fixture, "/",
           answer(206, FRESH "\r\nLast-Modified: Tue, 02 Jan 2024 00:00:00 GMT" FIRST, "abcd"));
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     call->request.headers = &range;
     call->request.header_count = 1;
     call->request.cache_policy = AFC_HTTP_CACHE_REVALIDATE;
     call_perform(call);
     check_slice(call->body, "abcd");
     call_free(call);
-    serve(site->world, "/", answer(200, FRESH, "new"));
-    call = call_fetch(site->world, "/");
+    serve(site->fixture, "/", answer(200, FRESH, "new"));
+    call = call_fetch(site->fixture, "/");
     check_slice(call->body, "new");
     call_free(call);
 }
 
 /** Range is only evaluated after the conditions, RFC 9110 13.2.2. */
 static void not_modified_response_to_a_range_describes_no_part(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     static const afc_header fields[] = {{S_INIT("Range"), S_INIT("bytes=0-3"), 0},
                                         {S_INIT("If-None-Match"), S_INIT("\"one\""), 0}};
-    serve(site->world, "/", answer(200, FRESH TAG, "0123456789"));
-    call_free(call_fetch(site->world, "/"));
-    call *call = call_new(site->world, "/");
+    serve(site->fixture, "/", answer(200, FRESH TAG, "0123456789"));
+    call_free(call_fetch(site->fixture, "/"));
+    call *call = call_new(site->fixture, "/");
     call->request.headers = fields;
     call->request.header_count = COUNT_OF(fields);
     call_perform(call);
     check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 304);
-    assert_int_equal(use_of(call), AFC_CACHE_USE_HIT);
+    assert_int_equal(cache_use_of(call), AFC_CACHE_USE_HIT);
     assert_int_equal(field_of(call, "Content-Range").size, 0);
     assert_int_equal(field_of(call, "Content-Length").size, 0);
     call_free(call);
 }
 
 static void beginning_of_a_changed_resource_is_not_mixed(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     fetch_cut(site, "/", 200, FRESH TAG, "012", 10);
-    serve(site->world, "/", answer(200, FRESH "\r\nETag: \"two\"", "new"));
-    call *call = call_fetch(site->world, "/");
+    serve(site->fixture, "/", answer(200, FRESH "\r\nETag: \"two\"", "new"));
+    call *call = call_fetch(site->fixture, "/");
     check_ended(call, AFC_OK);
     check_slice(call->body, "new");
     call_free(call);
@@ -345,12 +345,12 @@ static afc_status take_and_cancel(call *call, afc_slice chunk) {
 }
 
 static void body_that_its_reader_gives_up_is_completed_later(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     afts_script *script = afts_script_new();
     afts_send_text(script, "HTTP/1.1 200 OK\r\n" FRESH TAG "\r\nContent-Length: 10\r\n\r\n012");
     afts_wait_peer_close(script);
-    serve(site->world, "/", script);
-    call *call = call_new(site->world, "/");
+    serve(site->fixture, "/", script);
+    call *call = call_new(site->fixture, "/");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = take_and_cancel;
     call_perform(call);
@@ -362,7 +362,7 @@ static void body_that_its_reader_gives_up_is_completed_later(void **state) {
 /** What is kept is limited, as it is in memory while the rest is asked for. */
 static void beginning_that_is_too_long_is_not_stored(void **state) {
     enum { LIMIT = 1024 * 1024 };
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     char *bytes = malloc(LIMIT + 2);
     assert_non_null(bytes);
     memset(bytes, 'x', LIMIT + 1);
@@ -372,10 +372,10 @@ static void beginning_that_is_too_long_is_not_stored(void **state) {
     for (size_t extra = 0; extra <= 1; extra++) {
         const char *path = extra == 0 ? "/within" : "/beyond";
         fetch_cut(site, path, 200, FRESH TAG, bytes + 1 - extra, LIMIT + 2);
-        size_t before = seen(site);
-        serve(site->world, path, answer(404, NULL, "gone"));
-        call_free(call_fetch(site->world, path));
-        assert_string_equal(seen_header(site->world, before, "Range"),
+        size_t before = request_count(site);
+        serve(site->fixture, path, answer(404, NULL, "gone"));
+        call_free(call_fetch(site->fixture, path));
+        assert_string_equal(seen_header(site->fixture, before, "Range"),
                             extra == 0 ? "bytes=1048576-" : "");
     }
     free(bytes);
@@ -384,10 +384,10 @@ static void beginning_that_is_too_long_is_not_stored(void **state) {
 /* ---- Readers ---------------------------------------------------------------------------------- */
 
 static void reader_takes_part_and_rest_at_its_own_pace(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     store_part(site, "/", FRESH TAG FIRST);
-    serve(site->world, "/", answer(206, FRESH TAG REST, "456789"));
-    call *call = call_new(site->world, "/");
+    serve(site->fixture, "/", answer(206, FRESH TAG REST, "456789"));
+    call *call = call_new(site->fixture, "/");
     call_perform_with_refusals(call);
     check_ended(call, AFC_OK);
     check_slice(call->body, "0123456789");
@@ -395,10 +395,10 @@ static void reader_takes_part_and_rest_at_its_own_pace(void **state) {
 }
 
 static void reader_of_a_part_may_be_cancelled(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     store_part(site, "/", FRESH TAG FIRST);
-    serve(site->world, "/", answer(206, FRESH TAG REST, "456789"));
-    call *call = call_new(site->world, "/");
+    serve(site->fixture, "/", answer(206, FRESH TAG REST, "456789"));
+    call *call = call_new(site->fixture, "/");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = call_hold;
     call_start(call);
@@ -411,11 +411,11 @@ static void reader_of_a_part_may_be_cancelled(void **state) {
 
 /* ---- Memory ----------------------------------------------------------------------------------- */
 
-static size_t complete_failing(cached_site *site, size_t n) {
+static size_t complete_failing(caching_fixture *site, size_t n) {
     afc_http_cache_remove_all(site->cache);
     store_part(site, "/", FRESH TAG FIRST);
-    serve(site->world, "/", answer(206, FRESH TAG REST, "456789"));
-    call *call = call_new(site->world, "/");
+    serve(site->fixture, "/", answer(206, FRESH TAG REST, "456789"));
+    call *call = call_new(site->fixture, "/");
     afc_status status;
     size_t made = call_perform_failing(call, n, &status);
     /* A request without the part gets what the server sends. */
@@ -426,31 +426,31 @@ static size_t complete_failing(cached_site *site, size_t n) {
 }
 
 static void no_allocation_that_fails_mixes_bytes(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     for (size_t n = 1; complete_failing(site, n) >= n; n++) {}
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SITE_TEST(rest_is_asked_for_and_the_whole_stored),
-        SITE_TEST(completed_response_is_as_old_as_the_rest),
-        SITE_TEST(response_that_is_not_the_rest_is_as_its_row_says),
-        SITE_TEST(request_that_may_not_be_completed_asks_for_the_whole),
-        SITE_TEST(part_is_no_answer_if_the_server_may_not_be_asked),
-        SITE_TEST(body_that_is_cut_short_is_completed_later),
-        SITE_TEST(rest_that_is_cut_short_makes_the_part_longer),
-        SITE_TEST(part_stays_if_nothing_of_the_rest_comes),
-        SITE_TEST(stored_response_stays_if_a_new_one_is_cut_short),
-        SITE_TEST(part_replaces_nothing_that_is_longer),
-        SITE_TEST(part_of_another_version_replaces_what_was_validated),
-        SITE_TEST(part_of_another_date_ends_the_use_of_the_stored_whole),
-        SITE_TEST(not_modified_response_to_a_range_describes_no_part),
-        SITE_TEST(beginning_of_a_changed_resource_is_not_mixed),
-        SITE_TEST(body_that_its_reader_gives_up_is_completed_later),
-        SITE_TEST(beginning_that_is_too_long_is_not_stored),
-        SITE_TEST(reader_takes_part_and_rest_at_its_own_pace),
-        SITE_TEST(reader_of_a_part_may_be_cancelled),
-        SITE_TEST(no_allocation_that_fails_mixes_bytes),
+        CACHING_TEST(rest_is_asked_for_and_the_whole_stored),
+        CACHING_TEST(completed_response_is_as_old_as_the_rest),
+        CACHING_TEST(response_that_is_not_the_rest_is_as_its_row_says),
+        CACHING_TEST(request_that_may_not_be_completed_asks_for_the_whole),
+        CACHING_TEST(part_is_no_answer_if_the_server_may_not_be_asked),
+        CACHING_TEST(body_that_is_cut_short_is_completed_later),
+        CACHING_TEST(rest_that_is_cut_short_makes_the_part_longer),
+        CACHING_TEST(part_stays_if_nothing_of_the_rest_comes),
+        CACHING_TEST(stored_response_stays_if_a_new_one_is_cut_short),
+        CACHING_TEST(part_replaces_nothing_that_is_longer),
+        CACHING_TEST(part_of_another_version_replaces_what_was_validated),
+        CACHING_TEST(part_of_another_date_ends_the_use_of_the_stored_whole),
+        CACHING_TEST(not_modified_response_to_a_range_describes_no_part),
+        CACHING_TEST(beginning_of_a_changed_resource_is_not_mixed),
+        CACHING_TEST(body_that_its_reader_gives_up_is_completed_later),
+        CACHING_TEST(beginning_that_is_too_long_is_not_stored),
+        CACHING_TEST(reader_takes_part_and_rest_at_its_own_pace),
+        CACHING_TEST(reader_of_a_part_may_be_cancelled),
+        CACHING_TEST(no_allocation_that_fails_mixes_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* What a request or a session demands holds with the HTTP cache, too: where it goes, and whose response it is. */
-#include "support/cached_site.h"
+#include "support/caching_fixture.h"
 #include "support/files.h"
 
 #include <afcore/cookie.h>
@@ -12,10 +12,10 @@
 #define TAG "\r\nETag: \"one\""
 #define USABLE_STALE "Cache-Control: max-age=60, stale-while-revalidate=600\r\nAge: 100"
 
-static afc_http_cache_use fetch(cached_site *site, const char *path) {
-    call *call = call_fetch(site->world, path);
+static afc_http_cache_use fetch(caching_fixture *site, const char *path) {
+    call *call = call_fetch(site->fixture, path);
     check_ended(call, AFC_OK);
-    afc_http_cache_use use = use_of(call);
+    afc_http_cache_use use = cache_use_of(call);
     call_free(call);
     return use;
 }
@@ -38,90 +38,90 @@ static void check_missing(call *call) {
     call_perform(call);
     check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 504);
-    assert_int_equal(use_of(call), AFC_CACHE_USE_MISSING);
+    assert_int_equal(cache_use_of(call), AFC_CACHE_USE_MISSING);
     call_free(call);
 }
 
 static void request_for_the_cache_only_never_reaches_the_server(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     folder folder;
-    serve(site->world, "/", answer(200, FRESH, "body"));
-    call *posted = call_new(site->world, "/");
+    serve(site->fixture, "/", answer(200, FRESH, "body"));
+    call *posted = call_new(site->fixture, "/");
     call_send(posted, "POST", S("content"));
     check_missing(posted);
-    call *deleted = call_new(site->world, "/");
+    call *deleted = call_new(site->fixture, "/");
     deleted->request.method = "DELETE";
     check_missing(deleted);
     afc_header host = field("Host", "other.test");
-    call *addressed = call_new(site->world, "/");
+    call *addressed = call_new(site->fixture, "/");
     addressed->request.headers = &host;
     addressed->request.header_count = 1;
     check_missing(addressed);
     folder_make(&folder);
-    call *resumed = call_new(site->world, "/");
+    call *resumed = call_new(site->fixture, "/");
     resumed->request.sink.kind = AFC_SINK_FILE;
     resumed->request.sink.flags = AFC_FILE_RESUME;
     resumed->request.sink.path = path_in(&folder, "file");
     check_missing(resumed);
     folder_remove(&folder);
-    assert_int_equal(seen(site), 0);
+    assert_int_equal(request_count(site), 0);
 }
 
 /* ---- Where a request goes ---------------------------------------------------------------------- */
 
 static void request_over_a_unix_socket_shares_no_responses(void **state) {
-    cached_site *site = *state;
-    serve(site->world, "/", answer(200, FRESH, "body"));
+    caching_fixture *site = *state;
+    serve(site->fixture, "/", answer(200, FRESH, "body"));
     assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
     assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_HIT);
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     call->request.unix_socket = "@afcore-nobody-listens-here";
     check_end(call, AFC_ECONNECT);
 }
 
 /** Stores a stale response of "/" that may be used while it is validated. */
-static void store_usable(cached_site *site) {
-    serve(site->world, "/", answer(200, USABLE_STALE TAG, "old"));
+static void store_usable(caching_fixture *site) {
+    serve(site->fixture, "/", answer(200, USABLE_STALE TAG, "old"));
     assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
 }
 
 static void validation_in_background_does_not_leave_the_proxy(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     store_usable(site);
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     call->request.proxy = "http://127.0.0.1:1";
     check_end(call, AFC_ECONNECT);
-    world_close_session(site->world);
-    assert_int_equal(seen(site), 1);
+    fixture_close_session(site->fixture);
+    assert_int_equal(request_count(site), 1);
 }
 
 static void validation_in_background_follows_no_redirect(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     store_usable(site);
-    serve(site->world, "/", answer(302, "Location: /elsewhere", ""));
-    serve(site->world, "/elsewhere", answer(200, FRESH, "body"));
+    serve(site->fixture, "/", answer(302, "Location: /elsewhere", ""));
+    serve(site->fixture, "/elsewhere", answer(200, FRESH, "body"));
     assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_STALE);
     /* What was stored is of the past when the redirect has come. */
     for (afc_http_cache_use use = AFC_CACHE_USE_STALE; use != AFC_CACHE_USE_MISSING;) {
-        call *call = call_new(site->world, "/");
+        call *call = call_new(site->fixture, "/");
         call->request.cache_policy = AFC_HTTP_CACHE_ONLY;
         call_perform(call);
-        use = use_of(call);
+        use = cache_use_of(call);
         call_free(call);
     }
-    world_close_session(site->world);
-    assert_int_equal(seen(site), 2);
+    fixture_close_session(site->fixture);
+    assert_int_equal(request_count(site), 2);
 }
 
 static void validation_in_background_has_the_limits_of_the_request(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     store_usable(site);
-    serve(site->world, "/", answer(200, FRESH, "a longer body"));
-    call *call = call_new(site->world, "/");
+    serve(site->fixture, "/", answer(200, FRESH, "a longer body"));
+    call *call = call_new(site->fixture, "/");
     call->request.limits.body_bytes = 5;
     check_end(call, AFC_OK);
-    assert_true(afts_wait_closed(site->world->server, 1, PATIENCE_MS));
-    world_close_session(site->world);
+    assert_true(afts_wait_closed(site->fixture->server, 1, PATIENCE_MS));
+    fixture_close_session(site->fixture);
     afc_http_cache_statistics statistics;
     afc_http_cache_get_statistics(site->cache, &statistics);
     assert_int_equal(statistics.stored, 1);
@@ -133,48 +133,49 @@ static bool refuse(void *context, afc_http_cache_candidate *candidate) {
 }
 
 static void validation_asks_the_hook_of_the_request(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     store_usable(site);
-    serve(site->world, "/", answer(200, FRESH, "new"));
-    call *call = call_new(site->world, "/");
+    serve(site->fixture, "/", answer(200, FRESH, "new"));
+    call *call = call_new(site->fixture, "/");
     call->events.on_cache = refuse;
     call_perform(call);
     check_slice(call->body, "new");
     call_free(call);
-    world_close_session(site->world);
-    assert_int_equal(seen(site), 2);
+    fixture_close_session(site->fixture);
+    assert_int_equal(request_count(site), 2);
     afc_http_cache_statistics statistics;
     afc_http_cache_get_statistics(site->cache, &statistics);
     assert_int_equal(statistics.stored, 1);
 }
 
-static cached_site *site_with_cookies(afc_cookie_jar **jar, afc_cookie_policy policy) {
+static caching_fixture *caching_fixture_with_cookies(afc_cookie_jar **jar,
+                                                     afc_cookie_policy policy) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     check_status(afc_cookie_jar_new(jar, NULL, NULL), AFC_OK);
     options.cookies = *jar;
     options.cookie_policy = policy;
-    return site_new(&options);
+    return caching_fixture_new(&options);
 }
 
 /** Closes the session first, so that nothing adds cookies any more. */
-static void check_no_cookies(cached_site *site, afc_cookie_jar *jar) {
+static void check_no_cookies(caching_fixture *site, afc_cookie_jar *jar) {
     afc_cookie_list *cookies;
-    world_close_session(site->world);
+    fixture_close_session(site->fixture);
     check_status(afc_cookie_jar_copy(&cookies, jar, NULL, NULL), AFC_OK);
     assert_int_equal(cookies->count, 0);
     afc_cookie_list_free(cookies);
     afc_cookie_jar_release(jar);
     void *state = site;
-    site_teardown(&state);
+    caching_fixture_teardown(&state);
 }
 
 static void validation_in_background_keeps_to_the_main_document(void **state) {
     (void)state;
     afc_cookie_jar *jar;
-    cached_site *site = site_with_cookies(&jar, AFC_COOKIES_MAIN_DOCUMENT);
+    caching_fixture *site = caching_fixture_with_cookies(&jar, AFC_COOKIES_MAIN_DOCUMENT);
     store_usable(site);
-    serve(site->world, "/", answer(200, FRESH "\r\nSet-Cookie: tracks=1", "new"));
-    call *call = call_new(site->world, "/");
+    serve(site->fixture, "/", answer(200, FRESH "\r\nSet-Cookie: tracks=1", "new"));
+    call *call = call_new(site->fixture, "/");
     call->request.main_document_url = "http://document.test/";
     check_end(call, AFC_OK);
     while (fetch(site, "/") != AFC_CACHE_USE_HIT) {}
@@ -184,13 +185,13 @@ static void validation_in_background_keeps_to_the_main_document(void **state) {
 static void first_url_is_the_main_document_also_from_the_cache(void **state) {
     (void)state;
     afc_cookie_jar *jar;
-    cached_site *site = site_with_cookies(&jar, AFC_COOKIES_MAIN_DOCUMENT);
-    const char *other = strrchr(url_of(site->world, "/other"), ':');
-    other = text_of(site->world, FRESH "\r\nLocation: http://localhost%s", other);
-    serve(site->world, "/", answer(301, other, ""));
-    serve(site->world, "/other", answer(200, "Set-Cookie: tracks=1", "body"));
+    caching_fixture *site = caching_fixture_with_cookies(&jar, AFC_COOKIES_MAIN_DOCUMENT);
+    const char *other = strrchr(url_of(site->fixture, "/other"), ':');
+    other = text_of(site->fixture, FRESH "\r\nLocation: http://localhost%s", other);
+    serve(site->fixture, "/", answer(301, other, ""));
+    serve(site->fixture, "/other", answer(200, "Set-Cookie: tracks=1", "body"));
     for (int i = 0; i < 2; i++) {
-        call *call = call_fetch(site->world, "/");
+        call *call = call_fetch(site->fixture, "/");
         check_ended(call, AFC_OK);
         assert_int_equal(call->hops[0].cache, i == 0 ? AFC_CACHE_USE_UNUSED : AFC_CACHE_USE_HIT);
         call_free(call);
@@ -211,17 +212,18 @@ static void cookies_of_a_stored_response_are_saved_once(void **state) {
         {USABLE_STALE TAG, AFC_CACHE_USE_STALE}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         afc_cookie_jar *jar;
-        cached_site *site = site_with_cookies(&jar, AFC_COOKIES_ALWAYS);
-        serve(site->world, "/",
-              answer(200, text_of(site->world, "%s\r\nSet-Cookie: id=1", rows[i].fields), "body"));
+        caching_fixture *site = caching_fixture_with_cookies(&jar, AFC_COOKIES_ALWAYS);
+        serve(
+            site->fixture, "/",
+            answer(200, text_of(site->fixture, "%s\r\nSet-Cookie: id=1", rows[i].fields), "body"));
         assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
         assert_int_equal(afc_cookie_jar_remove(jar, NULL, NULL, NULL), 1);
         /* The server says nothing about cookies this time. */
         bool fails = strstr(rows[i].fields, "stale-if-error") != NULL;
-        serve(site->world, "/", answer(fails ? 503 : 304, NULL, ""));
-        call *call = call_fetch(site->world, "/");
+        serve(site->fixture, "/", answer(fails ? 503 : 304, NULL, ""));
+        call *call = call_fetch(site->fixture, "/");
         check_ended(call, AFC_OK);
-        assert_int_equal(use_of(call), rows[i].use);
+        assert_int_equal(cache_use_of(call), rows[i].use);
         check_slice(field_of(call, "Set-Cookie"), "id=1");
         call_free(call);
         check_no_cookies(site, jar);
@@ -232,7 +234,7 @@ static void cookies_of_a_stored_response_are_saved_once(void **state) {
 
 /** Otherwise the network thread, which all transfers share, would compare each field with each name. */
 static void head_that_names_too_many_fields_updates_nothing(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     static const char *const fields[] = {"Connection: keep-alive", "Cache-Control: no-cache=\"b",
                                          "Vary: b"};
     static const char *const ends[] = {"", "\"", ""};
@@ -244,17 +246,18 @@ static void head_that_names_too_many_fields_updates_nothing(void **state) {
         afc_http_cache_remove_all(site->cache);
         snprintf(head, sizeof head, "%s%s%s\r\n" FRESH, fields[i], more, ends[i]);
         /* Neither stored … */
-        serve(site->world, "/", answer(200, head, "new"));
+        serve(site->fixture, "/", answer(200, head, "new"));
         assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
         assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
         /* … nor an update of what is: that is used once more, as it was, and removed. */
-        serve(site->world, "/", answer(200, STALE TAG "\r\nA: old", "old"));
+        serve(site->fixture, "/", answer(200, STALE TAG "\r\nA: old", "old"));
         assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
-        serve(site->world, "/", answer(304, head, ""));
+        serve(site->fixture, "/", answer(304, head, ""));
         assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_VALIDATED);
-        serve(site->world, "/", answer(200, "Cache-Control: no-store", "last"));
+        serve(site->fixture, "/", answer(200, "Cache-Control: no-store", "last"));
         assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
-        assert_string_equal(seen_header(site->world, seen(site) - 1, "If-None-Match"), "");
+        assert_string_equal(seen_header(site->fixture, request_count(site) - 1, "If-None-Match"),
+                            "");
     }
 }
 
@@ -270,16 +273,16 @@ static char first_octet_of(call *call) {
 }
 
 /** Fetches "/" with a field; returns the body's first octet. */
-static char fetch_with(cached_site *site, const char *name, const char *value) {
+static char fetch_with(caching_fixture *site, const char *name, const char *value) {
     afc_header header = field(name, value);
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     call->request.headers = &header;
     call->request.header_count = 1;
     return first_octet_of(call);
 }
 
 static void update_decides_anew_which_requests_a_response_fits(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     static const struct {
         const char *first;  /**< Fields of the stored response. */
         const char *update; /**< Fields of the 304. */
@@ -298,11 +301,11 @@ static void update_decides_anew_which_requests_a_response_fits(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         print_message("%s\n", rows[i].update);
         afc_http_cache_remove_all(site->cache);
-        serve(site->world, "/", answer(200, rows[i].first, "old"));
+        serve(site->fixture, "/", answer(200, rows[i].first, "old"));
         assert_int_equal(fetch_with(site, rows[i].name, "a"), 'o');
-        serve(site->world, "/", answer(304, rows[i].update, ""));
+        serve(site->fixture, "/", answer(304, rows[i].update, ""));
         assert_int_equal(fetch_with(site, rows[i].name, "a"), 'o');
-        serve(site->world, "/", answer(200, FRESH, "new"));
+        serve(site->fixture, "/", answer(200, FRESH, "new"));
         assert_int_equal(fetch_with(site, rows[i].name, "b"), rows[i].is_shared ? 'o' : 'n');
     }
 }
@@ -316,9 +319,9 @@ static bool leave_out_vary(void *context, afc_http_cache_candidate *candidate) {
     return true;
 }
 
-static int octet_for(cached_site *site, const char *value) {
+static int octet_for(caching_fixture *site, const char *value) {
     afc_header header = field("Foo", value);
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     call->request.headers = &header;
     call->request.header_count = 1;
     call->events.on_cache = leave_out_vary;
@@ -327,28 +330,29 @@ static int octet_for(cached_site *site, const char *value) {
 
 /** If on_cache removes Vary, and a later head has none, the response still fits only the requests that it was stored for. */
 static void update_never_forgets_which_requests_a_response_fits(void **state) {
-    cached_site *site = *state;
-    serve(site->world, "/", answer(200, "Vary: Foo\r\n" STALE TAG, "old"));
+    caching_fixture *site = *state;
+    serve(site->fixture, "/", answer(200, "Vary: Foo\r\n" STALE TAG, "old"));
     assert_int_equal(octet_for(site, "a"), 'o');
-    serve(site->world, "/", answer(304, FRESH TAG, ""));
+    serve(site->fixture, "/", answer(304, FRESH TAG, ""));
     assert_int_equal(octet_for(site, "a"), 'o');
-    serve(site->world, "/", answer(200, "Vary: Foo\r\n" FRESH, "new"));
+    serve(site->fixture, "/", answer(200, "Vary: Foo\r\n" FRESH, "new"));
     assert_int_equal(octet_for(site, "b"), 'n');
     assert_int_equal(octet_for(site, "a"), 'o');
 }
 
 static void head_response_decides_anew_which_requests_a_response_fits(void **state) {
-    cached_site *site = *state;
-    serve(site->world, "/", answer(200, STALE TAG "\r\nContent-Length: 3", "old"));
+    caching_fixture *site = *state;
+    serve(site->fixture, "/", answer(200, STALE TAG "\r\nContent-Length: 3", "old"));
     assert_int_equal(fetch_with(site, "Foo", "a"), 'o');
-    serve(site->world, "/", answer(200, FRESH "\r\nVary: Foo" TAG "\r\nContent-Length: 3", "old"));
+    serve(site->fixture, "/",
+          answer(200, FRESH "\r\nVary: Foo" TAG "\r\nContent-Length: 3", "old"));
     afc_header header = field("Foo", "a");
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     call->request.method = "HEAD";
     call->request.headers = &header;
     call->request.header_count = 1;
     check_end(call, AFC_OK);
-    serve(site->world, "/", answer(200, FRESH, "new"));
+    serve(site->fixture, "/", answer(200, FRESH, "new"));
     assert_int_equal(fetch_with(site, "Foo", "a"), 'o');
     assert_int_equal(fetch_with(site, "Foo", "b"), 'n');
 }
@@ -366,22 +370,22 @@ static afc_challenge_decision answer_as_bob(void *context, const afc_challenge *
     return answer_as("bob", credentials);
 }
 
-static call *call_as(cached_site *site, const char *user) {
+static call *call_as(caching_fixture *site, const char *user) {
     static afc_credentials credentials = AFC_CREDENTIALS_INIT;
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     credentials.user = user;
     credentials.password = "secret";
     if (user != NULL) call->request.credentials = &credentials;
     return call;
 }
 
-static void serve_after_challenge(cached_site *site, afts_script *script) {
-    serve(site->world, "/", script);
-    serve_once(site->world, "/", answer(401, "WWW-Authenticate: Basic realm=\"it\"", ""));
+static void serve_after_challenge(caching_fixture *site, afts_script *script) {
+    serve(site->fixture, "/", script);
+    serve_once(site->fixture, "/", answer(401, "WWW-Authenticate: Basic realm=\"it\"", ""));
 }
 
 static void response_for_credentials_of_a_challenge_is_for_them_only(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     /* Alice's request is made as Bob in the end. */
     serve_after_challenge(site, answer(200, FRESH, "bob's"));
     call *call = call_as(site, "alice");
@@ -398,47 +402,47 @@ static void response_for_credentials_of_a_challenge_is_for_them_only(void **stat
 }
 
 /** Fetches "/" with credentials that are sent at once; returns the body's first octet. */
-static char fetch_as(cached_site *site, const char *user) {
+static char fetch_as(caching_fixture *site, const char *user) {
     afc_credentials credentials = AFC_CREDENTIALS_INIT;
     credentials.user = user;
     credentials.password = "secret";
     credentials.send_preemptively = true;
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     if (user != NULL) call->request.credentials = &credentials;
     return first_octet_of(call);
 }
 
 /** The session sends the field, so the request itself doesn't have it. */
 static void public_response_that_varies_by_authorization_is_for_one_user(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     static const char *const others[] = {"bob", NULL};
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         afc_http_cache_remove_all(site->cache);
-        serve(site->world, "/", answer(200, FRESH ", public\r\nVary: Authorization", "a"));
+        serve(site->fixture, "/", answer(200, FRESH ", public\r\nVary: Authorization", "a"));
         assert_int_equal(fetch_as(site, "alice"), 'a');
-        serve(site->world, "/", answer(200, FRESH ", public\r\nVary: Authorization", "b"));
+        serve(site->fixture, "/", answer(200, FRESH ", public\r\nVary: Authorization", "b"));
         assert_int_equal(fetch_as(site, others[i]), 'b');
         assert_int_equal(fetch_as(site, "alice"), 'a');
     }
     afc_http_cache_remove_all(site->cache);
-    serve(site->world, "/", answer(200, FRESH ", public", "a"));
+    serve(site->fixture, "/", answer(200, FRESH ", public", "a"));
     assert_int_equal(fetch_as(site, "alice"), 'a');
-    serve(site->world, "/", answer(200, FRESH ", public", "b"));
+    serve(site->fixture, "/", answer(200, FRESH ", public", "b"));
     assert_int_equal(fetch_as(site, "bob"), 'a');
 }
 
-static char fetch_with_secret(cached_site *site, const char *name, unsigned flags,
+static char fetch_with_secret(caching_fixture *site, const char *name, unsigned flags,
                               const char *value) {
     afc_header header = field(name, value);
     header.flags = flags;
-    call *call = call_new(site->world, "/");
+    call *call = call_new(site->fixture, "/");
     call->request.headers = &header;
     call->request.header_count = 1;
     return first_octet_of(call);
 }
 
 static void secret_fields_keep_responses_apart_unless_they_are_public(void **state) {
-    cached_site *site = *state;
+    caching_fixture *site = *state;
     static const struct {
         const char *fields, *name;
         unsigned flags;
@@ -454,9 +458,9 @@ static void secret_fields_keep_responses_apart_unless_they_are_public(void **sta
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         afc_http_cache_remove_all(site->cache);
-        serve(site->world, "/", answer(200, rows[i].fields, "a"));
+        serve(site->fixture, "/", answer(200, rows[i].fields, "a"));
         assert_int_equal(fetch_with_secret(site, rows[i].name, rows[i].flags, "one"), 'a');
-        serve(site->world, "/", answer(200, rows[i].fields, "b"));
+        serve(site->fixture, "/", answer(200, rows[i].fields, "b"));
         assert_int_equal(fetch_with_secret(site, rows[i].name, rows[i].flags, "one"), 'a');
         assert_int_equal(fetch_with_secret(site, rows[i].name, rows[i].flags, "two"),
                          rows[i].second);
@@ -464,8 +468,8 @@ static void secret_fields_keep_responses_apart_unless_they_are_public(void **sta
 }
 
 static void update_for_credentials_of_a_challenge_is_not_stored(void **state) {
-    cached_site *site = *state;
-    serve(site->world, "/", answer(200, STALE TAG, "old"));
+    caching_fixture *site = *state;
+    serve(site->fixture, "/", answer(200, STALE TAG, "old"));
     assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
     serve_after_challenge(site, answer(304, FRESH "\r\nSet-Cookie: user=bob" TAG, ""));
     call *call = call_as(site, NULL);
@@ -473,10 +477,10 @@ static void update_for_credentials_of_a_challenge_is_not_stored(void **state) {
     call_perform(call);
     check_slice(call->body, "old");
     call_free(call);
-    serve(site->world, "/", answer(304, FRESH TAG, ""));
-    call = call_fetch(site->world, "/");
+    serve(site->fixture, "/", answer(304, FRESH TAG, ""));
+    call = call_fetch(site->fixture, "/");
     check_slice(call->body, "old");
-    assert_int_equal(use_of(call), AFC_CACHE_USE_VALIDATED);
+    assert_int_equal(cache_use_of(call), AFC_CACHE_USE_VALIDATED);
     assert_int_equal(field_of(call, "Set-Cookie").size, 0);
     call_free(call);
 }
@@ -492,20 +496,20 @@ typedef enum change {
     CHANGES
 } change;
 
-static void delete_by(cached_site *site, afc_session *session) {
-    serve(site->world, "/", answer(204, NULL, ""));
-    call *call = call_new(site->world, "/");
+static void delete_by(caching_fixture *site, afc_session *session) {
+    serve(site->fixture, "/", answer(204, NULL, ""));
+    call *call = call_new(site->fixture, "/");
     call->session = session;
     call->request.method = "DELETE";
     check_end(call, AFC_OK);
 }
 
-static void make(cached_site *site, change change) {
+static void make(caching_fixture *site, change change) {
     afc_session *other;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     switch (change) {
     case CHANGE:
-        delete_by(site, site->world->session);
+        delete_by(site, site->fixture->session);
         break;
     case CHANGE_IN_OTHER_SESSION:
         options.http_cache = site->cache;
@@ -517,7 +521,7 @@ static void make(cached_site *site, change change) {
         afc_http_cache_remove_all(site->cache);
         break;
     case REMOVE_URL:
-        check_status(afc_http_cache_remove_url(site->cache, NULL, url_of(site->world, "/"), NULL),
+        check_status(afc_http_cache_remove_url(site->cache, NULL, url_of(site->fixture, "/"), NULL),
                      AFC_OK);
         break;
     case REMOVE_HOST:
@@ -531,7 +535,7 @@ static void make(cached_site *site, change change) {
     }
 }
 
-static void check_requested_before(cached_site *site, bool has_head_first, change change) {
+static void check_requested_before(caching_fixture *site, bool has_head_first, change change) {
     afts_script *script = afts_script_new();
     if (!has_head_first) afts_stall(script, "gate");
     afts_respond_chunked(script, 200, FRESH);
@@ -539,19 +543,19 @@ static void check_requested_before(cached_site *site, bool has_head_first, chang
     if (has_head_first) afts_stall(script, "gate");
     afts_chunk(script, "ld", 2);
     afts_last_chunk(script, NULL);
-    serve(site->world, "/", script);
-    call *early = call_new(site->world, "/");
+    serve(site->fixture, "/", script);
+    call *early = call_new(site->fixture, "/");
     call_start(early);
-    assert_true(afts_wait_stalled(site->world->server, "gate", 1, PATIENCE_MS));
+    assert_true(afts_wait_stalled(site->fixture->server, "gate", 1, PATIENCE_MS));
     if (has_head_first) call_wait_for(early, &early->head_count, 1);
     make(site, change);
-    afts_release(site->world->server, "gate", 1);
+    afts_release(site->fixture->server, "gate", 1);
     call_wait(early);
     check_slice(early->body, "old");
     assert_string_equal(afc_result_get_not_stored(early->result),
                         "it was removed meanwhile, or an unsafe request has changed it");
     call_free(early);
-    serve(site->world, "/", answer(200, "Cache-Control: no-store", "new"));
+    serve(site->fixture, "/", answer(200, "Cache-Control: no-store", "new"));
     assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
 }
 
@@ -565,8 +569,8 @@ static void response_requested_before_a_change_is_not_stored(void **state) {
 /* ---- https ------------------------------------------------------------------------------------- */
 
 /** Waits until the loop has taken what was posted before. */
-static void wait_for_loop(world *world) {
-    call *call = call_new(world, "/absent");
+static void wait_for_loop(fixture *fixture) {
+    call *call = call_new(fixture, "/absent");
     call->request.cache_policy = AFC_HTTP_CACHE_ONLY;
     check_end(call, AFC_OK);
 }
@@ -577,8 +581,8 @@ static void response_of_http_is_not_validated_over_https(void **state) {
     check_status(afc_http_cache_open(&options.http_cache, NULL, NULL), AFC_OK);
     check_status(afc_hsts_new(&options.hsts, NULL, NULL), AFC_OK);
     options.max_connections = 1;
-    world *world = world_new_alpn(NULL, &options);
-    const char *http = text_of(world, "http%s", tls_url(world) + strlen("https"));
+    fixture *fixture = fixture_new_alpn(NULL, &options);
+    const char *http = text_of(fixture, "http%s", tls_url(fixture) + strlen("https"));
     afc_http_cache_request request = AFC_HTTP_CACHE_REQUEST_INIT;
     afc_http_cache_response response = AFC_HTTP_CACHE_RESPONSE_INIT;
     const afc_header fields[] = {field("Cache-Control", "no-cache"), field("ETag", "\"one\"")};
@@ -590,52 +594,52 @@ static void response_of_http_is_not_validated_over_https(void **state) {
     afts_script *script = afts_script_new();
     afts_stall(script, "gate");
     afts_respond(script, 200, NULL, "first", 5);
-    serve_once(world, "/", script);
-    call *first = call_new(world, "/");
-    first->request.url = tls_url(world);
+    serve_once(fixture, "/", script);
+    call *first = call_new(fixture, "/");
+    first->request.url = tls_url(fixture);
     call_start(first);
-    assert_true(afts_wait_stalled(world->server, "gate", 1, PATIENCE_MS));
+    assert_true(afts_wait_stalled(fixture->server, "gate", 1, PATIENCE_MS));
     /* It is looked up and waits for the connection; meanwhile the host turns out to require https. */
-    serve(world, "/", answer(304, "ETag: \"one\"", ""));
-    call *second = call_new(world, "/");
+    serve(fixture, "/", answer(304, "ETag: \"one\"", ""));
+    call *second = call_new(fixture, "/");
     second->request.url = http;
     call_start(second);
-    wait_for_loop(world);
+    wait_for_loop(fixture);
     check_status(afc_hsts_add(options.hsts, "localhost", INT64_MAX, false, NULL), AFC_OK);
-    afts_release(world->server, "gate", 1);
+    afts_release(fixture->server, "gate", 1);
     call_wait(first);
     call_wait(second);
     check_ended(second, AFC_OK);
     assert_int_equal(status_of(second), 304);
-    assert_int_equal(use_of(second), AFC_CACHE_USE_UNUSED);
-    assert_string_equal(seen_header(world, 1, "If-None-Match"), "");
+    assert_int_equal(cache_use_of(second), AFC_CACHE_USE_UNUSED);
+    assert_string_equal(seen_header(fixture, 1, "If-None-Match"), "");
     call_free(first);
     call_free(second);
-    world_free(world);
+    fixture_free(fixture);
     afc_hsts_release(options.hsts);
     afc_http_cache_release(options.http_cache);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SITE_TEST(request_for_the_cache_only_never_reaches_the_server),
-        SITE_TEST(request_over_a_unix_socket_shares_no_responses),
-        SITE_TEST(validation_in_background_does_not_leave_the_proxy),
-        SITE_TEST(validation_in_background_follows_no_redirect),
-        SITE_TEST(validation_in_background_has_the_limits_of_the_request),
-        SITE_TEST(validation_asks_the_hook_of_the_request),
+        CACHING_TEST(request_for_the_cache_only_never_reaches_the_server),
+        CACHING_TEST(request_over_a_unix_socket_shares_no_responses),
+        CACHING_TEST(validation_in_background_does_not_leave_the_proxy),
+        CACHING_TEST(validation_in_background_follows_no_redirect),
+        CACHING_TEST(validation_in_background_has_the_limits_of_the_request),
+        CACHING_TEST(validation_asks_the_hook_of_the_request),
         cmocka_unit_test(validation_in_background_keeps_to_the_main_document),
         cmocka_unit_test(first_url_is_the_main_document_also_from_the_cache),
         cmocka_unit_test(cookies_of_a_stored_response_are_saved_once),
-        SITE_TEST(head_that_names_too_many_fields_updates_nothing),
-        SITE_TEST(update_decides_anew_which_requests_a_response_fits),
-        SITE_TEST(update_never_forgets_which_requests_a_response_fits),
-        SITE_TEST(head_response_decides_anew_which_requests_a_response_fits),
-        SITE_TEST(response_for_credentials_of_a_challenge_is_for_them_only),
-        SITE_TEST(public_response_that_varies_by_authorization_is_for_one_user),
-        SITE_TEST(secret_fields_keep_responses_apart_unless_they_are_public),
-        SITE_TEST(update_for_credentials_of_a_challenge_is_not_stored),
-        SITE_TEST(response_requested_before_a_change_is_not_stored),
+        CACHING_TEST(head_that_names_too_many_fields_updates_nothing),
+        CACHING_TEST(update_decides_anew_which_requests_a_response_fits),
+        CACHING_TEST(update_never_forgets_which_requests_a_response_fits),
+        CACHING_TEST(head_response_decides_anew_which_requests_a_response_fits),
+        CACHING_TEST(response_for_credentials_of_a_challenge_is_for_them_only),
+        CACHING_TEST(public_response_that_varies_by_authorization_is_for_one_user),
+        CACHING_TEST(secret_fields_keep_responses_apart_unless_they_are_public),
+        CACHING_TEST(update_for_credentials_of_a_challenge_is_not_stored),
+        CACHING_TEST(response_requested_before_a_change_is_not_stored),
         cmocka_unit_test(response_of_http_is_not_validated_over_https),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

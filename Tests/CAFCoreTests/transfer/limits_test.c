@@ -7,17 +7,17 @@
 /* ---- Bodies -------------------------------------------------------------------------------- */
 
 /** The same ten bytes, framed in each way. */
-static void serve_ten(world *world) {
-    serve(world, "/length", answer(200, NULL, "0123456789"));
-    serve_text(world, "/close", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n0123456789");
-    serve_text(world, "/chunks",
+static void serve_ten(fixture *fixture) {
+    serve(fixture, "/length", answer(200, NULL, "0123456789"));
+    serve_text(fixture, "/close", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n0123456789");
+    serve_text(fixture, "/chunks",
                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                "4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n");
 }
 
-static void check_limit(world *world, const char *path, afc_sink sink, uint64_t limit,
+static void check_limit(fixture *fixture, const char *path, afc_sink sink, uint64_t limit,
                         afc_status expected) {
-    call *call = call_new(world, path);
+    call *call = call_new(fixture, path);
     call->request.sink = sink;
     call->request.limits.body_bytes = limit;
     call_perform(call);
@@ -31,27 +31,27 @@ static void check_limit(world *world, const char *path, afc_sink sink, uint64_t 
 }
 
 static void accepts_body_of_exactly_its_limit(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
-    serve_ten(world);
+    serve_ten(fixture);
     static const char *const paths[] = {"/length", "/close", "/chunks"};
     const afc_sink sinks[] = {{.kind = AFC_SINK_MEMORY},
                               {.kind = AFC_SINK_CALLBACK},
                               {.kind = AFC_SINK_FILE, .path = path_in(&folder, "got")}};
     for (size_t i = 0; i < COUNT_OF(paths); i++) {
         for (size_t j = 0; j < COUNT_OF(sinks); j++) {
-            check_limit(world, paths[i], sinks[j], 10, AFC_OK);
-            check_limit(world, paths[i], sinks[j], 9, AFC_ETOOBIG);
-            check_limit(world, paths[i], sinks[j], 1, AFC_ETOOBIG);
+            check_limit(fixture, paths[i], sinks[j], 10, AFC_OK);
+            check_limit(fixture, paths[i], sinks[j], 9, AFC_ETOOBIG);
+            check_limit(fixture, paths[i], sinks[j], 1, AFC_ETOOBIG);
         }
     }
     folder_remove(&folder);
 }
 
 static void limit_of_bodies_in_memory_is_not_one_of_others(void **state) {
-    world *world = *state;
-    serve_ten(world);
+    fixture *fixture = *state;
+    serve_ten(fixture);
     const struct {
         afc_sink_kind kind;
         uint64_t limit, memory_limit;
@@ -62,7 +62,7 @@ static void limit_of_bodies_in_memory_is_not_one_of_others(void **state) {
         {AFC_SINK_CALLBACK, 0, 9, AFC_OK},    {AFC_SINK_CALLBACK, 9, 10, AFC_ETOOBIG},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        call *call = call_new(world, "/chunks");
+        call *call = call_new(fixture, "/chunks");
         call->request.sink.kind = rows[i].kind;
         call->request.limits.body_bytes = rows[i].limit;
         call->request.memory_limit = rows[i].memory_limit;
@@ -73,8 +73,8 @@ static void limit_of_bodies_in_memory_is_not_one_of_others(void **state) {
 }
 
 static void names_the_limit_and_what_exceeded_it(void **state) {
-    world *world = *state;
-    serve_ten(world);
+    fixture *fixture = *state;
+    serve_ten(fixture);
     static const struct {
         const char *path;
         afc_limits limits;
@@ -90,12 +90,12 @@ static void names_the_limit_and_what_exceeded_it(void **state) {
         {"/two", {.head_count = 1}, "the limit of 1 fields", AFC_REASON_HEAD_LIMIT},
         {"/early", {.informational = 1}, "more than 1 informational responses", AFC_REASON_NONE},
     };
-    serve_text(world, "/two", "HTTP/1.1 200 OK\r\nA: 1\r\nContent-Length: 0\r\n\r\n");
-    serve_text(world, "/early",
+    serve_text(fixture, "/two", "HTTP/1.1 200 OK\r\nA: 1\r\nContent-Length: 0\r\n\r\n");
+    serve_text(fixture, "/early",
                "HTTP/1.1 103 A\r\n\r\nHTTP/1.1 103 B\r\n\r\n"
                "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        call *call = call_new(world, rows[i].path);
+        call *call = call_new(fixture, rows[i].path);
         call->request.limits = rows[i].limits;
         call_perform(call);
         check_ended(call, AFC_ETOOBIG);
@@ -106,29 +106,29 @@ static void names_the_limit_and_what_exceeded_it(void **state) {
 }
 
 static void endless_body_ends_at_the_limit(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char block[4096];
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 200, NULL, block, sizeof block, AFTS_FOREVER);
-    serve(world, "/", script);
-    call *call = call_new(world, "/");
+    serve(fixture, "/", script);
+    call *call = call_new(fixture, "/");
     call->request.limits.body_bytes = 1 << 20;
     call_perform(call);
     check_ended(call, AFC_ETOOBIG);
     call_free(call);
-    assert_true(afts_server_stats(world->server).sent < 32 << 20);
+    assert_true(afts_server_stats(fixture->server).sent < 32 << 20);
 }
 
 /** Only the first MiB is kept of what isn't the file's, but all of it counts. */
 static void endless_body_of_an_error_ends_at_the_limit(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char block[4096];
     folder folder;
     folder_make(&folder);
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 404, NULL, block, sizeof block, AFTS_FOREVER);
-    serve(world, "/", script);
-    call *call = call_new(world, "/");
+    serve(fixture, "/", script);
+    call *call = call_new(fixture, "/");
     call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path_in(&folder, "got")};
     call->request.limits.body_bytes = 3 << 20;
     call_perform(call);
@@ -136,22 +136,22 @@ static void endless_body_of_an_error_ends_at_the_limit(void **state) {
     assert_int_equal(call->failure.reason, AFC_REASON_BODY_LIMIT);
     call_free(call);
     folder_remove(&folder);
-    assert_true(afts_server_stats(world->server).sent < 64 << 20);
+    assert_true(afts_server_stats(fixture->server).sent < 64 << 20);
 }
 
 static void refuses_declared_length_beyond_the_limit(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     afts_script *script = afts_script_new();
     afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\n");
     afts_stall(script, "no body");
-    serve(world, "/", script);
-    check_fetch(world, "/", AFC_ETOOBIG);
+    serve(fixture, "/", script);
+    check_fetch(fixture, "/", AFC_ETOOBIG);
 }
 
 static void declared_length_reserves_no_memory(void **state) {
-    world *world = *state;
-    serve_text(world, "/", "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nshort");
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    serve_text(fixture, "/", "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nshort");
+    call *call = call_new(fixture, "/");
     call->request.limits.body_bytes = UINT64_MAX;
     call_perform(call);
     check_ended(call, AFC_ETRUNCATED);
@@ -159,32 +159,32 @@ static void declared_length_reserves_no_memory(void **state) {
 }
 
 static void default_limit_in_memory_is_64_mib(void **state) {
-    world *world = *state;
-    serve_text(world, "/more", "HTTP/1.1 200 OK\r\nContent-Length: 67108865\r\n\r\nx");
-    serve_text(world, "/just", "HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\nx");
-    check_fetch(world, "/more", AFC_ETOOBIG);
-    check_fetch(world, "/just", AFC_ETRUNCATED);
+    fixture *fixture = *state;
+    serve_text(fixture, "/more", "HTTP/1.1 200 OK\r\nContent-Length: 67108865\r\n\r\nx");
+    serve_text(fixture, "/just", "HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\nx");
+    check_fetch(fixture, "/more", AFC_ETOOBIG);
+    check_fetch(fixture, "/just", AFC_ETRUNCATED);
 }
 
 /* ---- Heads --------------------------------------------------------------------------------- */
 
-static void serve_fields(world *world, const char *path, unsigned count) {
+static void serve_fields(fixture *fixture, const char *path, unsigned count) {
     afts_script *script = afts_script_new();
     afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n");
     for (unsigned i = 1; i < count; i++) afts_send_text(script, "X: y\r\n");
     afts_send_text(script, "\r\n");
-    serve(world, path, script);
+    serve(fixture, path, script);
 }
 
 static void limits_the_number_of_fields(void **state) {
-    world *world = *state;
-    serve_fields(world, "/512", 512);
-    serve_fields(world, "/513", 513);
-    check_fetch(world, "/512", AFC_OK);
-    check_fetch(world, "/513", AFC_ETOOBIG);
-    serve_fields(world, "/5", 5);
+    fixture *fixture = *state;
+    serve_fields(fixture, "/512", 512);
+    serve_fields(fixture, "/513", 513);
+    check_fetch(fixture, "/512", AFC_OK);
+    check_fetch(fixture, "/513", AFC_ETOOBIG);
+    serve_fields(fixture, "/5", 5);
     for (uint32_t limit = 4; limit <= 5; limit++) {
-        call *call = call_new(world, "/5");
+        call *call = call_new(fixture, "/5");
         call->request.limits.head_count = limit;
         call_perform(call);
         check_ended(call, limit == 5 ? AFC_OK : AFC_ETOOBIG);
@@ -193,13 +193,13 @@ static void limits_the_number_of_fields(void **state) {
 }
 
 static void limits_include_trailers_and_informational_heads(void **state) {
-    world *world = *state;
-    serve_text(world, "/",
+    fixture *fixture = *state;
+    serve_text(fixture, "/",
                "HTTP/1.1 103 Hints\r\nA: 1\r\nB: 2\r\n\r\n"
                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                "2\r\nok\r\n0\r\nC: 3\r\nD: 4\r\n\r\n");
     for (uint32_t limit = 2; limit <= 5; limit++) {
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call->request.limits.head_count = limit;
         call_perform(call);
         check_ended(call, limit == 5 ? AFC_OK : AFC_ETOOBIG);
@@ -208,11 +208,11 @@ static void limits_include_trailers_and_informational_heads(void **state) {
 }
 
 static void limits_bytes_of_heads(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-    serve_text(world, "/", head);
+    serve_text(fixture, "/", head);
     for (uint32_t less = 0; less <= 1; less++) {
-        call *call = call_new(world, "/");
+        call *call = call_new(fixture, "/");
         call->request.limits.head_bytes = (uint32_t)strlen(head) - less;
         call_perform(call);
         check_ended(call, less == 0 ? AFC_OK : AFC_ETOOBIG);
@@ -221,7 +221,7 @@ static void limits_bytes_of_heads(void **state) {
 }
 
 static void limits_endless_heads(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static char line[1024];
     memset(line, 'v', sizeof line);
     memcpy(line, "X-Long: ", 8);
@@ -241,25 +241,25 @@ static void limits_endless_heads(void **state) {
         afts_script *script = afts_script_new();
         afts_send_text(script, floods[i].begin);
         afts_send_repeated(script, line + floods[i].skipped, floods[i].size, AFTS_FOREVER);
-        serve(world, "/", script);
-        call *call = call_fetch(world, "/");
+        serve(fixture, "/", script);
+        call *call = call_fetch(fixture, "/");
         if (i != 3)
             check_ended(call, AFC_ETOOBIG);
         else
             check_ended(call, AFC_EPROTOCOL);
         call_free(call);
     }
-    assert_true(afts_server_stats(world->server).sent < 64 << 20);
+    assert_true(afts_server_stats(fixture->server).sent < 64 << 20);
 }
 
 static void limits_informational_responses(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     for (unsigned count = 16; count <= 17; count++) {
         afts_script *script = afts_script_new();
         for (unsigned i = 0; i < count; i++) afts_interim(script, i % 2 ? 103 : 100, NULL);
         afts_respond(script, 200, NULL, "ok", 2);
-        serve(world, "/", script);
-        call *call = call_fetch(world, "/");
+        serve(fixture, "/", script);
+        call *call = call_fetch(fixture, "/");
         check_ended(call, count == 16 ? AFC_OK : AFC_ETOOBIG);
         assert_int_equal(atomic_load(&call->informational_count), 16);
         call_free(call);
@@ -267,8 +267,8 @@ static void limits_informational_responses(void **state) {
     afts_script *script = afts_script_new();
     static const char interim[] = "HTTP/1.1 102 Processing\r\n\r\n";
     afts_send_repeated(script, interim, sizeof interim - 1, AFTS_FOREVER);
-    serve(world, "/forever", script);
-    check_fetch(world, "/forever", AFC_ETOOBIG);
+    serve(fixture, "/forever", script);
+    check_fetch(fixture, "/forever", AFC_ETOOBIG);
 }
 
 /* ---- Decoding ------------------------------------------------------------------------------ */
@@ -279,7 +279,7 @@ static void limits_informational_responses(void **state) {
  */
 static const char bomb[] = "\x78\xDA\xEC\xC1\x81\x00\x00\x00\x00\x80\x20\xD6\xFD\x25\x16\xA9\x0A";
 
-static void serve_bomb(world *world, const char *path, uint64_t blocks) {
+static void serve_bomb(fixture *fixture, const char *path, uint64_t blocks) {
     static const char zeros[1000];
     afts_script *script = afts_script_new();
     afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n"
@@ -287,12 +287,12 @@ static void serve_bomb(world *world, const char *path, uint64_t blocks) {
     afts_send(script, bomb, sizeof bomb - 1);
     afts_send_repeated(script, zeros, sizeof zeros, blocks);
     afts_close(script);
-    serve(world, path, script);
+    serve(fixture, path, script);
 }
 
-static void check_decoding(world *world, uint32_t ratio, uint64_t limit, afc_sink_kind kind,
+static void check_decoding(fixture *fixture, uint32_t ratio, uint64_t limit, afc_sink_kind kind,
                            const char *text, afc_reason reason) {
-    call *call = call_new(world, "/bomb");
+    call *call = call_new(fixture, "/bomb");
     call->request.limits.decoding_ratio = ratio;
     call->request.limits.body_bytes = limit;
     call->request.sink.kind = kind;
@@ -304,25 +304,25 @@ static void check_decoding(world *world, uint32_t ratio, uint64_t limit, afc_sin
 }
 
 static void refuses_body_that_decodes_to_too_much(void **state) {
-    world *world = *state;
-    serve_bomb(world, "/bomb", AFTS_FOREVER);
-    check_decoding(world, 0, 0, AFC_SINK_MEMORY, "exceeds 250 times its size",
+    fixture *fixture = *state;
+    serve_bomb(fixture, "/bomb", AFTS_FOREVER);
+    check_decoding(fixture, 0, 0, AFC_SINK_MEMORY, "exceeds 250 times its size",
                    AFC_REASON_DECODED_LIMIT);
-    check_decoding(world, 0, 0, AFC_SINK_CALLBACK, "after decoding: ", AFC_REASON_DECODED_LIMIT);
-    check_decoding(world, UINT32_MAX, 1 << 20, AFC_SINK_CALLBACK, "exceeds the limit",
+    check_decoding(fixture, 0, 0, AFC_SINK_CALLBACK, "after decoding: ", AFC_REASON_DECODED_LIMIT);
+    check_decoding(fixture, UINT32_MAX, 1 << 20, AFC_SINK_CALLBACK, "exceeds the limit",
                    AFC_REASON_BODY_LIMIT);
-    check_decoding(world, UINT32_MAX, 100 << 20, AFC_SINK_CALLBACK, "exceeds the limit",
+    check_decoding(fixture, UINT32_MAX, 100 << 20, AFC_SINK_CALLBACK, "exceeds the limit",
                    AFC_REASON_BODY_LIMIT);
     /* 250 : 1 of what was sent, and what one read may decode to. */
-    assert_true(afts_server_stats(world->server).sent < 64 << 20);
+    assert_true(afts_server_stats(fixture->server).sent < 64 << 20);
 }
 
 static void small_body_may_decode_to_much(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const uint32_t ratios[] = {0, 1};
-    serve_bomb(world, "/bomb", 1); /* Almost 1 MiB and no end: only the end is missing. */
+    serve_bomb(fixture, "/bomb", 1); /* Almost 1 MiB and no end: only the end is missing. */
     for (size_t i = 0; i < COUNT_OF(ratios); i++) {
-        call *call = call_new(world, "/bomb");
+        call *call = call_new(fixture, "/bomb");
         call->request.sink.kind = AFC_SINK_CALLBACK;
         call->request.limits.decoding_ratio = ratios[i];
         call_perform(call);
@@ -333,45 +333,45 @@ static void small_body_may_decode_to_much(void **state) {
 }
 
 static void refuses_bomb_in_redirect_body(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char zeros[1024];
     afts_script *script = afts_script_new();
     afts_send_text(script, "HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Encoding: deflate\r\n"
                            "Connection: close\r\n\r\n");
     afts_send(script, bomb, sizeof bomb - 1);
     afts_send_repeated(script, zeros, sizeof zeros, AFTS_FOREVER);
-    serve(world, "/", script);
-    check_fetch(world, "/", AFC_OK);
-    assert_true(afts_server_stats(world->server).sent < 16 << 20);
+    serve(fixture, "/", script);
+    check_fetch(fixture, "/", AFC_OK);
+    assert_true(afts_server_stats(fixture->server).sent < 16 << 20);
 }
 
 static void limits_the_number_of_encodings(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     const char *names = "Content-Encoding: gzip";
-    for (int i = 0; i < 30; i++) names = text_of(world, "%s, gzip", names);
-    serve(world, "/", answer(200, names, "x"));
-    check_fetch(world, "/", AFC_EPROTOCOL);
+    for (int i = 0; i < 30; i++) names = text_of(fixture, "%s, gzip", names);
+    serve(fixture, "/", answer(200, names, "x"));
+    check_fetch(fixture, "/", AFC_EPROTOCOL);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(accepts_body_of_exactly_its_limit),
-        WORLD_TEST(limit_of_bodies_in_memory_is_not_one_of_others),
-        WORLD_TEST(names_the_limit_and_what_exceeded_it),
-        WORLD_TEST(endless_body_ends_at_the_limit),
-        WORLD_TEST(endless_body_of_an_error_ends_at_the_limit),
-        WORLD_TEST(refuses_declared_length_beyond_the_limit),
-        WORLD_TEST(declared_length_reserves_no_memory),
-        WORLD_TEST(default_limit_in_memory_is_64_mib),
-        WORLD_TEST(limits_the_number_of_fields),
-        WORLD_TEST(limits_include_trailers_and_informational_heads),
-        WORLD_TEST(limits_bytes_of_heads),
-        WORLD_TEST(limits_endless_heads),
-        WORLD_TEST(limits_informational_responses),
-        WORLD_TEST(refuses_body_that_decodes_to_too_much),
-        WORLD_TEST(small_body_may_decode_to_much),
-        WORLD_TEST(refuses_bomb_in_redirect_body),
-        WORLD_TEST(limits_the_number_of_encodings),
+        FIXTURE_TEST(accepts_body_of_exactly_its_limit),
+        FIXTURE_TEST(limit_of_bodies_in_memory_is_not_one_of_others),
+        FIXTURE_TEST(names_the_limit_and_what_exceeded_it),
+        FIXTURE_TEST(endless_body_ends_at_the_limit),
+        FIXTURE_TEST(endless_body_of_an_error_ends_at_the_limit),
+        FIXTURE_TEST(refuses_declared_length_beyond_the_limit),
+        FIXTURE_TEST(declared_length_reserves_no_memory),
+        FIXTURE_TEST(default_limit_in_memory_is_64_mib),
+        FIXTURE_TEST(limits_the_number_of_fields),
+        FIXTURE_TEST(limits_include_trailers_and_informational_heads),
+        FIXTURE_TEST(limits_bytes_of_heads),
+        FIXTURE_TEST(limits_endless_heads),
+        FIXTURE_TEST(limits_informational_responses),
+        FIXTURE_TEST(refuses_body_that_decodes_to_too_much),
+        FIXTURE_TEST(small_body_may_decode_to_much),
+        FIXTURE_TEST(refuses_bomb_in_redirect_body),
+        FIXTURE_TEST(limits_the_number_of_encodings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,35 +5,35 @@
 #include <string.h>
 
 /** Answers `path` by a redirect. */
-static void redirect(world *world, const char *path, int status, const char *location) {
-    serve(world, path, answer(status, text_of(world, "Location: %s", location), "moved"));
+static void redirect(fixture *fixture, const char *path, int status, const char *location) {
+    serve(fixture, path, answer(status, text_of(fixture, "Location: %s", location), "moved"));
 }
 
 /** A second server, another origin because its port differs. */
 typedef struct pair {
-    world *first, *second;
+    fixture *first, *second;
 } pair;
 
 static int pair_setup(void **state) {
     pair *pair = malloc(sizeof *pair);
     if (pair == NULL) return -1;
-    pair->first = world_new(NULL, NULL);
-    pair->second = world_new(NULL, NULL);
+    pair->first = fixture_new(NULL, NULL);
+    pair->second = fixture_new(NULL, NULL);
     *state = pair;
     return 0;
 }
 
 static int pair_teardown(void **state) {
     pair *pair = *state;
-    world_free(pair->first);
-    world_free(pair->second);
+    fixture_free(pair->first);
+    fixture_free(pair->second);
     free(pair);
     return 0;
 }
 
-static void check_seen(world *world, size_t index, const char *method, const char *target,
+static void check_seen(fixture *fixture, size_t index, const char *method, const char *target,
                        const char *body) {
-    afts_request *seen = afts_copy_request(world->server, index);
+    afts_request *seen = afts_copy_request(fixture->server, index);
     assert_non_null(seen);
     assert_string_equal(seen->method, method);
     assert_string_equal(seen->target, target);
@@ -44,7 +44,7 @@ static void check_seen(world *world, size_t index, const char *method, const cha
 /* ---- Methods and bodies -------------------------------------------------------------------- */
 
 static void status_decides_method_and_body(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const struct {
         int status;
         const char *method, *next;
@@ -59,59 +59,59 @@ static void status_decides_method_and_body(void **state) {
         {308, "PUT", "PUT", true},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        redirect(world, "/from", cases[i].status, "/to");
+        redirect(fixture, "/from", cases[i].status, "/to");
         static const afc_header type[] = {{{"Content-Type", 12}, {"a/b", 3}, 0},
                                           {{"X-Mine", 6}, {"kept", 4}, 0}};
-        call *call = call_new(world, "/from");
+        call *call = call_new(fixture, "/from");
         call_send(call, cases[i].method, S("content"));
         call->request.headers = type;
         call->request.header_count = COUNT_OF(type);
         call_perform(call);
         check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), 200);
-        assert_string_equal(afc_result_get_url(call->result), url_of(world, "/to"));
+        assert_string_equal(afc_result_get_url(call->result), url_of(fixture, "/to"));
         assert_int_equal(call->hop_count, 2);
         assert_int_equal(call->hops[0].status, cases[i].status);
-        assert_string_equal(call->hops[0].location, url_of(world, "/to"));
+        assert_string_equal(call->hops[0].location, url_of(fixture, "/to"));
         assert_null(call->hops[1].location);
         assert_true(call->hops[1].is_reused);
         assert_string_equal(call->log, "prhpdx");
         call_free(call);
-        check_seen(world, 2 * i, cases[i].method, "/from", "content");
-        check_seen(world, 2 * i + 1, cases[i].next, "/to", cases[i].keeps_body ? "content" : "");
-        assert_string_equal(seen_header(world, 2 * i + 1, "Content-Type"),
+        check_seen(fixture, 2 * i, cases[i].method, "/from", "content");
+        check_seen(fixture, 2 * i + 1, cases[i].next, "/to", cases[i].keeps_body ? "content" : "");
+        assert_string_equal(seen_header(fixture, 2 * i + 1, "Content-Type"),
                             cases[i].keeps_body ? "a/b" : "");
-        assert_string_equal(seen_header(world, 2 * i + 1, "X-Mine"), "kept");
+        assert_string_equal(seen_header(fixture, 2 * i + 1, "X-Mine"), "kept");
     }
 }
 
 static void redirected_head_stays_head(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const int statuses[] = {301, 302, 303, 307, 308};
     for (size_t i = 0; i < COUNT_OF(statuses); i++) {
-        redirect(world, "/from", statuses[i], "/to");
-        call *call = call_new(world, "/from");
+        redirect(fixture, "/from", statuses[i], "/to");
+        call *call = call_new(fixture, "/from");
         call->request.method = "HEAD";
         call_perform(call);
         check_ended(call, AFC_OK);
         assert_int_equal(call->hop_count, 2);
         call_free(call);
-        check_seen(world, 2 * i + 1, "HEAD", "/to", "");
+        check_seen(fixture, 2 * i + 1, "HEAD", "/to", "");
     }
 }
 
 static void returns_other_statuses_and_redirects_without_location(void **state) {
-    world *world = *state;
-    redirect(world, "/300", 300, "/to");
-    redirect(world, "/304", 304, "/to");
-    redirect(world, "/305", 305, "/to");
-    redirect(world, "/306", 306, "/to");
-    redirect(world, "/201", 201, "/to");
-    serve(world, "/302", answer(302, NULL, "no target"));
-    serve(world, "/empty", answer(302, "Location:", "no target"));
+    fixture *fixture = *state;
+    redirect(fixture, "/300", 300, "/to");
+    redirect(fixture, "/304", 304, "/to");
+    redirect(fixture, "/305", 305, "/to");
+    redirect(fixture, "/306", 306, "/to");
+    redirect(fixture, "/201", 201, "/to");
+    serve(fixture, "/302", answer(302, NULL, "no target"));
+    serve(fixture, "/empty", answer(302, "Location:", "no target"));
     static const char *const paths[] = {"/300", "/304", "/305", "/306", "/201", "/302", "/empty"};
     for (size_t i = 0; i < COUNT_OF(paths); i++) {
-        call *call = call_fetch(world, paths[i]);
+        call *call = call_fetch(fixture, paths[i]);
         check_ended(call, AFC_OK);
         assert_int_equal(call->hop_count, 1);
         assert_true(status_of(call) != 200);
@@ -122,41 +122,41 @@ static void returns_other_statuses_and_redirects_without_location(void **state) 
 /* ---- Targets ------------------------------------------------------------------------------- */
 
 static void resolves_targets_against_the_responding_url(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char *const cases[][2] = {
         {"/x", "/x"},  {"x", "/a/x"},      {"../x", "/x"},           {"?x=1", "/a/b?x=1"},
         {"./", "/a/"}, {"/x y", "/x%20y"}, {"/\xC3\xA9", "/%C3%A9"}, {"/x#part", "/x"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        serve_once(world, "/a/b", answer(302, text_of(world, "Location: %s", cases[i][0]), ""));
-        call *call = call_fetch(world, "/a/b");
+        serve_once(fixture, "/a/b", answer(302, text_of(fixture, "Location: %s", cases[i][0]), ""));
+        call *call = call_fetch(fixture, "/a/b");
         check_ended(call, AFC_OK);
         call_free(call);
-        check_seen(world, 2 * i + 1, "GET", cases[i][1], "");
+        check_seen(fixture, 2 * i + 1, "GET", cases[i][1], "");
     }
 }
 
 static void follows_only_http_and_https(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char *const targets[] = {
         "ftp://127.0.0.1/",    "file:///etc/passwd", "gopher://127.0.0.1:70/",
         "javascript:alert(1)", "data:,hello",        "HTTP+UNIX://x/",
         "mailto:a@b",          "about:blank"};
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
-        redirect(world, "/", 302, targets[i]);
-        check_fetch(world, "/", AFC_EREDIRECT);
+        redirect(fixture, "/", 302, targets[i]);
+        check_fetch(fixture, "/", AFC_EREDIRECT);
     }
-    assert_int_equal(afts_server_stats(world->server).requests, COUNT_OF(targets));
+    assert_int_equal(afts_server_stats(fixture->server).requests, COUNT_OF(targets));
 }
 
 static void refuses_invalid_targets(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char *const targets[] = {
         "http://",      "http://[::1", "http://127.0.0.1:99999/", "http://127.0.0.1:port/",
         "http:///path", "http://a b/"};
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
-        redirect(world, "/", 302, targets[i]);
-        call *call = call_fetch(world, "/");
+        redirect(fixture, "/", 302, targets[i]);
+        call *call = call_fetch(fixture, "/");
         check_ended(call, AFC_EREDIRECT);
         assert_int_equal(call->hop_count, 1);
         assert_int_equal(call->hops[0].status, 302);
@@ -168,39 +168,39 @@ static void refuses_invalid_targets(void **state) {
 }
 
 static void refuses_two_different_targets(void **state) {
-    world *world = *state;
-    serve(world, "/", answer(302, "Location: /a\r\nLocation: /b", ""));
-    check_fetch(world, "/", AFC_EREDIRECT);
-    serve(world, "/", answer(302, "Location: /a\r\nLocation: /a", ""));
-    check_fetch(world, "/", AFC_OK);
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(302, "Location: /a\r\nLocation: /b", ""));
+    check_fetch(fixture, "/", AFC_EREDIRECT);
+    serve(fixture, "/", answer(302, "Location: /a\r\nLocation: /a", ""));
+    check_fetch(fixture, "/", AFC_OK);
 }
 
 /* ---- Limits -------------------------------------------------------------------------------- */
 
 static void redirect_loop_ends_at_the_limit(void **state) {
-    world *world = *state;
-    redirect(world, "/a", 302, "/b");
-    redirect(world, "/b", 302, "/a");
-    call *call = call_fetch(world, "/a");
+    fixture *fixture = *state;
+    redirect(fixture, "/a", 302, "/b");
+    redirect(fixture, "/b", 302, "/a");
+    call *call = call_fetch(fixture, "/a");
     check_ended(call, AFC_EREDIRECT);
     assert_int_equal(call->hop_count, 21);
     assert_int_equal(call->head->status, 302);
     call_free(call);
-    assert_int_equal(afts_server_stats(world->server).requests, 21);
+    assert_int_equal(afts_server_stats(fixture->server).requests, 21);
 }
 
 static void redirect_limit_is_exact(void **state) {
-    world *world = *state;
-    redirect(world, "/2", 302, "/1");
-    redirect(world, "/1", 302, "/0");
+    fixture *fixture = *state;
+    redirect(fixture, "/2", 302, "/1");
+    redirect(fixture, "/1", 302, "/0");
     for (int32_t limit = 1; limit <= 2; limit++) {
-        call *call = call_new(world, "/2");
+        call *call = call_new(fixture, "/2");
         call->request.limits.redirects = limit;
         call_perform(call);
         check_ended(call, limit == 2 ? AFC_OK : AFC_EREDIRECT);
         call_free(call);
     }
-    call *none = call_new(world, "/2");
+    call *none = call_new(fixture, "/2");
     none->request.limits.redirects = -1;
     call_perform(none);
     check_ended(none, AFC_OK);
@@ -211,19 +211,19 @@ static void redirect_limit_is_exact(void **state) {
 }
 
 static void does_not_wait_for_long_redirect_body(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     static const char block[1024];
     afts_script *script = afts_script_new();
     afts_respond_repeated(script, 302, "Location: /to", block, sizeof block, AFTS_FOREVER);
-    serve(world, "/endless", script);
+    serve(fixture, "/endless", script);
     script = afts_script_new();
     afts_respond_repeated(script, 302, "Location: /to", block, sizeof block, 20);
-    serve(world, "/short", script);
-    call *call = call_fetch(world, "/short");
+    serve(fixture, "/short", script);
+    call *call = call_fetch(fixture, "/short");
     check_ended(call, AFC_OK);
     assert_true(call->hops[1].is_reused);
     call_free(call);
-    call = call_fetch(world, "/endless");
+    call = call_fetch(fixture, "/endless");
     check_ended(call, AFC_OK);
     assert_int_equal(call->hop_count, 2);
     assert_false(call->hops[1].is_reused);
@@ -232,13 +232,14 @@ static void does_not_wait_for_long_redirect_body(void **state) {
 }
 
 static void ignores_broken_redirect_body(void **state) {
-    world *world = *state;
-    serve_text(world, "/", "HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Length: 9\r\n\r\nhalf");
-    check_fetch(world, "/", AFC_OK);
-    serve_text(world, "/",
+    fixture *fixture = *state;
+    serve_text(fixture, "/",
+               "HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Length: 9\r\n\r\nhalf");
+    check_fetch(fixture, "/", AFC_OK);
+    serve_text(fixture, "/",
                "HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Encoding: gzip\r\n"
                "Content-Length: 4\r\n\r\nnope");
-    check_fetch(world, "/", AFC_OK);
+    check_fetch(fixture, "/", AFC_OK);
 }
 
 /* ---- Credentials --------------------------------------------------------------------------- */
@@ -251,19 +252,19 @@ static const afc_header secrets[] = {{{"Authorization", 13}, {"Bearer one", 10},
                                      {{"Host", 4}, {"five.test", 9}, 0},
                                      {{"X-Public", 8}, {"six", 3}, 0}};
 
-static void check_secrets(world *world, size_t index, bool are_there) {
+static void check_secrets(fixture *fixture, size_t index, bool are_there) {
     for (size_t i = 0; i + 2 < COUNT_OF(secrets); i++) {
-        const char *name = secrets[i].name.bytes, *value = seen_header(world, index, name);
+        const char *name = secrets[i].name.bytes, *value = seen_header(fixture, index, name);
         /* There is no proxy that could get it. */
         bool is_sent = are_there && strcmp(name, "Proxy-Authorization") != 0;
         assert_string_equal(value, is_sent ? secrets[i].value.bytes : "");
     }
-    assert_int_equal(strcmp(seen_header(world, index, "Host"), "five.test") == 0, are_there);
-    assert_string_equal(seen_header(world, index, "X-Public"), "six");
+    assert_int_equal(strcmp(seen_header(fixture, index, "Host"), "five.test") == 0, are_there);
+    assert_string_equal(seen_header(fixture, index, "X-Public"), "six");
 }
 
-static call *fetch_with_secrets(world *world, const char *path) {
-    call *call = call_new(world, path);
+static call *fetch_with_secrets(fixture *fixture, const char *path) {
+    call *call = call_new(fixture, path);
     call->request.headers = secrets;
     call->request.header_count = COUNT_OF(secrets);
     call_perform(call);
@@ -290,11 +291,12 @@ static void dropped_secrets_stay_dropped(void **state) {
 }
 
 static void another_name_of_the_server_is_another_origin(void **state) {
-    world *world = *state;
-    redirect(world, "/from", 307,
-             text_of(world, "http://localhost:%u/to", (unsigned)afts_server_port(world->server)));
-    call_free(fetch_with_secrets(world, "/from"));
-    check_secrets(world, 1, false);
+    fixture *fixture = *state;
+    redirect(
+        fixture, "/from", 307,
+        text_of(fixture, "http://localhost:%u/to", (unsigned)afts_server_port(fixture->server)));
+    call_free(fetch_with_secrets(fixture, "/from"));
+    check_secrets(fixture, 1, false);
 }
 
 static void userinfo_of_a_url_is_dropped_as_a_secret(void **state) {
@@ -322,7 +324,7 @@ static void ignores_userinfo_in_location(void **state) {
 
 static void refuses_redirect_from_https_to_http_by_default(void **state) {
     (void)state;
-    world *secure = world_new_tls(), *plain = world_new(NULL, NULL);
+    fixture *secure = fixture_new_tls(), *plain = fixture_new(NULL, NULL);
     redirect(secure, "/", 302, url_of(plain, "/"));
     check_fetch(secure, "/", AFC_EREDIRECT);
     assert_int_equal(afts_server_stats(plain->server).accepted, 0);
@@ -340,8 +342,8 @@ static void refuses_redirect_from_https_to_http_by_default(void **state) {
     call_perform(call);
     check_ended(call, AFC_OK);
     call_free(call);
-    world_free(secure);
-    world_free(plain);
+    fixture_free(secure);
+    fixture_free(plain);
 }
 
 /* ---- The hook ------------------------------------------------------------------------------ */
@@ -376,9 +378,9 @@ static afc_redirect_decision edit(call *call, afc_redirect *redirect) {
 }
 
 static void callback_can_stop_and_refuse(void **state) {
-    world *world = *state;
-    redirect(world, "/", 302, "/to");
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    redirect(fixture, "/", 302, "/to");
+    call *call = call_new(fixture, "/");
     call->at_redirect = stop;
     call_perform(call);
     check_ended(call, AFC_OK);
@@ -386,19 +388,19 @@ static void callback_can_stop_and_refuse(void **state) {
     check_slice(call->body, "moved");
     assert_string_equal(call->log, "rhpdx");
     call_free(call);
-    call = call_new(world, "/");
+    call = call_new(fixture, "/");
     call->at_redirect = refuse;
     call_perform(call);
     check_ended(call, AFC_EREDIRECT);
     assert_int_equal(call->failure.reason, AFC_REASON_REDIRECT_REFUSED);
     assert_non_null(call->head);
     call_free(call);
-    assert_int_equal(afts_server_stats(world->server).requests, 2);
+    assert_int_equal(afts_server_stats(fixture->server).requests, 2);
 }
 
-static call *fetch_edited(world *world, edition *edition) {
-    redirect(world, "/", 307, "/to");
-    call *call = call_new(world, "/");
+static call *fetch_edited(fixture *fixture, edition *edition) {
+    redirect(fixture, "/", 307, "/to");
+    call *call = call_new(fixture, "/");
     call_send(call, "POST", S("content"));
     call->request.headers = secrets;
     call->request.header_count = 1;
@@ -410,30 +412,30 @@ static call *fetch_edited(world *world, edition *edition) {
 }
 
 static void callback_can_edit_the_next_request(void **state) {
-    world *world = *state;
-    edition edition = {url_of(world, "/edited"), "PUT", false};
-    call *call = fetch_edited(world, &edition);
+    fixture *fixture = *state;
+    edition edition = {url_of(fixture, "/edited"), "PUT", false};
+    call *call = fetch_edited(fixture, &edition);
     check_ended(call, AFC_OK);
-    assert_string_equal(afc_result_get_url(call->result), url_of(world, "/edited"));
+    assert_string_equal(afc_result_get_url(call->result), url_of(fixture, "/edited"));
     call_free(call);
-    check_seen(world, 1, "PUT", "/edited", "content");
-    assert_string_equal(seen_header(world, 1, "X-Edited"), "yes");
-    assert_string_equal(seen_header(world, 1, "Authorization"), "");
+    check_seen(fixture, 1, "PUT", "/edited", "content");
+    assert_string_equal(seen_header(fixture, 1, "X-Edited"), "yes");
+    assert_string_equal(seen_header(fixture, 1, "Authorization"), "");
 }
 
 static void checks_edits_of_the_callback(void **state) {
-    world *world = *state;
+    fixture *fixture = *state;
     edition editions[] = {{"ftp://127.0.0.1/", "GET", false},
                           {"not a url", "GET", false},
-                          {url_of(world, "/x"), "G T", false},
-                          {url_of(world, "/x"), "GET\r\nX: y", false}};
+                          {url_of(fixture, "/x"), "G T", false},
+                          {url_of(fixture, "/x"), "GET\r\nX: y", false}};
     for (size_t i = 0; i < COUNT_OF(editions); i++) {
-        call *call = fetch_edited(world, &editions[i]);
+        call *call = fetch_edited(fixture, &editions[i]);
         check_ended(call, AFC_EINVAL);
         if (i < 2) check_contains(call->failure.text, "the URL set by on_redirect: ");
         call_free(call);
     }
-    assert_int_equal(afts_server_stats(world->server).requests, COUNT_OF(editions));
+    assert_int_equal(afts_server_stats(fixture->server).requests, COUNT_OF(editions));
 }
 
 static afc_redirect_decision forget_headers(call *call, afc_redirect *redirect) {
@@ -444,9 +446,9 @@ static afc_redirect_decision forget_headers(call *call, afc_redirect *redirect) 
 }
 
 static void refuses_a_count_of_the_callback_without_headers(void **state) {
-    world *world = *state;
-    redirect(world, "/", 302, "/to");
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    redirect(fixture, "/", 302, "/to");
+    call *call = call_new(fixture, "/");
     call->at_redirect = forget_headers;
     call_perform(call);
     check_ended(call, AFC_EINVAL);
@@ -492,9 +494,9 @@ static afc_redirect_decision cancel(call *call, afc_redirect *redirect) {
 }
 
 static void callback_can_cancel_its_task(void **state) {
-    world *world = *state;
-    redirect(world, "/", 302, "/to");
-    call *call = call_new(world, "/");
+    fixture *fixture = *state;
+    redirect(fixture, "/", 302, "/to");
+    call *call = call_new(fixture, "/");
     call->at_redirect = cancel;
     check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
                  AFC_OK);
@@ -503,36 +505,36 @@ static void callback_can_cancel_its_task(void **state) {
     call_wait(call);
     check_ended(call, AFC_ECANCELED);
     call_free(call);
-    assert_int_equal(afts_server_stats(world->server).requests, 1);
+    assert_int_equal(afts_server_stats(fixture->server).requests, 1);
 }
 
 #define PAIR_TEST(test) cmocka_unit_test_setup_teardown(test, pair_setup, pair_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(status_decides_method_and_body),
-        WORLD_TEST(redirected_head_stays_head),
-        WORLD_TEST(returns_other_statuses_and_redirects_without_location),
-        WORLD_TEST(resolves_targets_against_the_responding_url),
-        WORLD_TEST(follows_only_http_and_https),
-        WORLD_TEST(refuses_invalid_targets),
-        WORLD_TEST(refuses_two_different_targets),
-        WORLD_TEST(redirect_loop_ends_at_the_limit),
-        WORLD_TEST(redirect_limit_is_exact),
-        WORLD_TEST(does_not_wait_for_long_redirect_body),
-        WORLD_TEST(ignores_broken_redirect_body),
+        FIXTURE_TEST(status_decides_method_and_body),
+        FIXTURE_TEST(redirected_head_stays_head),
+        FIXTURE_TEST(returns_other_statuses_and_redirects_without_location),
+        FIXTURE_TEST(resolves_targets_against_the_responding_url),
+        FIXTURE_TEST(follows_only_http_and_https),
+        FIXTURE_TEST(refuses_invalid_targets),
+        FIXTURE_TEST(refuses_two_different_targets),
+        FIXTURE_TEST(redirect_loop_ends_at_the_limit),
+        FIXTURE_TEST(redirect_limit_is_exact),
+        FIXTURE_TEST(does_not_wait_for_long_redirect_body),
+        FIXTURE_TEST(ignores_broken_redirect_body),
         PAIR_TEST(secrets_stay_within_their_origin),
         PAIR_TEST(dropped_secrets_stay_dropped),
         PAIR_TEST(callback_to_another_origin_drops_secrets),
-        WORLD_TEST(another_name_of_the_server_is_another_origin),
+        FIXTURE_TEST(another_name_of_the_server_is_another_origin),
         PAIR_TEST(userinfo_of_a_url_is_dropped_as_a_secret),
         PAIR_TEST(ignores_userinfo_in_location),
         cmocka_unit_test(refuses_redirect_from_https_to_http_by_default),
-        WORLD_TEST(callback_can_stop_and_refuse),
-        WORLD_TEST(callback_can_edit_the_next_request),
-        WORLD_TEST(checks_edits_of_the_callback),
-        WORLD_TEST(refuses_a_count_of_the_callback_without_headers),
-        WORLD_TEST(callback_can_cancel_its_task),
+        FIXTURE_TEST(callback_can_stop_and_refuse),
+        FIXTURE_TEST(callback_can_edit_the_next_request),
+        FIXTURE_TEST(checks_edits_of_the_callback),
+        FIXTURE_TEST(refuses_a_count_of_the_callback_without_headers),
+        FIXTURE_TEST(callback_can_cancel_its_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

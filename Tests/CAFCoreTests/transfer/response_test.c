@@ -1,7 +1,7 @@
 /* What on_head decides when the final head is there: the body comes, nobody wants it, or it becomes a
    download. Whatever it decides, the task ends once. */
-#include "support/chop.h"
-#include "support/scene.h"
+#include "support/download_fixture.h"
+#include "support/pieces.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,8 +32,9 @@ static afc_status decide(call *call, afc_response *response) {
     return decision->status;
 }
 
-static call *prepare_decision(scene *scene, const char *path, decision *decision) {
-    call *call = call_new(scene->world, path);
+static call *prepare_decision(download_fixture *download_fixture, const char *path,
+                              decision *decision) {
+    call *call = call_new(download_fixture->fixture, path);
     call->at_head = decide;
     call->payload = decision;
     return call;
@@ -46,9 +47,9 @@ static decision to_file(const char *path, unsigned flags) {
 /* ---- Allowing ------------------------------------------------------------------------------ */
 
 static void accepted_response_is_delivered(void **state) {
-    scene *scene = *state;
+    download_fixture *download_fixture = *state;
     decision decision = {.status = AFC_OK};
-    call *call = prepare_decision(scene, "/file", &decision);
+    call *call = prepare_decision(download_fixture, "/file", &decision);
     call_perform(call);
     check_ended(call, AFC_OK);
     assert_int_equal(call->body.size, LARGE);
@@ -59,21 +60,22 @@ static void accepted_response_is_delivered(void **state) {
 }
 
 static void asks_only_about_the_final_head(void **state) {
-    scene *scene = *state;
+    download_fixture *download_fixture = *state;
     afts_script *script = afts_script_new();
     afts_interim(script, 103, "Link: <a>");
     afts_respond(script, 200, NULL, "final", 5);
-    serve(scene->world, "/final", script);
-    serve(scene->world, "/hop", answer(302, "Location: /final", "elsewhere"));
+    serve(download_fixture->fixture, "/final", script);
+    serve(download_fixture->fixture, "/hop", answer(302, "Location: /final", "elsewhere"));
     for (int stops = 0; stops <= 1; stops++) {
         decision decision = {.status = AFC_OK};
-        call *call = prepare_decision(scene, "/hop", &decision);
+        call *call = prepare_decision(download_fixture, "/hop", &decision);
         if (stops) call->request.limits.redirects = -1;
         call_perform(call);
         check_ended(call, AFC_OK);
         assert_int_equal(decision.asked, 1);
         assert_int_equal(decision.status_seen, stops ? 302 : 200);
-        assert_string_equal(decision.url, url_of(scene->world, stops ? "/hop" : "/final"));
+        assert_string_equal(decision.url,
+                            url_of(download_fixture->fixture, stops ? "/hop" : "/final"));
         assert_string_equal(call->log, stops ? "hpdx" : "rihpdx");
         call_free(call);
     }
@@ -82,7 +84,8 @@ static void asks_only_about_the_final_head(void **state) {
 /* ---- Declining ----------------------------------------------------------------------------- */
 
 /** A body without an end, which only the client's leaving can stop. */
-static void serve_endless(scene *scene, const char *path, const char *framing) {
+static void serve_endless(download_fixture *download_fixture, const char *path,
+                          const char *framing) {
     static char block[16 * 1024];
     afts_script *script = afts_script_new();
     if (framing != NULL) {
@@ -91,19 +94,20 @@ static void serve_endless(scene *scene, const char *path, const char *framing) {
     } else {
         afts_respond_repeated(script, 200, "X-Kind: endless", block, sizeof block, AFTS_FOREVER);
     }
-    serve(scene->world, path, script);
+    serve(download_fixture->fixture, path, script);
 }
 
 static void declined_response_ends_with_its_head(void **state) {
-    scene *scene = *state;
+    download_fixture *download_fixture = *state;
     static const afc_sink_kind kinds[] = {AFC_SINK_MEMORY, AFC_SINK_CALLBACK, AFC_SINK_FILE};
-    serve_endless(scene, "/close", NULL);
-    serve_endless(scene, "/chunks", "chunked");
+    serve_endless(download_fixture, "/close", NULL);
+    serve_endless(download_fixture, "/chunks", "chunked");
     for (size_t i = 0; i < COUNT_OF(kinds) * 2; i++) {
         decision decision = {.status = AFC_ECANCELED};
-        call *call = prepare_decision(scene, i % 2 == 0 ? "/close" : "/chunks", &decision);
+        call *call = prepare_decision(download_fixture, i % 2 == 0 ? "/close" : "/chunks",
+                                      &decision);
         call->request.sink.kind = kinds[i / 2];
-        if (kinds[i / 2] == AFC_SINK_FILE) call->request.sink.path = scene->path;
+        if (kinds[i / 2] == AFC_SINK_FILE) call->request.sink.path = download_fixture->path;
         call_perform(call);
         check_ended(call, AFC_ECANCELED);
         assert_string_equal(call->log, "hpdx");
@@ -112,47 +116,48 @@ static void declined_response_ends_with_its_head(void **state) {
         assert_int_equal(call->body.size, 0);
         assert_int_equal(afc_result_get_body_size(call->result), 0);
         call_free(call);
-        assert_true(afts_wait_closed(scene->world->server, i + 1, PATIENCE_MS));
+        assert_true(afts_wait_closed(download_fixture->fixture->server, i + 1, PATIENCE_MS));
     }
-    assert_int_equal(count_files(&scene->folder), 0);
+    assert_int_equal(count_files(&download_fixture->folder), 0);
 }
 
 static void declined_response_keeps_connections_of_others(void **state) {
-    scene *scene = *state;
-    serve_endless(scene, "/endless", NULL);
-    check_fetch(scene->world, "/file", AFC_OK);
+    download_fixture *download_fixture = *state;
+    serve_endless(download_fixture, "/endless", NULL);
+    check_fetch(download_fixture->fixture, "/file", AFC_OK);
     decision decision = {.status = AFC_ECANCELED};
-    call *call = prepare_decision(scene, "/endless", &decision);
+    call *call = prepare_decision(download_fixture, "/endless", &decision);
     call_perform(call);
     check_ended(call, AFC_ECANCELED);
     call_free(call);
-    check_fetch(scene->world, "/file", AFC_OK);
+    check_fetch(download_fixture->fixture, "/file", AFC_OK);
 }
 
 /* ---- Becoming a download ------------------------------------------------------------------- */
 
 static void response_can_become_a_download(void **state) {
-    scene *scene = *state;
+    download_fixture *download_fixture = *state;
     static const afc_sink_kind kinds[] = {AFC_SINK_FILE, AFC_SINK_MEMORY, AFC_SINK_CALLBACK};
-    static const unsigned flags[] = {0, BOTH, AFC_FILE_SYNC};
-    scene->origin.fields = "Content-Disposition: attachment; filename=\"../n a.bin\"\r\n";
+    static const unsigned flags[] = {0, KEEP_AND_RESUME, AFC_FILE_SYNC};
+    download_fixture->range_server.fields =
+        "Content-Disposition: attachment; filename=\"../n a.bin\"\r\n";
     for (size_t i = 0; i < COUNT_OF(kinds) * COUNT_OF(flags); i++) {
-        decision decision = to_file(scene->path, flags[i % COUNT_OF(flags)]);
-        call *call = prepare_decision(scene, "/file", &decision);
+        decision decision = to_file(download_fixture->path, flags[i % COUNT_OF(flags)]);
+        call *call = prepare_decision(download_fixture, "/file", &decision);
         call->request.sink.kind = kinds[i / COUNT_OF(flags)];
         call_perform(call);
         assert_int_equal(decision.asked, 1);
         assert_string_equal(decision.suggestion, "n a.bin");
-        assert_string_equal(afc_result_get_download(call->result)->path, scene->path);
+        assert_string_equal(afc_result_get_download(call->result)->path, download_fixture->path);
         assert_int_equal(afc_result_get_download(call->result)->size, LARGE);
         assert_int_equal(atomic_load(&call->body_count), 0);
         assert_int_equal(call->body.size, 0);
-        check_done(scene, call, AFC_RESUMPTION_NONE);
+        check_done(download_fixture, call, AFC_RESUMPTION_NONE);
     }
 }
 
 static void download_is_complete_in_any_framing(void **state) {
-    scene *scene = *state;
+    download_fixture *download_fixture = *state;
     char text[2048];
     char body[1024];
     memset(body, 'x', sizeof body - 1);
@@ -161,21 +166,21 @@ static void download_is_complete_in_any_framing(void **state) {
                         "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n"
                         "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
                         strlen(body), body);
-    CHOPPED(piece) {
+    FOR_EACH_PIECE_SIZE(piece) {
         afts_script *script = afts_script_new();
         afts_send_crumbs(script, text, (size_t)size, piece, 0);
         afts_close(script);
-        serve(scene->world, "/crumbs", script);
-        decision decision = to_file(scene->path, 0);
-        call *call = prepare_decision(scene, "/crumbs", &decision);
+        serve(download_fixture->fixture, "/crumbs", script);
+        decision decision = to_file(download_fixture->path, 0);
+        call *call = prepare_decision(download_fixture, "/crumbs", &decision);
         call_perform(call);
         check_ended(call, AFC_OK);
         assert_string_equal(call->log, "ihpdx");
         call_free(call);
-        check_file(scene->path, afc_slice_of(body));
-        assert_int_equal(unlink(scene->path), 0);
+        check_file(download_fixture->path, afc_slice_of(body));
+        assert_int_equal(unlink(download_fixture->path), 0);
         decision = (struct decision){.status = AFC_ECANCELED};
-        call = prepare_decision(scene, "/crumbs", &decision);
+        call = prepare_decision(download_fixture, "/crumbs", &decision);
         call_perform(call);
         check_ended(call, AFC_ECANCELED);
         assert_int_equal(status_of(call), 200);
@@ -184,101 +189,103 @@ static void download_is_complete_in_any_framing(void **state) {
 }
 
 static void download_uses_flags_of_the_request_or_its_own(void **state) {
-    scene *scene = *state;
-    write_file(scene->path, S("there before"));
-    decision decision = {.path = scene->path};
-    call *call = prepare_decision(scene, "/file", &decision);
+    download_fixture *download_fixture = *state;
+    write_file(download_fixture->path, S("there before"));
+    decision decision = {.path = download_fixture->path};
+    call *call = prepare_decision(download_fixture, "/file", &decision);
     call->request.sink.flags = AFC_FILE_NO_REPLACE;
     call_perform(call);
     check_ended(call, AFC_EFILE);
     assert_int_equal(call->failure.system_error, EEXIST);
     assert_int_equal(decision.flags_seen, AFC_FILE_NO_REPLACE);
     call_free(call);
-    check_file(scene->path, S("there before"));
-    decision = to_file(scene->path, 0);
-    call = prepare_decision(scene, "/file", &decision);
+    check_file(download_fixture->path, S("there before"));
+    decision = to_file(download_fixture->path, 0);
+    call = prepare_decision(download_fixture, "/file", &decision);
     call->request.sink.flags = AFC_FILE_NO_REPLACE;
     call_perform(call);
-    check_done(scene, call, AFC_RESUMPTION_NONE);
-    decision = to_file(scene->path, 1u << 20);
-    call = prepare_decision(scene, "/file", &decision);
+    check_done(download_fixture, call, AFC_RESUMPTION_NONE);
+    decision = to_file(download_fixture->path, 1u << 20);
+    call = prepare_decision(download_fixture, "/file", &decision);
     call_perform(call);
     check_ended(call, AFC_EINVAL);
     check_contains(call->failure.text, "unknown flags");
     call_free(call);
-    assert_int_equal(count_files(&scene->folder), 0);
+    assert_int_equal(count_files(&download_fixture->folder), 0);
 }
 
 static void broken_download_can_be_resumed(void **state) {
-    scene *scene = *state;
-    scene->origin.stops_after = BROKEN_AT;
-    decision decision = to_file(scene->path, AFC_FILE_KEEP_PARTIAL);
-    call *call = prepare_decision(scene, "/file", &decision);
+    download_fixture *download_fixture = *state;
+    download_fixture->range_server.stops_after = BROKEN_AT;
+    decision decision = to_file(download_fixture->path, AFC_FILE_KEEP_PARTIAL);
+    call *call = prepare_decision(download_fixture, "/file", &decision);
     call_perform(call);
     check_ended(call, AFC_ETRUNCATED);
     assert_string_not_equal(afc_result_get_resume_token(call->result), "");
     call_free(call);
-    assert_int_equal(count_files(&scene->folder), 2);
-    scene->origin.stops_after = WHOLE;
-    check_done(scene, download(scene, BOTH), AFC_RESUMPTION_RESUMED);
+    assert_int_equal(count_files(&download_fixture->folder), 2);
+    download_fixture->range_server.stops_after = WHOLE;
+    check_done(download_fixture, download(download_fixture, KEEP_AND_RESUME),
+               AFC_RESUMPTION_RESUMED);
 }
 
 /** The server chooses the name, so it could choose the one of another download. */
 static void name_of_the_response_spares_partial_files_of_others(void **state) {
-    scene *scene = *state;
+    download_fixture *download_fixture = *state;
     const unsigned flags = AFC_FILE_KEEP_PARTIAL | AFC_FILE_NO_REPLACE;
-    decision decision = to_file(scene->path, flags);
-    write_file(scene->part, S("of another download"));
-    call *call = prepare_decision(scene, "/file", &decision);
+    decision decision = to_file(download_fixture->path, flags);
+    write_file(download_fixture->part, S("of another download"));
+    call *call = prepare_decision(download_fixture, "/file", &decision);
     call_perform(call);
     check_ended(call, AFC_EFILE);
     assert_int_equal(call->failure.system_error, EEXIST);
     check_contains(call->failure.text, ".part");
     call_free(call);
-    check_file(scene->part, S("of another download"));
-    assert_int_equal(unlink(scene->part), 0);
+    check_file(download_fixture->part, S("of another download"));
+    assert_int_equal(unlink(download_fixture->part), 0);
     /* What an earlier task has left of the same URL is replaced. */
-    scene->origin.stops_after = BROKEN_AT;
+    download_fixture->range_server.stops_after = BROKEN_AT;
     for (int i = 0; i < 2; i++) {
-        decision = to_file(scene->path, flags);
-        call = prepare_decision(scene, "/file", &decision);
+        decision = to_file(download_fixture->path, flags);
+        call = prepare_decision(download_fixture, "/file", &decision);
         call_perform(call);
         check_ended(call, AFC_ETRUNCATED);
         call_free(call);
-        assert_int_equal(count_files(&scene->folder), 2);
+        assert_int_equal(count_files(&download_fixture->folder), 2);
     }
     /* Of another URL it isn't. */
-    decision = to_file(scene->path, flags);
-    call = prepare_decision(scene, "/file?2", &decision);
+    decision = to_file(download_fixture->path, flags);
+    call = prepare_decision(download_fixture, "/file?2", &decision);
     call_perform(call);
     check_ended(call, AFC_EFILE);
     assert_int_equal(call->failure.system_error, EEXIST);
     call_free(call);
-    scene->origin.stops_after = WHOLE;
-    check_done(scene, download(scene, BOTH), AFC_RESUMPTION_RESUMED);
+    download_fixture->range_server.stops_after = WHOLE;
+    check_done(download_fixture, download(download_fixture, KEEP_AND_RESUME),
+               AFC_RESUMPTION_RESUMED);
 }
 
 /** A part that the request itself asked for is not the beginning of a file. */
 static void own_range_is_not_resumed(void **state) {
-    scene *scene = *state;
+    download_fixture *download_fixture = *state;
     afc_header range = {S("Range"), S("bytes=10-"), 0};
-    decision decision = to_file(scene->path, BOTH);
-    call *call = prepare_decision(scene, "/file", &decision);
+    decision decision = to_file(download_fixture->path, KEEP_AND_RESUME);
+    call *call = prepare_decision(download_fixture, "/file", &decision);
     call->request.headers = &range;
     call->request.header_count = 1;
     call_perform(call);
     check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 206);
     call_free(call);
-    check_file(scene->path, (afc_slice){scene->content + 10, LARGE - 10});
+    check_file(download_fixture->path, (afc_slice){download_fixture->content + 10, LARGE - 10});
 }
 
 static void other_status_than_2xx_is_not_saved(void **state) {
-    scene *scene = *state;
-    serve(scene->world, "/missing", answer(404, NULL, "no such thing"));
+    download_fixture *download_fixture = *state;
+    serve(download_fixture->fixture, "/missing", answer(404, NULL, "no such thing"));
     for (int is_file = 0; is_file <= 1; is_file++) {
-        decision decision = to_file(scene->path, 0);
-        call *call = prepare_decision(scene, "/missing", &decision);
+        decision decision = to_file(download_fixture->path, 0);
+        call *call = prepare_decision(download_fixture, "/missing", &decision);
         if (is_file) call->request.sink.kind = AFC_SINK_FILE;
         call_perform(call);
         check_ended(call, AFC_OK);
@@ -286,22 +293,22 @@ static void other_status_than_2xx_is_not_saved(void **state) {
         check_slice(call->body, "no such thing");
         call_free(call);
     }
-    decision decision = to_file(scene->path, 0);
-    call *call = prepare_decision(scene, "/missing", &decision);
+    decision decision = to_file(download_fixture->path, 0);
+    call *call = prepare_decision(download_fixture, "/missing", &decision);
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->keeps_body = true;
     call_perform(call);
     check_ended(call, AFC_OK);
     check_slice(call->body, "no such thing");
     call_free(call);
-    assert_int_equal(count_files(&scene->folder), 0);
+    assert_int_equal(count_files(&download_fixture->folder), 0);
 }
 
 static void refuses_unusable_paths(void **state) {
-    scene *scene = *state;
+    download_fixture *download_fixture = *state;
     char inside[160];
-    snprintf(inside, sizeof inside, "%s/inside", scene->path);
-    write_file(scene->path, S("no folder"));
+    snprintf(inside, sizeof inside, "%s/inside", download_fixture->path);
+    write_file(download_fixture->path, S("no folder"));
     const struct {
         const char *path;
         afc_status status;
@@ -309,31 +316,32 @@ static void refuses_unusable_paths(void **state) {
         {"", AFC_EINVAL}, {"folder/", AFC_EINVAL}, {inside, AFC_EFILE}, {"/proc/none", AFC_EFILE}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         decision decision = to_file(cases[i].path, AFC_FILE_MAKE_FOLDERS);
-        call *call = prepare_decision(scene, "/file", &decision);
+        call *call = prepare_decision(download_fixture, "/file", &decision);
         call_perform(call);
         check_ended(call, cases[i].status);
         assert_int_equal(status_of(call), 200);
         call_free(call);
     }
     decision decision = {.path = NULL};
-    call *call = prepare_decision(scene, "/file", &decision);
+    call *call = prepare_decision(download_fixture, "/file", &decision);
     call->request.sink.kind = AFC_SINK_FILE;
     call_perform(call);
     check_ended(call, AFC_EINVAL);
     check_contains(call->failure.text, "no path");
     call_free(call);
-    assert_int_equal(count_files(&scene->folder), 1);
+    assert_int_equal(count_files(&download_fixture->folder), 1);
 }
 
 static void resumed_download_stays_at_its_path(void **state) {
-    scene *scene = *state;
-    break_off(scene);
+    download_fixture *download_fixture = *state;
+    interrupt_download(download_fixture);
     decision decision = to_file("/nowhere/else", 0);
-    call *call = prepare_decision(scene, "/file", &decision);
-    call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = scene->path, .flags = BOTH};
+    call *call = prepare_decision(download_fixture, "/file", &decision);
+    call->request.sink = (afc_sink){
+        .kind = AFC_SINK_FILE, .path = download_fixture->path, .flags = KEEP_AND_RESUME};
     call_perform(call);
     assert_int_equal(decision.asked, 1);
-    check_done(scene, call, AFC_RESUMPTION_RESUMED);
+    check_done(download_fixture, call, AFC_RESUMPTION_RESUMED);
 }
 
 static afc_status cancel_and_name(call *call, afc_response *response) {
@@ -342,12 +350,12 @@ static afc_status cancel_and_name(call *call, afc_response *response) {
 }
 
 static void task_cancelled_meanwhile_ends_once(void **state) {
-    scene *scene = *state;
-    scene->origin.stops_after = BROKEN_AT;
-    scene->origin.waits = true;
+    download_fixture *download_fixture = *state;
+    download_fixture->range_server.stops_after = BROKEN_AT;
+    download_fixture->range_server.waits = true;
     for (unsigned i = 0; i < 20; i++) {
-        decision decision = to_file(scene->path, i % 2 == 0 ? BOTH : 0);
-        call *call = prepare_decision(scene, "/file", &decision);
+        decision decision = to_file(download_fixture->path, i % 2 == 0 ? KEEP_AND_RESUME : 0);
+        call *call = prepare_decision(download_fixture, "/file", &decision);
         call->at_head = cancel_and_name;
         /* on_head may come before call_start() has returned: cancelled from there it needs the task. */
         afc_failure failure;
@@ -359,26 +367,26 @@ static void task_cancelled_meanwhile_ends_once(void **state) {
         check_ended(call, AFC_ECANCELED);
         assert_int_equal(status_of(call), 200);
         call_free(call);
-        assert_false(file_exists(scene->path));
+        assert_false(file_exists(download_fixture->path));
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(accepted_response_is_delivered),
-        SCENE_TEST(asks_only_about_the_final_head),
-        SCENE_TEST(declined_response_ends_with_its_head),
-        SCENE_TEST(declined_response_keeps_connections_of_others),
-        SCENE_TEST(response_can_become_a_download),
-        SCENE_TEST(download_is_complete_in_any_framing),
-        SCENE_TEST(download_uses_flags_of_the_request_or_its_own),
-        SCENE_TEST(name_of_the_response_spares_partial_files_of_others),
-        SCENE_TEST(broken_download_can_be_resumed),
-        SCENE_TEST(own_range_is_not_resumed),
-        SCENE_TEST(other_status_than_2xx_is_not_saved),
-        SCENE_TEST(refuses_unusable_paths),
-        SCENE_TEST(resumed_download_stays_at_its_path),
-        SCENE_TEST(task_cancelled_meanwhile_ends_once),
+        DOWNLOAD_TEST(accepted_response_is_delivered),
+        DOWNLOAD_TEST(asks_only_about_the_final_head),
+        DOWNLOAD_TEST(declined_response_ends_with_its_head),
+        DOWNLOAD_TEST(declined_response_keeps_connections_of_others),
+        DOWNLOAD_TEST(response_can_become_a_download),
+        DOWNLOAD_TEST(download_is_complete_in_any_framing),
+        DOWNLOAD_TEST(download_uses_flags_of_the_request_or_its_own),
+        DOWNLOAD_TEST(name_of_the_response_spares_partial_files_of_others),
+        DOWNLOAD_TEST(broken_download_can_be_resumed),
+        DOWNLOAD_TEST(own_range_is_not_resumed),
+        DOWNLOAD_TEST(other_status_than_2xx_is_not_saved),
+        DOWNLOAD_TEST(refuses_unusable_paths),
+        DOWNLOAD_TEST(resumed_download_stays_at_its_path),
+        DOWNLOAD_TEST(task_cancelled_meanwhile_ends_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

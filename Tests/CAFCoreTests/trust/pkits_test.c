@@ -1,5 +1,5 @@
 /* NIST's suite of path validation, PKITS, where Scripts/setup has put it. */
-#include "support/world.h"
+#include "support/fixture.h"
 
 #include <openssl/crypto.h>
 #include <openssl/pem.h>

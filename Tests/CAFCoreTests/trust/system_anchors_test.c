@@ -24,12 +24,13 @@ static void make_system(folder *folder) {
     folder_make(folder);
     snprintf(directory, sizeof directory, "%s", folder->path);
     snprintf(bundle, sizeof bundle, "%s", path_in(folder, "bundle.crt"));
-    write_file(path_in(folder, "0123abcd.0"), afc_slice_of(afts_cert_pem(made->stranger)));
-    write_file(bundle, afc_slice_of(afts_cert_pem(made->root)));
+    write_file(path_in(folder, "0123abcd.0"),
+               afc_slice_of(afts_cert_pem(shared_chains->untrusted_root)));
+    write_file(bundle, afc_slice_of(afts_cert_pem(shared_chains->root)));
 }
 
 static void check(afc_trust_policy *policy, const char *chain, afc_trust_reason expected) {
-    afc_trust_report *report = report_on(policy, chain_named(made, chain), "localhost");
+    afc_trust_report *report = report_on(policy, chain_named(shared_chains, chain), "localhost");
     assert_int_equal(report->reason, expected);
     afc_trust_report_free(report);
 }
@@ -44,7 +45,7 @@ static void bundle_counts_beside_the_directory(void **state) {
     check(system, "good", AFC_TRUST_ACCEPTED);
     check(system, "lonely", AFC_TRUST_SELF_SIGNED);
     /* A store of its own, which has the system's anchors as well. */
-    options.anchors = afc_slice_of(afts_cert_pem(made->lonely));
+    options.anchors = afc_slice_of(afts_cert_pem(shared_chains->self_signed));
     options.keep_system_anchors = true;
     afc_trust_policy *both = policy_new(&options);
     check(both, "good", AFC_TRUST_ACCEPTED);
@@ -68,7 +69,7 @@ static void bundle_is_read_once_and_when_needed(void **state) {
     assert_int_equal(sk_X509_OBJECT_num(X509_STORE_get0_objects(store)), 0);
     assert_true(afc__anchors_add_bundle(store));
     assert_int_equal(sk_X509_OBJECT_num(X509_STORE_get0_objects(store)), 1);
-    write_file(bundle, afc_slice_of(afts_cert_pem(made->stranger)));
+    write_file(bundle, afc_slice_of(afts_cert_pem(shared_chains->untrusted_root)));
     assert_true(afc__anchors_add_bundle(store));
     assert_int_equal(sk_X509_OBJECT_num(X509_STORE_get0_objects(store)), 1);
     X509_STORE_free(store);

@@ -77,10 +77,11 @@ static afc_trust_options lax_trust(void) {
 static void check_post(afts_server *server, afc_session *session, const char *host,
                        afc_trust_reason expected) {
     static const afc_header secret[] = {{{"Authorization", 13}, {"Bearer", 6}, AFC_HEADER_SECRET}};
-    world world = {.server = server, .session = session};
+    fixture fixture = {.server = server, .session = session};
     afts_stats before = afts_server_stats(server);
-    call *call = call_new(&world, "/");
-    call->request.url = text_of(&world, "https://%s:%u/", host, (unsigned)afts_server_port(server));
+    call *call = call_new(&fixture, "/");
+    call->request.url = text_of(&fixture, "https://%s:%u/", host,
+                                (unsigned)afts_server_port(server));
     call->request.headers = secret;
     call->request.header_count = 1;
     call_send(call, "POST", S("a body"));
@@ -195,9 +196,9 @@ static void redirect_never_reaches_untrusted_server(void **state) {
         const afc_trust_rule rule = {.host = "127.0.0.1", .mode = AFC_PINNING_PUBLIC_KEY};
         trust.rules = &rule;
         trust.rule_count = 1;
-        world world = {.server = first, .session = session_of(&trust)};
-        call *call = call_new(&world, "/");
-        call->request.url = text_of(&world, "https://localhost:%u/",
+        fixture fixture = {.server = first, .session = session_of(&trust)};
+        call *call = call_new(&fixture, "/");
+        call->request.url = text_of(&fixture, "https://localhost:%u/",
                                     (unsigned)afts_server_port(first));
         call_send(call, "POST", S("a body"));
         call_perform(call);
@@ -207,7 +208,7 @@ static void redirect_never_reaches_untrusted_server(void **state) {
         assert_string_equal(afc_result_get_trust(call->result)->host, "127.0.0.1");
         call_free(call);
         assert_int_equal(afts_server_stats(second).received, 0);
-        afc_session_release(world.session);
+        afc_session_release(fixture.session);
         afts_server_free(first);
         afts_server_free(second);
     }
@@ -220,9 +221,9 @@ static void each_result_has_the_chain(void **state) {
         afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
         trust.anchors = afc_slice_of(afts_cert_pem(authority));
         afts_server *server = server_of(&kinds[i]);
-        world world = {.server = server, .session = session_of(&trust)};
+        fixture fixture = {.server = server, .session = session_of(&trust)};
         for (int round = 0; round < 3; round++) {
-            call *call = call_fetch(&world, "/");
+            call *call = call_fetch(&fixture, "/");
             check_ended(call, AFC_OK);
             const afc_trust_report *report = afc_result_get_trust(call->result);
             assert_non_null(report);
@@ -232,14 +233,14 @@ static void each_result_has_the_chain(void **state) {
             assert_ptr_equal(report, afc_result_get_trust(call->result));
             call_free(call);
         }
-        afc_session_release(world.session);
+        afc_session_release(fixture.session);
         afts_server_free(server);
     }
-    world *plain = world_new(NULL, NULL);
+    fixture *plain = fixture_new(NULL, NULL);
     call *call = call_fetch(plain, "/");
     assert_null(afc_result_get_trust(call->result));
     call_free(call);
-    world_free(plain);
+    fixture_free(plain);
 }
 
 /** What afc_response_get_trust() had to say when the head was there. */
@@ -259,9 +260,9 @@ static afc_status look_at_head(call *call, afc_response *response) {
     return AFC_OK;
 }
 
-static shown look(world *world, const char *url) {
+static shown look(fixture *fixture, const char *url) {
     shown shown = {.is_there = false};
-    call *call = call_new(world, "/");
+    call *call = call_new(fixture, "/");
     call->request.url = url;
     call->request.allow_downgrade = true;
     call->payload = &shown;
@@ -279,30 +280,31 @@ static shown look(world *world, const char *url) {
 /** Whoever decides about a body can look at the chain first, and it is that of the server that answers. */
 static void on_head_has_the_chain(void **state) {
     (void)state;
-    world *plain = world_new(NULL, NULL);
+    fixture *plain = fixture_new(NULL, NULL);
     serve(plain, "/plain", answer(200, NULL, "here"));
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
         trust.anchors = afc_slice_of(afts_cert_pem(authority));
         afts_server *server = server_of(&kinds[i]);
-        world world = {.server = server, .session = session_of(&trust)};
+        fixture fixture = {.server = server, .session = session_of(&trust)};
         unsigned port = afts_server_port(server);
-        serve(&world, "/away",
-              answer(302, text_of(&world, "Location: %s", url_of(plain, "/plain")), ""));
-        serve(&world, "/other",
-              answer(302, text_of(&world, "Location: https://localhost:%u/", port), ""));
+        serve(&fixture, "/away",
+              answer(302, text_of(&fixture, "Location: %s", url_of(plain, "/plain")), ""));
+        serve(&fixture, "/other",
+              answer(302, text_of(&fixture, "Location: https://localhost:%u/", port), ""));
         for (int round = 0; round < 3; round++) {
-            shown shown = look(&world, text_of(&world, "https://127.0.0.1:%u/", port));
+            shown shown = look(&fixture, text_of(&fixture, "https://127.0.0.1:%u/", port));
             assert_true(shown.is_there && shown.is_accepted && shown.is_constant);
             assert_string_equal(shown.host, "127.0.0.1");
-            shown = look(&world, text_of(&world, "https://127.0.0.1:%u/other", port));
+            shown = look(&fixture, text_of(&fixture, "https://127.0.0.1:%u/other", port));
             assert_string_equal(shown.host, "localhost");
-            assert_false(look(&world, text_of(&world, "https://127.0.0.1:%u/away", port)).is_there);
+            assert_false(
+                look(&fixture, text_of(&fixture, "https://127.0.0.1:%u/away", port)).is_there);
         }
-        afc_session_release(world.session);
+        afc_session_release(fixture.session);
         afts_server_free(server);
     }
-    world_free(plain);
+    fixture_free(plain);
 }
 
 /* ---- The handler ------------------------------------------------------------------------------ */
@@ -351,7 +353,8 @@ static void callback_runs_before_anything_is_sent(void **state) {
 }
 
 /** GET without TLS of a server on this machine, under a policy whose rule for "localhost" or, with NULL, for all is this. */
-static void check_plain(world *world, afc_trust_rule rule, const char *host, afc_status expected) {
+static void check_plain(fixture *fixture, afc_trust_rule rule, const char *host,
+                        afc_status expected) {
     afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
     if (rule.host == NULL) {
         trust.everywhere = rule;
@@ -359,11 +362,11 @@ static void check_plain(world *world, afc_trust_rule rule, const char *host, afc
         trust.rules = &rule;
         trust.rule_count = 1;
     }
-    struct world own = {.server = world->server, .session = session_of(&trust)};
-    size_t accepted = afts_server_stats(world->server).accepted;
+    struct fixture own = {.server = fixture->server, .session = session_of(&trust)};
+    size_t accepted = afts_server_stats(fixture->server).accepted;
     call *call = call_new(&own, "/");
-    call->request.url = text_of(world, "http://%s:%u/", host,
-                                (unsigned)afts_server_port(world->server));
+    call->request.url = text_of(fixture, "http://%s:%u/", host,
+                                (unsigned)afts_server_port(fixture->server));
     call_perform(call);
     check_ended(call, expected);
     if (expected == AFC_OK) {
@@ -372,7 +375,7 @@ static void check_plain(world *world, afc_trust_rule rule, const char *host, afc
         check_contains(call->failure.text, "pins");
         check_contains(call->failure.text, "https");
         call_free(call);
-        assert_int_equal(afts_server_stats(world->server).accepted, accepted);
+        assert_int_equal(afts_server_stats(fixture->server).accepted, accepted);
     }
     afc_session_release(own.session);
 }
@@ -380,23 +383,23 @@ static void check_plain(world *world, afc_trust_rule rule, const char *host, afc
 /** S28: without TLS nothing could be compared with the pins. */
 static void sends_nothing_without_tls_to_pinned_host(void **state) {
     (void)state;
-    world *world = world_new(NULL, NULL);
+    fixture *fixture = fixture_new(NULL, NULL);
     afc_slice certificates = afc_slice_of(afts_cert_pem(stranger));
     afc_trust_rule rule = {
         .host = "localhost", .mode = AFC_PINNING_PUBLIC_KEY, .certificates = certificates};
-    serve(world, "/", answer(200, NULL, "ok"));
-    check_plain(world, rule, "localhost", AFC_EINVAL);
-    check_plain(world, rule, "LOCALHOST", AFC_EINVAL);
-    check_plain(world, rule, "127.0.0.1", AFC_OK);
+    serve(fixture, "/", answer(200, NULL, "ok"));
+    check_plain(fixture, rule, "localhost", AFC_EINVAL);
+    check_plain(fixture, rule, "LOCALHOST", AFC_EINVAL);
+    check_plain(fixture, rule, "127.0.0.1", AFC_OK);
     rule.report_only = true;
-    check_plain(world, rule, "localhost", AFC_OK);
+    check_plain(fixture, rule, "localhost", AFC_OK);
     rule.report_only = false;
     rule.expires_s = 1;
-    check_plain(world, rule, "localhost", AFC_OK);
+    check_plain(fixture, rule, "localhost", AFC_OK);
     rule.expires_s = 0;
     rule.host = NULL;
-    check_plain(world, rule, "127.0.0.1", AFC_EINVAL);
-    world_free(world);
+    check_plain(fixture, rule, "127.0.0.1", AFC_EINVAL);
+    fixture_free(fixture);
 }
 
 int main(void) {

@@ -92,7 +92,8 @@ static void refuses_broken_certificate_among_good_ones(void **state) {
     (void)state;
     char text[8192];
     afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
-    snprintf(text, sizeof text, "%s-----BEGIN CERTIFICATE-----\nMIIB\n", afts_cert_pem(made->root));
+    snprintf(text, sizeof text, "%s-----BEGIN CERTIFICATE-----\nMIIB\n",
+             afts_cert_pem(shared_chains->root));
     options.anchors = afc_slice_of(text);
     check_refused(&options, "number 2");
 }
@@ -104,7 +105,7 @@ static void accepts_text_in_front_of_pem(void **state) {
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         char text[8192];
         afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
-        snprintf(text, sizeof text, "%s%s", texts[i], afts_cert_pem(made->root));
+        snprintf(text, sizeof text, "%s%s", texts[i], afts_cert_pem(shared_chains->root));
         options.anchors = afc_slice_of(text);
         check_verdict(&options, "good", "localhost", AFC_TRUST_ACCEPTED);
     }
@@ -114,8 +115,8 @@ static void accepts_der_and_several_certificates(void **state) {
     (void)state;
     char both[8192];
     size_t first_size, second_size;
-    const uint8_t *first = afts_cert_der(made->stranger, &first_size);
-    const uint8_t *second = afts_cert_der(made->root, &second_size);
+    const uint8_t *first = afts_cert_der(shared_chains->untrusted_root, &first_size);
+    const uint8_t *second = afts_cert_der(shared_chains->root, &second_size);
     memcpy(both, first, first_size);
     memcpy(both + first_size, second, second_size);
     afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
@@ -165,7 +166,7 @@ static void refuses_several_items_in_one_block(void **state) {
     (void)state;
     char both[8192];
     size_t size;
-    const uint8_t *der = afts_cert_der(made->root, &size);
+    const uint8_t *der = afts_cert_der(shared_chains->root, &size);
     memcpy(both, der, size);
     memcpy(both + size, der, size);
     afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
@@ -173,7 +174,7 @@ static void refuses_several_items_in_one_block(void **state) {
     options.anchors = afc_slice_of(text);
     check_refused(&options, "the anchors: no valid certificate found");
     free(text);
-    char *list = afts_cert_crl(made->middle, NULL, false);
+    char *list = afts_cert_crl(shared_chains->intermediate, NULL, false);
     BIO *in = BIO_new_mem_buf(list, -1);
     unsigned char *bytes;
     long list_size;
@@ -194,15 +195,16 @@ static void refuses_block_without_its_last_line(void **state) {
     (void)state;
     char text[8192];
     afc_trust_options options = trusting_root();
-    int size = snprintf(text, sizeof text, "%s", afts_cert_pem(made->root));
+    int size = snprintf(text, sizeof text, "%s", afts_cert_pem(shared_chains->root));
     const char *end = strstr(text, "-----END");
     assert_non_null(end);
     size = (int)(end - text);
-    snprintf(text + size, sizeof text - (size_t)size, "%s", afts_cert_pem(made->stranger));
+    snprintf(text + size, sizeof text - (size_t)size, "%s",
+             afts_cert_pem(shared_chains->untrusted_root));
     options.anchors = afc_slice_of(text);
     check_refused(&options, "the anchors: certificate number 2 is invalid");
-    char *list = afts_cert_crl(made->middle, NULL, false);
-    char *other = afts_cert_crl(made->root, made->middle, false);
+    char *list = afts_cert_crl(shared_chains->intermediate, NULL, false);
+    char *other = afts_cert_crl(shared_chains->root, shared_chains->intermediate, false);
     size = (int)(strstr(list, "-----END") - list);
     snprintf(text, sizeof text, "%.*s%s", size, list, other);
     options = trusting_root();
@@ -237,7 +239,7 @@ static void uses_the_most_specific_rule(void **state) {
         {"test", -1},
         {"192.0.2.1", -1},
     };
-    const char *wrong = pin_of(made->stranger), *right = pin_of(made->leaf);
+    const char *wrong = pin_of(shared_chains->untrusted_root), *right = pin_of(shared_chains->leaf);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         for (int match = 0; match < 2; match++) {
             afc_trust_rule rules[COUNT_OF(patterns)];
@@ -417,13 +419,14 @@ static void reads_certificates_from_files_and_folders(void **state) {
     char both[8192];
     size_t size;
     folder_make(&folder);
-    const char *der = (const char *)afts_cert_der(made->root, &size);
-    const char *root = afts_cert_pem(made->root), *middle = afts_cert_pem(made->middle);
+    const char *der = (const char *)afts_cert_der(shared_chains->root, &size);
+    const char *root = afts_cert_pem(shared_chains->root),
+               *intermediate = afts_cert_pem(shared_chains->intermediate);
     check_read(folder.path, "");
     write_file(path_in(&folder, "b.cer"), (afc_slice){der, size});
-    write_file(path_in(&folder, "a.cer"), afc_slice_of(middle));
+    write_file(path_in(&folder, "a.cer"), afc_slice_of(intermediate));
     write_file(path_in(&folder, "c.txt"), S("no certificate"));
-    snprintf(both, sizeof both, "%s%s", middle, root);
+    snprintf(both, sizeof both, "%s%s", intermediate, root);
     check_read(folder.path, both);
     check_read(path_in(&folder, "b.cer"), root);
     TORTURE(n) {
@@ -447,14 +450,15 @@ static void reads_certificates_from_files_and_folders(void **state) {
 
 static void any_allocation_may_fail(void **state) {
     (void)state;
-    const char *pin = pin_of(made->middle);
+    const char *pin = pin_of(shared_chains->intermediate);
     afc_trust_rule rules[] = {
         {.host = "localhost", .mode = AFC_PINNING_CERTIFICATE, .pins = &pin, .pin_count = 1},
         {.host = "*.test", .mode = AFC_PINNING_PUBLIC_KEY},
     };
-    rules[0].certificates = rules[1].certificates = afc_slice_of(afts_cert_pem(made->stranger));
+    rules[0].certificates = rules[1].certificates = afc_slice_of(
+        afts_cert_pem(shared_chains->untrusted_root));
     afc_slice sent[CHAIN_LONGEST];
-    chain_slices(chain_named(made, "good"), sent);
+    chain_slices(chain_named(shared_chains, "good"), sent);
     TORTURE(n) {
         witness witness = {.answer = AFC_TRUST_DECISION_KEEP};
         afc_trust_options options = trusting_root();

@@ -46,8 +46,8 @@ static void read_column(column *out, const char *head) {
 }
 
 static const char *pem_named(const chains *chains, const char *name) {
-    const afts_cert *named[] = {chains->root, chains->middle, chains->leaf, chains->stranger,
-                                chains->lonely};
+    const afts_cert *named[] = {chains->root, chains->intermediate, chains->leaf,
+                                chains->untrusted_root, chains->self_signed};
     static const char *const names[] = {"root", "middle", "leaf", "stranger", "lonely"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (strcmp(names[i], name) == 0) return afts_cert_pem(named[i]);
@@ -211,12 +211,13 @@ static const char *judge_by_handshake(table *table, const chain *chain, const ch
                                       size_t column) {
     afts_server *server = server_of(table->payload, chain);
     size_t before = afts_server_stats(server).requests;
-    world world = {.server = server};
+    fixture fixture = {.server = server};
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.trust = policy_of(table->chains, &table->columns[column]);
-    check_status(afc_session_new(&world.session, &options, NULL), AFC_OK);
-    call *call = call_new(&world, "/");
-    call->request.url = text_of(&world, "https://%s:%u/", host, (unsigned)afts_server_port(server));
+    check_status(afc_session_new(&fixture.session, &options, NULL), AFC_OK);
+    call *call = call_new(&fixture, "/");
+    call->request.url = text_of(&fixture, "https://%s:%u/", host,
+                                (unsigned)afts_server_port(server));
     call_perform(call);
     const afc_trust_report *report = afc_result_get_trust(call->result);
     assert_non_null(report);
@@ -226,7 +227,7 @@ static const char *judge_by_handshake(table *table, const chain *chain, const ch
     const char *reason = is_accepted ? "ok" : afc_trust_reason_name(report->reason);
     assert_int_equal(afts_server_stats(server).requests, before + (is_accepted ? 1 : 0));
     call_free(call);
-    world_close_session(&world);
+    fixture_close_session(&fixture);
     afc_trust_policy_release(options.trust);
     return reason;
 }

@@ -22,7 +22,7 @@ static void each_spelling_of_a_host_is_pinned(void **state) {
         {"127.0.0.1", "0177.0.0.1"}, {"::1", "[::1]"},
         {"::1", "0:0:0:0:0:0:0:1"},  {"2001:db8::1", "2001:DB8:0::0:1"},
     };
-    const char *pin = pin_of(made->stranger);
+    const char *pin = pin_of(shared_chains->untrusted_root);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         afc_trust_options options = trusting_root();
         afc_trust_rule rule = {.host = cases[i].rule,
@@ -52,7 +52,8 @@ static void each_spelling_of_a_host_is_pinned(void **state) {
     options.everywhere.skip_host_check = options.everywhere.allow_invalid_certificates = true;
     for (size_t i = 0; i < COUNT_OF(nameless); i++) {
         afc_trust_policy *policy = policy_new(&options);
-        afc_trust_report *report = report_on(policy, chain_named(made, "good"), nameless[i]);
+        afc_trust_report *report = report_on(policy, chain_named(shared_chains, "good"),
+                                             nameless[i]);
         assert_false(report->is_accepted);
         assert_int_equal(report->reason, AFC_TRUST_WRONG_HOST);
         afc_trust_report_free(report);
@@ -72,7 +73,8 @@ static void each_spelling_of_a_host_is_pinned(void **state) {
 static void ignores_appended_pinned_certificate(void **state) {
     (void)state;
     static const char *const attacks[] = {"attack", "attackRoot"};
-    const afts_cert *pinned[] = {made->leaf, made->middle, made->root};
+    const afts_cert *pinned[] = {shared_chains->leaf, shared_chains->intermediate,
+                                 shared_chains->root};
     for (size_t i = 0; i < COUNT_OF(attacks); i++) {
         for (size_t p = 0; p < COUNT_OF(pinned); p++) {
             for (int mode = AFC_PINNING_PUBLIC_KEY; mode <= AFC_PINNING_CERTIFICATE; mode++) {
@@ -89,7 +91,8 @@ static void ignores_appended_pinned_certificate(void **state) {
 
 static void accepts_backup_pins_and_certificates(void **state) {
     (void)state;
-    const char *pins[] = {pin_of(made->stranger), pin_of(made->middle)};
+    const char *pins[] = {pin_of(shared_chains->untrusted_root),
+                          pin_of(shared_chains->intermediate)};
     for (int mode = AFC_PINNING_PUBLIC_KEY; mode <= AFC_PINNING_CERTIFICATE; mode++) {
         afc_trust_options options = trusting_root();
         options.everywhere.mode = (afc_pinning_mode)mode;
@@ -99,7 +102,7 @@ static void accepts_backup_pins_and_certificates(void **state) {
         options.everywhere.pin_count = 2;
         check_verdict(&options, "good", "localhost", AFC_TRUST_ACCEPTED);
         options.everywhere.pin_count = 1;
-        options.everywhere.certificates = afc_slice_of(afts_cert_pem(made->leaf));
+        options.everywhere.certificates = afc_slice_of(afts_cert_pem(shared_chains->leaf));
         check_verdict(&options, "good", "localhost", AFC_TRUST_ACCEPTED);
     }
 }
@@ -113,16 +116,16 @@ static void pinned_certificates_of_invalid_chains_match_as_the_rule_says(void **
         afc_pin_match match;
         afc_trust_reason expected;
     } rows[] = {
-        {"strangerRoot", made->stranger, AFC_PIN_MATCH_ANY, AFC_TRUST_ACCEPTED},
-        {"strangerRoot", made->stranger, AFC_PIN_MATCH_LEAF, AFC_TRUST_PIN},
-        {"strangerRoot", made->stranger, AFC_PIN_MATCH_ALL, AFC_TRUST_PIN},
-        {"strangerRoot", made->stranger_leaf, AFC_PIN_MATCH_LEAF, AFC_TRUST_ACCEPTED},
-        {"lonely", made->lonely, AFC_PIN_MATCH_LEAF, AFC_TRUST_ACCEPTED},
-        {"lonely", made->lonely, AFC_PIN_MATCH_ALL, AFC_TRUST_ACCEPTED},
-        {"lonely", made->stranger, AFC_PIN_MATCH_LEAF, AFC_TRUST_PIN},
-        {"good", made->leaf, AFC_PIN_MATCH_LEAF, AFC_TRUST_ACCEPTED},
-        {"good", made->leaf, AFC_PIN_MATCH_ALL, AFC_TRUST_PIN},
-        {"good", made->middle, AFC_PIN_MATCH_LEAF, AFC_TRUST_PIN},
+        {"strangerRoot", shared_chains->untrusted_root, AFC_PIN_MATCH_ANY, AFC_TRUST_ACCEPTED},
+        {"strangerRoot", shared_chains->untrusted_root, AFC_PIN_MATCH_LEAF, AFC_TRUST_PIN},
+        {"strangerRoot", shared_chains->untrusted_root, AFC_PIN_MATCH_ALL, AFC_TRUST_PIN},
+        {"strangerRoot", shared_chains->untrusted_leaf, AFC_PIN_MATCH_LEAF, AFC_TRUST_ACCEPTED},
+        {"lonely", shared_chains->self_signed, AFC_PIN_MATCH_LEAF, AFC_TRUST_ACCEPTED},
+        {"lonely", shared_chains->self_signed, AFC_PIN_MATCH_ALL, AFC_TRUST_ACCEPTED},
+        {"lonely", shared_chains->untrusted_root, AFC_PIN_MATCH_LEAF, AFC_TRUST_PIN},
+        {"good", shared_chains->leaf, AFC_PIN_MATCH_LEAF, AFC_TRUST_ACCEPTED},
+        {"good", shared_chains->leaf, AFC_PIN_MATCH_ALL, AFC_TRUST_PIN},
+        {"good", shared_chains->intermediate, AFC_PIN_MATCH_LEAF, AFC_TRUST_PIN},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         afc_trust_options options = trusting_root();
@@ -137,7 +140,7 @@ static void pinned_certificates_of_invalid_chains_match_as_the_rule_says(void **
 static void check_pin_outcome(const afc_trust_options *options, const char *chain, bool is_accepted,
                               afc_pin_outcome expected) {
     afc_trust_policy *policy = policy_new(options);
-    afc_trust_report *report = report_on(policy, chain_named(made, chain), "localhost");
+    afc_trust_report *report = report_on(policy, chain_named(shared_chains, chain), "localhost");
     assert_int_equal(report->is_accepted, is_accepted);
     assert_int_equal(report->pins, expected);
     if (expected > AFC_PINS_MATCHED) assert_int_equal(report->reason, AFC_TRUST_PIN);
@@ -147,7 +150,7 @@ static void check_pin_outcome(const afc_trust_options *options, const char *chai
 
 static void expired_and_report_only_pins_never_accept_invalid_chain(void **state) {
     (void)state;
-    const char *pin = pin_of(made->stranger);
+    const char *pin = pin_of(shared_chains->untrusted_root);
     afc_trust_options options = trusting_root();
     afc_trust_rule *rule = &options.everywhere;
     rule->mode = AFC_PINNING_PUBLIC_KEY;
@@ -165,7 +168,7 @@ static void expired_and_report_only_pins_never_accept_invalid_chain(void **state
     rule->report_only = true;
     check_pin_outcome(&options, "lonely", false, AFC_PINS_MISSED);
     check_pin_outcome(&options, "good", true, AFC_PINS_REPORTED);
-    pin = pin_of(made->root);
+    pin = pin_of(shared_chains->root);
     check_pin_outcome(&options, "good", true, AFC_PINS_MATCHED);
 }
 
@@ -175,7 +178,7 @@ static void expired_and_report_only_pins_never_accept_invalid_chain(void **state
 static void check_names(const char *names, const char *host, afc_trust_reason expected) {
     afc_trust_options options = trusting_root();
     afc_trust_policy *policy = policy_new(&options);
-    afts_cert *leaf = afts_cert_new(&(afts_cert_options){.hosts = names}, made->root);
+    afts_cert *leaf = afts_cert_new(&(afts_cert_options){.hosts = names}, shared_chains->root);
     chain chain = {"", "", {leaf}, 1};
     afc_trust_report *report = report_on(policy, &chain, host);
     afc_trust_reason found = report->is_accepted ? AFC_TRUST_ACCEPTED : report->reason;
@@ -245,11 +248,11 @@ static void anchors_are_of_the_system_own_or_both(void **state) {
     check_verdict(&options, "good", "localhost", AFC_TRUST_UNKNOWN_ISSUER);
     options.keep_system_anchors = true;
     check_verdict(&options, "good", "localhost", AFC_TRUST_UNKNOWN_ISSUER);
-    options.anchors = afc_slice_of(afts_cert_pem(made->root));
+    options.anchors = afc_slice_of(afts_cert_pem(shared_chains->root));
     check_verdict(&options, "good", "localhost", AFC_TRUST_ACCEPTED);
-    options.anchors = afc_slice_of(afts_cert_pem(made->middle));
+    options.anchors = afc_slice_of(afts_cert_pem(shared_chains->intermediate));
     check_verdict(&options, "gap", "localhost", AFC_TRUST_ACCEPTED);
-    options.anchors = afc_slice_of(afts_cert_pem(made->leaf));
+    options.anchors = afc_slice_of(afts_cert_pem(shared_chains->leaf));
     check_verdict(&options, "gap", "localhost", AFC_TRUST_ACCEPTED);
     check_verdict(&options, "sibling", "localhost", AFC_TRUST_UNKNOWN_ISSUER);
 }
@@ -258,9 +261,9 @@ static void own_intermediates_fill_gaps_and_are_not_anchors(void **state) {
     (void)state;
     afc_trust_options options = trusting_root();
     check_verdict(&options, "gap", "localhost", AFC_TRUST_UNKNOWN_ISSUER);
-    options.intermediates = afc_slice_of(afts_cert_pem(made->middle));
+    options.intermediates = afc_slice_of(afts_cert_pem(shared_chains->intermediate));
     check_verdict(&options, "gap", "localhost", AFC_TRUST_ACCEPTED);
-    options.anchors = afc_slice_of(afts_cert_pem(made->stranger));
+    options.anchors = afc_slice_of(afts_cert_pem(shared_chains->untrusted_root));
     check_verdict(&options, "gap", "localhost", AFC_TRUST_UNKNOWN_ISSUER);
 }
 
@@ -314,10 +317,10 @@ static void policy_can_set_the_time(void **state) {
 
 static void enforces_revocation_lists(void **state) {
     (void)state;
-    char *empty = afts_cert_crl(made->middle, NULL, false);
-    char *revoked = afts_cert_crl(made->middle, made->leaf, false);
-    char *old = afts_cert_crl(made->middle, NULL, true);
-    char *of_root = afts_cert_crl(made->root, made->middle, false);
+    char *empty = afts_cert_crl(shared_chains->intermediate, NULL, false);
+    char *revoked = afts_cert_crl(shared_chains->intermediate, shared_chains->leaf, false);
+    char *old = afts_cert_crl(shared_chains->intermediate, NULL, true);
+    char *of_root = afts_cert_crl(shared_chains->root, shared_chains->intermediate, false);
     char both[8192];
     afc_trust_options options = trusting_root();
     options.crls = afc_slice_of(empty);
@@ -340,7 +343,7 @@ static void enforces_revocation_lists(void **state) {
     /* Pinned certificates as anchors are no way around them. */
     options.crls = afc_slice_of(revoked);
     options.everywhere.mode = AFC_PINNING_CERTIFICATE;
-    options.everywhere.certificates = afc_slice_of(afts_cert_pem(made->middle));
+    options.everywhere.certificates = afc_slice_of(afts_cert_pem(shared_chains->intermediate));
     options.everywhere.allow_invalid_certificates = true;
     check_verdict(&options, "good", "localhost", AFC_TRUST_REVOKED);
     afts_bytes_free(empty);
@@ -351,9 +354,9 @@ static void enforces_revocation_lists(void **state) {
 
 /** A list of the authority in the middle, with its number, and with that of the list it changes if that isn't NULL. */
 static char *numbered_list(const afts_cert *revoked, const char *number, const char *base) {
-    char *plain = afts_cert_crl(made->middle, revoked, false);
+    char *plain = afts_cert_crl(shared_chains->intermediate, revoked, false);
     BIO *in = BIO_new_mem_buf(plain, -1), *out = BIO_new(BIO_s_mem());
-    BIO *key_text = BIO_new_mem_buf(afts_cert_key_pem(made->middle), -1);
+    BIO *key_text = BIO_new_mem_buf(afts_cert_key_pem(shared_chains->intermediate), -1);
     X509_CRL *list = PEM_read_bio_X509_CRL(in, NULL, NULL, NULL);
     EVP_PKEY *key = PEM_read_bio_PrivateKey(key_text, NULL, NULL, NULL);
     ASN1_INTEGER *integer = s2i_ASN1_INTEGER(NULL, number);
@@ -389,7 +392,8 @@ static char *numbered_list(const afts_cert *revoked, const char *number, const c
 static void applies_delta_lists_only_with_their_base(void **state) {
     (void)state;
     char *whole = numbered_list(NULL, "1", NULL), *nothing = numbered_list(NULL, "2", "1");
-    char *change = numbered_list(made->leaf, "2", "1"), *later = numbered_list(NULL, "8", "7");
+    char *change = numbered_list(shared_chains->leaf, "2", "1"),
+         *later = numbered_list(NULL, "8", "7");
     const struct {
         const char *lists[2];
         afc_trust_reason reason;
@@ -421,7 +425,8 @@ static void report_holds_the_chain(void **state) {
     (void)state;
     afc_trust_options options = trusting_root();
     afc_trust_policy *policy = policy_new(&options);
-    afc_trust_report *report = report_on(policy, chain_named(made, "disordered"), "LocalHost.");
+    afc_trust_report *report = report_on(policy, chain_named(shared_chains, "disordered"),
+                                         "LocalHost.");
     assert_true(report->is_accepted && report->is_verified);
     assert_string_equal(report->host, "localhost");
     assert_int_equal(report->pins, AFC_PINS_NONE);
@@ -443,7 +448,7 @@ static void report_holds_the_chain(void **state) {
     assert_int_equal(report->chain[0].name_count, 1);
     assert_string_equal(report->chain[0].names[0], "localhost");
     size_t size;
-    const uint8_t *der = afts_cert_der(made->leaf, &size);
+    const uint8_t *der = afts_cert_der(shared_chains->leaf, &size);
     assert_int_equal(report->chain[0].der.size, size);
     assert_memory_equal(report->chain[0].der.bytes, der, size);
     afc_trust_report_free(report);
@@ -456,7 +461,7 @@ static void report_escapes_names(void **state) {
     afc_trust_policy *policy = policy_new(&options);
     afts_cert *leaf = afts_cert_new(
         &(afts_cert_options){.common_name = "a\nb", .hosts = "a\\0b.test,192.0.2.7,2001:db8::7"},
-        made->root);
+        shared_chains->root);
     chain chain = {"", "", {leaf}, 1};
     afc_trust_report *report = report_on(policy, &chain, NULL);
     const afc_trust_certificate *one = &report->chain[0];
@@ -496,7 +501,7 @@ static void names_the_host_and_those_of_the_certificate(void **state) {
         for (size_t i = 0; i < COUNT_OF(rows); i++) {
             afts_cert *leaf = afts_cert_new(
                 &(afts_cert_options){.common_name = "x", .hosts = rows[i].names},
-                skips_chain ? made->stranger : made->root);
+                skips_chain ? shared_chains->untrusted_root : shared_chains->root);
             chain chain = {"", "", {leaf}, 1};
             afc_trust_report *report = report_on(policy, &chain, rows[i].host);
             assert_int_equal(report->reason, AFC_TRUST_WRONG_HOST);
@@ -517,7 +522,7 @@ static void refuses_invalid_chains(void **state) {
     afc_trust_report *report;
     afc_failure failure;
     afc_trust_policy *policy = policy_new(NULL);
-    chain_slices(chain_named(made, "good"), sent);
+    chain_slices(chain_named(shared_chains, "good"), sent);
     check_status(afc_trust_evaluate(&report, policy, sent, 0, NULL, &failure), AFC_EINVAL);
     assert_null(report);
     memcpy(bytes, sent[1].bytes, sent[1].size);

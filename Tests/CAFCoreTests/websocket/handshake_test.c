@@ -72,11 +72,12 @@ static void checks_responses(void **state) {
     afc__handshake handshake;
     init(&handshake, &deflate);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written written;
+        parsed_head parsed_head;
         afc__agreement agreement;
         afc_failure failure = {0};
-        write_head(&written, rows[i].status, rows[i].fields);
-        afc_status status = afc__handshake_check(&handshake, &written.head, &agreement, &failure);
+        make_head(&parsed_head, rows[i].status, rows[i].fields);
+        afc_status status = afc__handshake_check(&handshake, &parsed_head.head, &agreement,
+                                                 &failure);
         if (status != rows[i].expected)
             fail_msg("%s: got %d %s", rows[i].name, (int)status, failure.text);
         if (status == AFC_OK) {
@@ -95,12 +96,13 @@ static void accepts_a_101_of_http_1_1_only(void **state) {
     afc__handshake handshake;
     init(&handshake, &deflate);
     for (size_t i = 0; i < COUNT_OF(versions); i++) {
-        written written;
+        parsed_head parsed_head;
         afc__agreement agreement;
         afc_failure failure = {0};
-        write_head(&written, 101, UPGRADE);
-        written.head.version = versions[i];
-        afc_status status = afc__handshake_check(&handshake, &written.head, &agreement, &failure);
+        make_head(&parsed_head, 101, UPGRADE);
+        parsed_head.head.version = versions[i];
+        afc_status status = afc__handshake_check(&handshake, &parsed_head.head, &agreement,
+                                                 &failure);
         bool is_right = versions[i] == AFC_HTTP_1_1;
         check_status(status, is_right ? AFC_OK : AFC_EPROTOCOL);
         if (!is_right) check_contains(failure.text, "101 isn't HTTP/1.1");

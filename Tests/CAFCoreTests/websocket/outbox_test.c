@@ -1,7 +1,7 @@
 /* What a WebSocket sends, in which order: read in portions of any size, and decoded again. */
 #include "base/alloc.h"
+#include "support/recorded_socket.h"
 #include "support/torture.h"
-#include "support/websocket.h"
 #include "websocket/outbox.h"
 
 #include <stdio.h>

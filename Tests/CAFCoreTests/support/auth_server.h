@@ -2,32 +2,32 @@
  * A server that requires credentials: it sends challenges, checks the credentials and counts
  * requests.
  */
-#ifndef AFC_TESTS_GUARD_H
-#define AFC_TESTS_GUARD_H
+#ifndef AFC_TESTS_AUTH_SERVER_H
+#define AFC_TESTS_AUTH_SERVER_H
 
 #include "support/call.h"
 
 #include <stdatomic.h>
 
 /** Responds 200 "in" to valid credentials, otherwise 401. */
-typedef struct guard {
+typedef struct auth_server {
     const char *challenges[4]; /**< Each a value of WWW-Authenticate; NULL ends them. */
     const char *user, *password, *token;
-    bool is_proxy;         /**< Uses 407 and Proxy-Authenticate instead. */
-    bool closes;           /**< The connection of whoever was admitted: a tunnel to nowhere. */
-    unsigned nonce_serves; /**< Digest answers that a nonce is good for; 0: any number. */
+    bool is_proxy;       /**< Uses 407 and Proxy-Authenticate instead. */
+    bool closes;         /**< The connection of whoever was admitted: a tunnel to nowhere. */
+    unsigned nonce_uses; /**< Digest answers that a nonce is good for; 0: any number. */
     atomic_uint nonce;   /**< Digest: which one is in use; written into a "%u" of the challenge. */
     atomic_uint answers; /**< That nonce has had. */
-    atomic_uint asked, admitted;
-} guard;
+    atomic_uint challenges_sent, challenges_accepted;
+} auth_server;
 
 /** The user "me" with the password "secret", for any scheme. */
-extern const afc_credentials me;
+extern const afc_credentials valid_credentials;
 
-/** Responds to every request of `path` by the guard. */
-void guard_path(world *world, const char *path, guard *guard);
+/** Responds to every request of `path` by the server. */
+void auth_server_path(fixture *fixture, const char *path, auth_server *auth_server);
 
-/** Perform and free: it ends with this status of a guard, told once, after so many requests. */
+/** Perform and free: it ends with this status of an authenticating server, told once, after so many requests. */
 void check_answer_at(call *call, int status, size_t requests, const char *file, int line);
 #define check_answer(call, status, requests)                                                       \
     check_answer_at(call, status, requests, __FILE__, __LINE__)

@@ -1,4 +1,4 @@
-#include "support/world.h"
+#include "support/fixture.h"
 
 #include <afcore/version.h>
 #include <dirent.h>
@@ -9,8 +9,8 @@
 /* In the process. */
 enum { HELD_AT_MOST = 2 << 20 };
 
-world *world_new(const afts_options *server, const afc_session_options *session) {
-    world *new = calloc(1, sizeof *new);
+fixture *fixture_new(const afts_options *server, const afc_session_options *session) {
+    fixture *new = calloc(1, sizeof *new);
     assert_non_null(new);
     new->server = afts_server_new(server);
     assert_non_null(new->server);
@@ -28,11 +28,11 @@ afc_trust_policy *policy_trusting(const char *pem) {
     return policy;
 }
 
-world *world_new_tls(void) {
-    return world_new_alpn(NULL, NULL);
+fixture *fixture_new_tls(void) {
+    return fixture_new_alpn(NULL, NULL);
 }
 
-world *world_new_alpn(const char *alpn, const afc_session_options *session) {
+fixture *fixture_new_alpn(const char *alpn, const afc_session_options *session) {
     afts_cert *authority = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
     afts_cert *leaf = afts_cert_new(NULL, authority);
     assert_non_null(leaf);
@@ -41,82 +41,82 @@ world *world_new_alpn(const char *alpn, const afc_session_options *session) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     if (session != NULL) options = *session;
     options.trust = policy_trusting(afts_cert_pem(authority));
-    world *new = world_new(&(afts_options){.tls = &tls}, &options);
+    fixture *new = fixture_new(&(afts_options){.tls = &tls}, &options);
     afc_trust_policy_release(options.trust);
     new->authority = authority;
     new->leaf = leaf;
     return new;
 }
 
-void world_close_session(world *world) {
-    if (world->session == NULL) return;
-    afc_session_release(world->session);
-    world->session = NULL;
+void fixture_close_session(fixture *fixture) {
+    if (fixture->session == NULL) return;
+    afc_session_release(fixture->session);
+    fixture->session = NULL;
     afc_join_closed_sessions();
 }
 
-void world_free(world *world) {
-    world_close_session(world);
-    afts_server_free(world->server);
-    afts_cert_free(world->leaf);
-    afts_cert_free(world->authority);
-    free(world);
+void fixture_free(fixture *fixture) {
+    fixture_close_session(fixture);
+    afts_server_free(fixture->server);
+    afts_cert_free(fixture->leaf);
+    afts_cert_free(fixture->authority);
+    free(fixture);
 }
 
-int world_setup(void **state) {
-    *state = world_new(NULL, NULL);
+int fixture_setup(void **state) {
+    *state = fixture_new(NULL, NULL);
     return 0;
 }
 
-int world_teardown(void **state) {
-    world *world = *state;
+int fixture_teardown(void **state) {
+    fixture *fixture = *state;
     /* A test that failed may have left tasks behind that nothing else would end. */
-    if (world->session != NULL) afc_session_cancel_all(world->session);
-    world_free(world);
+    if (fixture->session != NULL) afc_session_cancel_all(fixture->session);
+    fixture_free(fixture);
     /* And a proxy in the environment, to which the sessions of the next tests would send their requests. */
     static const char *const proxies[] = {"http_proxy", "https_proxy", "all_proxy", "no_proxy"};
     for (size_t i = 0; i < COUNT_OF(proxies); i++) unsetenv(proxies[i]);
     return 0;
 }
 
-static char *next_text(world *world) {
-    return world->texts[world->next_text++ % COUNT_OF(world->texts)];
+static char *next_text(fixture *fixture) {
+    return fixture->texts[fixture->next_text++ % COUNT_OF(fixture->texts)];
 }
 
-const char *url_of(world *world, const char *path) {
-    char *text = next_text(world);
-    size_t size = sizeof world->texts[0];
-    assert_true(afts_server_url(world->server, path, text, size) < size);
+const char *url_of(fixture *fixture, const char *path) {
+    char *text = next_text(fixture);
+    size_t size = sizeof fixture->texts[0];
+    assert_true(afts_server_url(fixture->server, path, text, size) < size);
     return text;
 }
 
-const char *text_of(world *world, const char *format, ...) {
-    char *text = next_text(world);
+const char *text_of(fixture *fixture, const char *format, ...) {
+    char *text = next_text(fixture);
     va_list arguments;
     va_start(arguments, format);
-    int size = vsnprintf(text, sizeof world->texts[0], format, arguments);
+    int size = vsnprintf(text, sizeof fixture->texts[0], format, arguments);
     va_end(arguments);
-    assert_in_range(size, 0, sizeof world->texts[0] - 1);
+    assert_in_range(size, 0, sizeof fixture->texts[0] - 1);
     return text;
 }
 
-void serve(world *world, const char *path, afts_script *script) {
-    assert_int_equal(afts_route(world->server, NULL, path, script), 0);
+void serve(fixture *fixture, const char *path, afts_script *script) {
+    assert_int_equal(afts_route(fixture->server, NULL, path, script), 0);
 }
 
-void serve_once(world *world, const char *path, afts_script *script) {
-    assert_int_equal(afts_route_times(world->server, NULL, path, 1, script), 0);
+void serve_once(fixture *fixture, const char *path, afts_script *script) {
+    assert_int_equal(afts_route_times(fixture->server, NULL, path, 1, script), 0);
 }
 
-void serve_bytes(world *world, const char *path, afc_slice bytes) {
+void serve_bytes(fixture *fixture, const char *path, afc_slice bytes) {
     afts_script *script = afts_script_new();
     afts_send(script, bytes.bytes, bytes.size);
     afts_close(script);
-    serve(world, path, script);
+    serve(fixture, path, script);
 }
 
-void serve_text(world *world, const char *path, const char *text) {
-    serve_bytes(world, path, afc_slice_of(text));
+void serve_text(fixture *fixture, const char *path, const char *text) {
+    serve_bytes(fixture, path, afc_slice_of(text));
 }
 
 afts_script *answer(int status, const char *headers, const char *body) {
@@ -125,11 +125,11 @@ afts_script *answer(int status, const char *headers, const char *body) {
     return script;
 }
 
-const char *seen_header(world *world, size_t index, const char *name) {
-    afts_request *request = afts_copy_request(world->server, index);
+const char *seen_header(fixture *fixture, size_t index, const char *name) {
+    afts_request *request = afts_copy_request(fixture->server, index);
     assert_non_null(request);
     const char *value = afts_request_header(request, name);
-    const char *text = text_of(world, "%s", value != NULL ? value : "");
+    const char *text = text_of(fixture, "%s", value != NULL ? value : "");
     afts_request_free(request);
     return text;
 }
@@ -164,6 +164,6 @@ size_t count_descriptors(void) {
     return count;
 }
 
-const char *tls_url(world *world) {
-    return text_of(world, "https://localhost%s/", strrchr(url_of(world, ""), ':'));
+const char *tls_url(fixture *fixture) {
+    return text_of(fixture, "https://localhost%s/", strrchr(url_of(fixture, ""), ':'));
 }

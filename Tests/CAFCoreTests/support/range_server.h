@@ -2,10 +2,10 @@
  * A server of one file that supports Range and If-Range, and can stop early, change the file or
  * ignore ranges. Every response reads the fields again.
  */
-#ifndef AFC_TESTS_ORIGIN_H
-#define AFC_TESTS_ORIGIN_H
+#ifndef AFC_TESTS_RANGE_SERVER_H
+#define AFC_TESTS_RANGE_SERVER_H
 
-#include "support/world.h"
+#include "support/fixture.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 
 enum { WHOLE = -1 };
 
-typedef struct origin {
+typedef struct range_server {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     afc_slice content;
@@ -28,21 +28,21 @@ typedef struct origin {
     /* What happened so far. */
     atomic_uint requests, stops;
     char range[64], condition[64];
-} origin;
+} range_server;
 
-/** Serves `content` at `path`. The origin must outlive the world's server. */
-void origin_serve(origin *origin, world *world, const char *path, afc_slice content,
-                  const char *etag);
+/** Serves `content` at `path`. The origin must outlive the fixture's server. */
+void range_server_serve(range_server *range_server, fixture *fixture, const char *path,
+                        afc_slice content, const char *etag);
 
 /** Changes the file. */
-void origin_change(origin *origin, afc_slice content, const char *etag);
+void range_server_change(range_server *range_server, afc_slice content, const char *etag);
 
 /** Returns Range and If-Range of the last request; "" if absent. Valid until the next call. */
-const char *origin_range(origin *origin);
-const char *origin_condition(origin *origin);
+const char *range_server_range(range_server *range_server);
+const char *range_server_condition(range_server *range_server);
 
 /** Waits until `count` responses have stopped as configured. */
-void origin_wait_stopped(origin *origin, unsigned count);
+void range_server_wait_stopped(range_server *range_server, unsigned count);
 
 /** Bytes that differ at each place, of a seed. free() */
 char *make_content(size_t size, uint64_t seed);

@@ -1,4 +1,4 @@
-#include "support/guard.h"
+#include "support/auth_server.h"
 
 #include "base/alloc.h"
 #include "message/credentials.h"
@@ -9,16 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-const afc_credentials me = {"me", "secret", NULL, 0, false, {0}};
+const afc_credentials valid_credentials = {"me", "secret", NULL, 0, false, {0}};
 
 /** The challenge as it is told now, with its nonce. */
-static void write_challenge(guard *guard, const char *challenge, char *out, size_t size) {
+static void write_challenge(auth_server *auth_server, const char *challenge, char *out,
+                            size_t size) {
     const char *mark = strstr(challenge, "%u");
     if (mark == NULL) {
         snprintf(out, size, "%s", challenge);
     } else {
         snprintf(out, size, "%.*s%u%s", (int)(mark - challenge), challenge,
-                 atomic_load(&guard->nonce), mark + 2);
+                 atomic_load(&auth_server->nonce), mark + 2);
     }
 }
 
@@ -32,7 +33,7 @@ static bool read_challenge(const char *value, afc__challenge *out) {
 }
 
 /** The answer of a client is read as a challenge is; it has the same form. */
-static bool is_right_digest(const guard *guard, const char *told, const char *answer,
+static bool is_right_digest(const auth_server *auth_server, const char *told, const char *answer,
                             const afts_request *request) {
     afc__challenge given, challenge;
     afc__access_terms terms;
@@ -47,15 +48,15 @@ static bool is_right_digest(const guard *guard, const char *told, const char *an
         access.count = (uint32_t)strtoul(count.bytes, NULL, 16) - 1;
     }
     if (afc__challenge_find(&given, "cnonce", &cnonce)) nonce = afc__copy_text(cnonce);
-    afc__access_request asked = {
-        .user = guard->user,
-        .password = guard->password,
+    afc__access_request challenges_sent = {
+        .user = auth_server->user,
+        .password = auth_server->password,
         .method = request->method,
         .target = request->target,
         .body = {(const char *)request->body, request->body_size},
         .cnonce = nonce,
     };
-    bool is_right = afc__access_answer(&access, &asked, &expected, NULL) == AFC_OK &&
+    bool is_right = afc__access_answer(&access, &challenges_sent, &expected, NULL) == AFC_OK &&
                     strcmp(expected, answer) == 0;
     afc__access_clear(&access);
     afc_free(nonce);
@@ -75,51 +76,57 @@ static bool begins(const char *text, const char *with) {
 }
 
 /** A nonce may be used up; a right answer to it then gets another one. */
-static bool uses_up_nonce(guard *guard) {
-    if (guard->nonce_serves == 0 || atomic_fetch_add(&guard->answers, 1) < guard->nonce_serves) {
+static bool uses_up_nonce(auth_server *auth_server) {
+    if (auth_server->nonce_uses == 0 ||
+        atomic_fetch_add(&auth_server->answers, 1) < auth_server->nonce_uses) {
         return false;
     }
-    atomic_fetch_add(&guard->nonce, 1);
-    atomic_store(&guard->answers, 0);
+    atomic_fetch_add(&auth_server->nonce, 1);
+    atomic_store(&auth_server->answers, 0);
     return true;
 }
 
-static bool offers(const guard *guard, const char *scheme) {
-    for (size_t i = 0; i < COUNT_OF(guard->challenges) && guard->challenges[i] != NULL; i++) {
-        if (strstr(guard->challenges[i], scheme) != NULL) return true;
+static bool offers(const auth_server *auth_server, const char *scheme) {
+    for (size_t i = 0; i < COUNT_OF(auth_server->challenges) && auth_server->challenges[i] != NULL;
+         i++) {
+        if (strstr(auth_server->challenges[i], scheme) != NULL) return true;
     }
     return false;
 }
 
-static bool is_known(guard *guard, const char *answer, const afts_request *request,
+static bool is_known(auth_server *auth_server, const char *answer, const afts_request *request,
                      bool *is_stale) {
     if (answer == NULL) return false;
     if (begins(answer, "Bearer ")) {
-        return guard->token != NULL && is_right_field(afc__bearer_field(guard->token), answer);
+        return auth_server->token != NULL &&
+               is_right_field(afc__bearer_field(auth_server->token), answer);
     }
-    if (guard->user == NULL) return false;
+    if (auth_server->user == NULL) return false;
     if (begins(answer, "Basic ")) {
-        return offers(guard, "Basic") &&
-               is_right_field(afc__basic_field(guard->user, guard->password), answer);
+        return offers(auth_server, "Basic") &&
+               is_right_field(afc__basic_field(auth_server->user, auth_server->password), answer);
     }
     /* What is in such a message is libcurl's business. */
     if (begins(answer, "NTLM TlRMTVNTUAAD")) return true;
-    for (size_t i = 0; i < COUNT_OF(guard->challenges) && guard->challenges[i] != NULL; i++) {
+    for (size_t i = 0; i < COUNT_OF(auth_server->challenges) && auth_server->challenges[i] != NULL;
+         i++) {
         char told[1024];
-        write_challenge(guard, guard->challenges[i], told, sizeof told);
-        if (!begins(told, "Digest") || !is_right_digest(guard, told, answer, request)) continue;
-        *is_stale = uses_up_nonce(guard);
+        write_challenge(auth_server, auth_server->challenges[i], told, sizeof told);
+        if (!begins(told, "Digest") || !is_right_digest(auth_server, told, answer, request))
+            continue;
+        *is_stale = uses_up_nonce(auth_server);
         return !*is_stale;
     }
     return false;
 }
 
-static void ask(guard *guard, afts_conn *conn, bool is_stale, bool begins_ntlm) {
+static void ask(auth_server *auth_server, afts_conn *conn, bool is_stale, bool begins_ntlm) {
     char headers[4096] = "Content-Type: text/plain";
-    const char *name = guard->is_proxy ? "Proxy-Authenticate" : "WWW-Authenticate";
-    for (size_t i = 0; i < COUNT_OF(guard->challenges) && guard->challenges[i] != NULL; i++) {
+    const char *name = auth_server->is_proxy ? "Proxy-Authenticate" : "WWW-Authenticate";
+    for (size_t i = 0; i < COUNT_OF(auth_server->challenges) && auth_server->challenges[i] != NULL;
+         i++) {
         char told[1024];
-        write_challenge(guard, guard->challenges[i], told, sizeof told);
+        write_challenge(auth_server, auth_server->challenges[i], told, sizeof told);
         if (strcmp(told, "NTLM") == 0 && begins_ntlm) {
             snprintf(told, sizeof told, "%s", NTLM_CHALLENGE);
         }
@@ -127,18 +134,18 @@ static void ask(guard *guard, afts_conn *conn, bool is_stale, bool begins_ntlm) 
         snprintf(headers + at, sizeof headers - at, "\r\n%s: %s%s", name, told,
                  is_stale ? ", stale=true" : "");
     }
-    atomic_fetch_add(&guard->asked, 1);
-    afts_conn_respond(conn, guard->is_proxy ? 407 : 401, headers, "who?", 4);
+    atomic_fetch_add(&auth_server->challenges_sent, 1);
+    afts_conn_respond(conn, auth_server->is_proxy ? 407 : 401, headers, "who?", 4);
 }
 
 static void watch(afts_conn *conn, const afts_request *request, void *payload) {
-    guard *guard = payload;
-    /* Once somebody has been answered, the test may be over and the guard gone. */
-    bool is_stale = false, closes = guard->closes;
-    const char *answer = afts_request_header(request, guard->is_proxy ? "Proxy-Authorization"
-                                                                      : "Authorization");
-    if (is_known(guard, answer, request, &is_stale)) {
-        atomic_fetch_add(&guard->admitted, 1);
+    auth_server *auth_server = payload;
+    /* Once somebody has been answered, the test may be over and the server gone. */
+    bool is_stale = false, closes = auth_server->closes;
+    const char *answer = afts_request_header(request, auth_server->is_proxy ? "Proxy-Authorization"
+                                                                            : "Authorization");
+    if (is_known(auth_server, answer, request, &is_stale)) {
+        atomic_fetch_add(&auth_server->challenges_accepted, 1);
         afts_conn_respond(conn, 200, NULL, "in", 2);
         if (closes) {
             afts_script *end = afts_script_new();
@@ -147,14 +154,14 @@ static void watch(afts_conn *conn, const afts_request *request, void *payload) {
             afts_script_release(end);
         }
     } else {
-        ask(guard, conn, is_stale, answer != NULL && begins(answer, "NTLM TlRMTVNTUAAB"));
+        ask(auth_server, conn, is_stale, answer != NULL && begins(answer, "NTLM TlRMTVNTUAAB"));
     }
 }
 
-void guard_path(world *world, const char *path, guard *guard) {
+void auth_server_path(fixture *fixture, const char *path, auth_server *auth_server) {
     afts_script *script = afts_script_new();
-    afts_handle(script, watch, guard, NULL);
-    serve(world, path, script);
+    afts_handle(script, watch, auth_server, NULL);
+    serve(fixture, path, script);
 }
 
 void check_answer_at(call *call, int status, size_t requests, const char *file, int line) {

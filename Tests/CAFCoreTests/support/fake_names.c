@@ -1,4 +1,4 @@
-#include "support/names.h"
+#include "support/fake_names.h"
 
 #include "run/resolver.h"
 
@@ -60,7 +60,7 @@ static int look_up(const char *host, const char *service, const struct addrinfo 
     return error;
 }
 
-void names_install(void) {
+void fake_names_install(void) {
     names.system = afc__resolver_configure(NULL);
     names.hangs = true;
     names.hanging = names.running = names.peak = names.total = 0;
@@ -69,21 +69,21 @@ void names_install(void) {
     afc__resolver_configure(&scripted);
 }
 
-void names_remove(void) {
-    names_release();
+void fake_names_remove(void) {
+    fake_names_release();
     pthread_mutex_lock(&names.lock);
     while (names.running > 0) pthread_cond_wait(&names.changed, &names.lock);
     pthread_mutex_unlock(&names.lock);
     afc__resolver_configure(&names.system);
 }
 
-void names_live_for(int64_t lifetime_us) {
+void fake_names_live_for(int64_t lifetime_us) {
     afc__resolver_settings settings = afc__resolver_configure(NULL);
     settings.lifetime_us = lifetime_us;
     afc__resolver_configure(&settings);
 }
 
-void names_let_threads_idle_for(int64_t idle_us) {
+void fake_names_let_threads_idle_for(int64_t idle_us) {
     afc__resolver_settings settings = afc__resolver_configure(NULL);
     settings.idle_us = idle_us;
     afc__resolver_configure(&settings);
@@ -96,15 +96,15 @@ static void set_hangs(bool hangs) {
     pthread_mutex_unlock(&names.lock);
 }
 
-void names_release(void) {
+void fake_names_release(void) {
     set_hangs(false);
 }
 
-void names_hang(void) {
+void fake_names_hang(void) {
     set_hangs(true);
 }
 
-void names_wait_hanging(unsigned count) {
+void fake_names_wait_hanging(unsigned count) {
     struct timespec deadline;
     clock_gettime(CLOCK_REALTIME, &deadline);
     deadline.tv_sec += PATIENCE_MS / 1000;
@@ -117,7 +117,7 @@ void names_wait_hanging(unsigned count) {
     assert_int_equal(error, 0);
 }
 
-unsigned names_count(const char *host) {
+unsigned fake_names_count(const char *host) {
     unsigned count = 0;
     pthread_mutex_lock(&names.lock);
     for (unsigned i = 0; i < names.total && i < MOST_SEEN; i++) {
@@ -127,33 +127,33 @@ unsigned names_count(const char *host) {
     return count;
 }
 
-unsigned names_peak(void) {
+unsigned fake_names_peak(void) {
     pthread_mutex_lock(&names.lock);
     unsigned peak = names.peak;
     pthread_mutex_unlock(&names.lock);
     return peak;
 }
 
-int names_family(void) {
+int fake_names_family(void) {
     pthread_mutex_lock(&names.lock);
     int family = names.family;
     pthread_mutex_unlock(&names.lock);
     return family;
 }
 
-int names_setup(void **state) {
-    names_install();
-    *state = world_new(NULL, NULL);
+int fake_names_setup(void **state) {
+    fake_names_install();
+    *state = fixture_new(NULL, NULL);
     return 0;
 }
 
-int names_teardown(void **state) {
-    world_free(*state);
-    names_remove();
+int fake_names_teardown(void **state) {
+    fixture_free(*state);
+    fake_names_remove();
     return 0;
 }
 
-const char *named_url(world *world, const char *host, const char *path) {
-    const char *port = strrchr(url_of(world, ""), ':');
-    return text_of(world, "http://%s%s%s", host, port, path);
+const char *named_url(fixture *fixture, const char *host, const char *path) {
+    const char *port = strrchr(url_of(fixture, ""), ':');
+    return text_of(fixture, "http://%s%s%s", host, port, path);
 }

@@ -1,4 +1,4 @@
-#include "support/relay.h"
+#include "support/test_proxy.h"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
@@ -17,14 +17,14 @@
 enum { MOST_CONNECTIONS = 64, HEAD_SIZE = 4096 };
 
 typedef struct visit {
-    relay *relay;
+    test_proxy *test_proxy;
     pthread_t thread;
     int client, server;
     SSL *ssl; /* To the client; NULL: in the clear. */
 } visit;
 
-struct relay {
-    world *world;
+struct test_proxy {
+    fixture *fixture;
     int listener;
     uint16_t port, target;
     atomic_bool saw_certificate;
@@ -42,12 +42,12 @@ struct relay {
     const char *challenge, *admitted;
 };
 
-static void note(relay *relay, const char *text) {
-    pthread_mutex_lock(&relay->lock);
-    if (relay->seen_count < MOST_CONNECTIONS) {
-        snprintf(relay->seen[relay->seen_count++], HEAD_SIZE, "%s", text);
+static void note(test_proxy *test_proxy, const char *text) {
+    pthread_mutex_lock(&test_proxy->lock);
+    if (test_proxy->seen_count < MOST_CONNECTIONS) {
+        snprintf(test_proxy->seen[test_proxy->seen_count++], HEAD_SIZE, "%s", text);
     }
-    pthread_mutex_unlock(&relay->lock);
+    pthread_mutex_unlock(&test_proxy->lock);
 }
 
 /* The client's end of a visit may be over TLS; the server's is as it is. */
@@ -125,8 +125,8 @@ static bool check_password(visit *visit) {
     if (!read_from(visit, visit->client, user, size) || !read_from(visit, visit->client, &size, 1))
         return false;
     if (!read_from(visit, visit->client, password, size)) return false;
-    bool is_right = strcmp((char *)user, visit->relay->user) == 0 &&
-                    strcmp((char *)password, visit->relay->password) == 0;
+    bool is_right = strcmp((char *)user, visit->test_proxy->user) == 0 &&
+                    strcmp((char *)password, visit->test_proxy->password) == 0;
     return write_to(visit, visit->client, is_right ? "\1\0" : "\1\1", 2) && is_right;
 }
 
@@ -136,7 +136,7 @@ static bool greet(visit *visit) {
         !read_from(visit, visit->client, methods, count)) {
         return false;
     }
-    unsigned char wanted = visit->relay->user != NULL ? 2 : 0;
+    unsigned char wanted = visit->test_proxy->user != NULL ? 2 : 0;
     bool is_offered = memchr(methods, wanted, count) != NULL;
     unsigned char answer[] = {5, is_offered ? wanted : 0xff};
     if (!write_to(visit, visit->client, answer, 2) || !is_offered) return false;
@@ -159,7 +159,7 @@ static bool read_target(visit *visit) {
     }
     if (!read_from(visit, visit->client, port, 2)) return false;
     snprintf(text, sizeof text, "SOCKS %s:%u", (char *)host, port[0] * 256u + port[1]);
-    note(visit->relay, text);
+    note(visit->test_proxy, text);
     return true;
 }
 
@@ -167,7 +167,7 @@ static void serve_socks(visit *visit) {
     unsigned char version;
     if (!read_from(visit, visit->client, &version, 1) || !greet(visit) || !read_target(visit))
         return;
-    visit->server = connect_to(visit->relay->target);
+    visit->server = connect_to(visit->test_proxy->target);
     if (write_to(visit, visit->client, "\5\0\0\1\0\0\0\0\0\0", 10)) splice_both(visit);
 }
 
@@ -182,33 +182,34 @@ static bool read_head(visit *visit, char *head) {
 }
 
 /** Is this CONNECT one that must show who it is, and doesn't? */
-static bool lacks_credentials(const relay *relay, const char *head) {
-    if (relay->challenge == NULL) return false;
+static bool lacks_credentials(const test_proxy *test_proxy, const char *head) {
+    if (test_proxy->challenge == NULL) return false;
     const char *field = strstr(head, "\r\nProxy-Authorization: ");
-    return field == NULL || strncmp(field + 23, relay->admitted, strlen(relay->admitted)) != 0;
+    return field == NULL ||
+           strncmp(field + 23, test_proxy->admitted, strlen(test_proxy->admitted)) != 0;
 }
 
 static void serve_tunnel(visit *visit, const char *head) {
     char answer[512];
-    if (lacks_credentials(visit->relay, head)) {
+    if (lacks_credentials(visit->test_proxy, head)) {
         snprintf(answer, sizeof answer,
                  "HTTP/1.1 407 Who\r\nProxy-Authenticate: %s\r\nContent-Length: 4\r\n\r\nwho?",
-                 visit->relay->challenge);
+                 visit->test_proxy->challenge);
         write_to(visit, visit->client, answer, strlen(answer));
         return;
     }
-    afc_slice bytes = visit->relay->answer;
+    afc_slice bytes = visit->test_proxy->answer;
     if (bytes.size > 0) {
         write_to(visit, visit->client, bytes.bytes, bytes.size);
         return;
     }
-    int refusal = atomic_load(&visit->relay->refusal);
+    int refusal = atomic_load(&visit->test_proxy->refusal);
     if (refusal != 0) {
         snprintf(answer, sizeof answer, "HTTP/1.1 %d No\r\nContent-Length: 0\r\n\r\n", refusal);
         write_to(visit, visit->client, answer, strlen(answer));
         return;
     }
-    visit->server = connect_to(visit->relay->target);
+    visit->server = connect_to(visit->test_proxy->target);
     static const char made[] = "HTTP/1.1 200 Made\r\nVia: 1.1 relay\r\n\r\n";
     if (write_to(visit, visit->client, made, sizeof made - 1)) splice_both(visit);
 }
@@ -223,32 +224,32 @@ static bool forward(visit *visit, const char *head) {
 
 /** Requests without bodies, one after the other. */
 static void serve_plain(visit *visit, char *head) {
-    visit->server = connect_to(visit->relay->target);
+    visit->server = connect_to(visit->test_proxy->target);
     unsigned ready;
     bool goes_on = forward(visit, head);
     while (goes_on && (ready = wait_for_both(visit)) != 0) {
         if ((ready & 1) != 0) {
             goes_on = read_head(visit, head);
-            if (goes_on) note(visit->relay, head);
+            if (goes_on) note(visit->test_proxy, head);
             goes_on = goes_on && forward(visit, head);
         }
         if ((ready & 2) != 0 && !pass(visit, visit->server, visit->client)) return;
     }
 }
 
-/** What comes before it is TLS, if the relay asks for that. */
+/** What comes before it is TLS, if the proxy asks for that. */
 static bool shake_hands(visit *visit) {
     sigset_t pipe;
-    if (visit->relay->tls == NULL) return true;
+    if (visit->test_proxy->tls == NULL) return true;
     /* OpenSSL writes without asking for no signal. */
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe, NULL);
-    visit->ssl = SSL_new(visit->relay->tls);
+    visit->ssl = SSL_new(visit->test_proxy->tls);
     bool is_done = visit->ssl != NULL && SSL_set_fd(visit->ssl, visit->client) == 1 &&
                    SSL_accept(visit->ssl) == 1;
     X509 *certificate = is_done ? SSL_get1_peer_certificate(visit->ssl) : NULL;
-    if (certificate != NULL) atomic_store(&visit->relay->saw_certificate, true);
+    if (certificate != NULL) atomic_store(&visit->test_proxy->saw_certificate, true);
     X509_free(certificate);
     return is_done;
 }
@@ -257,15 +258,15 @@ static void *run_visit(void *context) {
     visit *visit = context;
     char head[HEAD_SIZE] = "";
     if (!shake_hands(visit)) {
-        note(visit->relay, "no handshake");
-    } else if (visit->relay->path[0] != '\0') {
-        note(visit->relay, visit->relay->path);
-        visit->server = connect_to(visit->relay->target);
+        note(visit->test_proxy, "no handshake");
+    } else if (visit->test_proxy->path[0] != '\0') {
+        note(visit->test_proxy, visit->test_proxy->path);
+        visit->server = connect_to(visit->test_proxy->target);
         splice_both(visit);
     } else if (visit->ssl == NULL && recv(visit->client, head, 1, MSG_PEEK) == 1 && head[0] == 5) {
         serve_socks(visit);
     } else if (read_head(visit, head)) {
-        note(visit->relay, head);
+        note(visit->test_proxy, head);
         if (strncmp(head, "CONNECT ", 8) == 0) {
             serve_tunnel(visit, head);
         } else {
@@ -279,35 +280,36 @@ static void *run_visit(void *context) {
     return NULL;
 }
 
-static void *run_relay(void *context) {
-    relay *relay = context;
+static void *run_test_proxy(void *context) {
+    test_proxy *test_proxy = context;
     int client;
-    while ((client = accept(relay->listener, NULL, NULL)) >= 0) {
-        pthread_mutex_lock(&relay->lock);
-        visit *visit = relay->visit_count < MOST_CONNECTIONS ? &relay->visits[relay->visit_count++]
-                                                             : NULL;
+    while ((client = accept(test_proxy->listener, NULL, NULL)) >= 0) {
+        pthread_mutex_lock(&test_proxy->lock);
+        visit *visit = test_proxy->visit_count < MOST_CONNECTIONS
+                           ? &test_proxy->visits[test_proxy->visit_count++]
+                           : NULL;
         if (visit != NULL) {
-            *visit = (struct visit){relay, 0, client, -1, NULL};
+            *visit = (struct visit){test_proxy, 0, client, -1, NULL};
             pthread_create(&visit->thread, NULL, run_visit, visit);
         } else {
             close(client);
         }
-        pthread_mutex_unlock(&relay->lock);
+        pthread_mutex_unlock(&test_proxy->lock);
     }
     return NULL;
 }
 
-static relay *make(world *world) {
-    relay *new = calloc(1, sizeof *new);
+static test_proxy *make(fixture *fixture) {
+    test_proxy *new = calloc(1, sizeof *new);
     assert_non_null(new);
-    new->world = world;
-    new->target = (uint16_t)strtoul(strrchr(url_of(world, ""), ':') + 1, NULL, 10);
+    new->fixture = fixture;
+    new->target = (uint16_t)strtoul(strrchr(url_of(fixture, ""), ':') + 1, NULL, 10);
     pthread_mutex_init(&new->lock, NULL);
     return new;
 }
 
-relay *relay_new_at(world *world, const char *path) {
-    relay *new = make(world);
+test_proxy *test_proxy_new_at(fixture *fixture, const char *path) {
+    test_proxy *new = make(fixture);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t size = strlen(path);
     assert_in_range(size, 1, sizeof address.sun_path - 1);
@@ -319,7 +321,7 @@ relay *relay_new_at(world *world, const char *path) {
     new->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(new->listener, (struct sockaddr *)&address, length), 0);
     assert_int_equal(listen(new->listener, 64), 0);
-    assert_int_equal(pthread_create(&new->thread, NULL, run_relay, new), 0);
+    assert_int_equal(pthread_create(&new->thread, NULL, run_test_proxy, new), 0);
     return new;
 }
 
@@ -339,18 +341,18 @@ static SSL_CTX *make_tls(const afts_cert *cert) {
     return context;
 }
 
-static relay *listen_on_port(world *world, SSL_CTX *tls);
+static test_proxy *listen_on_port(fixture *fixture, SSL_CTX *tls);
 
-relay *relay_new_tls(world *world, const afts_cert *cert) {
-    return listen_on_port(world, make_tls(cert));
+test_proxy *test_proxy_new_tls(fixture *fixture, const afts_cert *cert) {
+    return listen_on_port(fixture, make_tls(cert));
 }
 
-relay *relay_new(world *world) {
-    return listen_on_port(world, NULL);
+test_proxy *test_proxy_new(fixture *fixture) {
+    return listen_on_port(fixture, NULL);
 }
 
-static relay *listen_on_port(world *world, SSL_CTX *tls) {
-    relay *new = make(world);
+static test_proxy *listen_on_port(fixture *fixture, SSL_CTX *tls) {
+    test_proxy *new = make(fixture);
     new->tls = tls;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
@@ -359,30 +361,30 @@ static relay *listen_on_port(world *world, SSL_CTX *tls) {
     assert_int_equal(listen(new->listener, 64), 0);
     assert_int_equal(getsockname(new->listener, (struct sockaddr *)&address, &size), 0);
     new->port = ntohs(address.sin_port);
-    assert_int_equal(pthread_create(&new->thread, NULL, run_relay, new), 0);
+    assert_int_equal(pthread_create(&new->thread, NULL, run_test_proxy, new), 0);
     return new;
 }
 
-void relay_free(relay *relay) {
-    shutdown(relay->listener, SHUT_RDWR);
-    pthread_join(relay->thread, NULL);
-    close(relay->listener);
-    if (relay->path[0] == '/') unlink(relay->path);
-    for (size_t i = 0; i < relay->visit_count; i++) {
-        visit *visit = &relay->visits[i];
+void test_proxy_free(test_proxy *test_proxy) {
+    shutdown(test_proxy->listener, SHUT_RDWR);
+    pthread_join(test_proxy->thread, NULL);
+    close(test_proxy->listener);
+    if (test_proxy->path[0] == '/') unlink(test_proxy->path);
+    for (size_t i = 0; i < test_proxy->visit_count; i++) {
+        visit *visit = &test_proxy->visits[i];
         shutdown(visit->client, SHUT_RDWR);
         pthread_join(visit->thread, NULL);
         close(visit->client);
         if (visit->server >= 0) close(visit->server);
     }
-    SSL_CTX_free(relay->tls);
-    free(relay);
+    SSL_CTX_free(test_proxy->tls);
+    free(test_proxy);
 }
 
-const char *relay_url(relay *relay, const char *scheme, const char *userinfo) {
-    return text_of(relay->world, "%s://%s%s%s:%u", scheme, userinfo != NULL ? userinfo : "",
-                   userinfo != NULL ? "@" : "", relay->tls != NULL ? "localhost" : "127.0.0.1",
-                   relay->port);
+const char *test_proxy_url(test_proxy *test_proxy, const char *scheme, const char *userinfo) {
+    return text_of(test_proxy->fixture, "%s://%s%s%s:%u", scheme, userinfo != NULL ? userinfo : "",
+                   userinfo != NULL ? "@" : "", test_proxy->tls != NULL ? "localhost" : "127.0.0.1",
+                   test_proxy->port);
 }
 
 static int take_any(int is_good, X509_STORE_CTX *context) {
@@ -390,43 +392,43 @@ static int take_any(int is_good, X509_STORE_CTX *context) {
     return 1;
 }
 
-void relay_ask_for_certificate(relay *relay) {
-    SSL_CTX_set_verify(relay->tls, SSL_VERIFY_PEER, take_any);
+void test_proxy_request_certificate(test_proxy *test_proxy) {
+    SSL_CTX_set_verify(test_proxy->tls, SSL_VERIFY_PEER, take_any);
 }
 
-bool relay_saw_certificate(relay *relay) {
-    return atomic_load(&relay->saw_certificate);
+bool test_proxy_saw_certificate(test_proxy *test_proxy) {
+    return atomic_load(&test_proxy->saw_certificate);
 }
 
-void relay_refuse(relay *relay, int status) {
-    atomic_store(&relay->refusal, status);
+void test_proxy_refuse(test_proxy *test_proxy, int status) {
+    atomic_store(&test_proxy->refusal, status);
 }
 
-void relay_answer(relay *relay, afc_slice bytes) {
-    relay->answer = bytes;
+void test_proxy_answer(test_proxy *test_proxy, afc_slice bytes) {
+    test_proxy->answer = bytes;
 }
 
-void relay_ask_for(relay *relay, const char *user, const char *password) {
-    relay->user = user;
-    relay->password = password;
+void test_proxy_require_user(test_proxy *test_proxy, const char *user, const char *password) {
+    test_proxy->user = user;
+    test_proxy->password = password;
 }
 
-void relay_challenge(relay *relay, const char *challenge, const char *admitted) {
-    relay->challenge = challenge;
-    relay->admitted = admitted;
+void test_proxy_challenge(test_proxy *test_proxy, const char *challenge, const char *admitted) {
+    test_proxy->challenge = challenge;
+    test_proxy->admitted = admitted;
 }
 
-size_t relay_count(relay *relay) {
-    pthread_mutex_lock(&relay->lock);
-    size_t count = relay->seen_count;
-    pthread_mutex_unlock(&relay->lock);
+size_t test_proxy_count(test_proxy *test_proxy) {
+    pthread_mutex_lock(&test_proxy->lock);
+    size_t count = test_proxy->seen_count;
+    pthread_mutex_unlock(&test_proxy->lock);
     return count;
 }
 
-const char *relay_seen(relay *relay, size_t index) {
-    pthread_mutex_lock(&relay->lock);
-    assert_true(index < relay->seen_count);
-    const char *text = text_of(relay->world, "%s", relay->seen[index]);
-    pthread_mutex_unlock(&relay->lock);
+const char *test_proxy_request(test_proxy *test_proxy, size_t index) {
+    pthread_mutex_lock(&test_proxy->lock);
+    assert_true(index < test_proxy->seen_count);
+    const char *text = text_of(test_proxy->fixture, "%s", test_proxy->seen[index]);
+    pthread_mutex_unlock(&test_proxy->lock);
     return text;
 }

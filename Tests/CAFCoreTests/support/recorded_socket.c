@@ -1,4 +1,4 @@
-#include "support/websocket.h"
+#include "support/recorded_socket.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,198 +7,203 @@
 
 /* ---- Recording ----------------------------------------------------------------------------- */
 
-static void write_log(wire *wire, const char *what, afc_slice bytes, const char *end) {
-    size_t used = strlen(wire->log);
+static void write_log(recorded_socket *socket, const char *what, afc_slice bytes, const char *end) {
+    size_t used = strlen(socket->log);
     int shown = bytes.size < 40 ? (int)bytes.size : 40;
     const char *mark = bytes.size > 0 ? " " : "";
-    snprintf(wire->log + used, sizeof wire->log - used, "%s%s%.*s%s;", what, mark, shown,
+    snprintf(socket->log + used, sizeof(socket->log) - used, "%s%s%.*s%s;", what, mark, shown,
              bytes.bytes != NULL ? bytes.bytes : "", end);
 }
 
-static void count(wire *wire, atomic_uint *counter) {
+static void count(recorded_socket *socket, atomic_uint *counter) {
     atomic_fetch_add(counter, 1);
-    pthread_cond_broadcast(&wire->changed);
+    pthread_cond_broadcast(&socket->changed);
 }
 
 static void on_open(void *context, const afc_websocket_opening *opening) {
-    wire *wire = context;
-    pthread_mutex_lock(&wire->lock);
-    wire->is_compressed = opening->is_compressed;
-    write_log(wire, "open", opening->protocol, "");
-    count(wire, &wire->open_count);
-    pthread_mutex_unlock(&wire->lock);
-    if (wire->at_open != NULL) wire->at_open(wire);
+    recorded_socket *socket = context;
+    pthread_mutex_lock(&socket->lock);
+    socket->is_compressed = opening->is_compressed;
+    write_log(socket, "open", opening->protocol, "");
+    count(socket, &socket->open_count);
+    pthread_mutex_unlock(&socket->lock);
+    if (socket->at_open != NULL) socket->at_open(socket);
 }
 
 static afc_status on_message(void *context, const afc_websocket_message *message) {
-    wire *wire = context;
-    if (wire->at_message != NULL) {
-        afc_status status = wire->at_message(wire, message);
+    recorded_socket *socket = context;
+    if (socket->at_message != NULL) {
+        afc_status status = socket->at_message(socket, message);
         if (status != AFC_OK) return status;
     }
-    pthread_mutex_lock(&wire->lock);
+    pthread_mutex_lock(&socket->lock);
     const char *kind = message->kind == AFC_WEBSOCKET_TEXT ? "text" : "binary";
-    write_log(wire, message->is_first ? kind : "more", message->bytes, message->is_last ? "" : "+");
-    atomic_fetch_add(&wire->received, message->bytes.size);
-    count(wire, &wire->message_count);
-    pthread_mutex_unlock(&wire->lock);
+    write_log(socket, message->is_first ? kind : "more", message->bytes,
+              message->is_last ? "" : "+");
+    atomic_fetch_add(&socket->received, message->bytes.size);
+    count(socket, &socket->message_count);
+    pthread_mutex_unlock(&socket->lock);
     return AFC_OK;
 }
 
 static void on_sent(void *context, void *message_context, afc_status status) {
-    wire *wire = context;
+    recorded_socket *socket = context;
     (void)message_context;
-    if (wire->at_sent != NULL) wire->at_sent(wire, status);
-    pthread_mutex_lock(&wire->lock);
-    write_log(wire, "sent", afc_slice_of(afc_status_name(status)), "");
-    count(wire, &wire->sent_count);
-    pthread_mutex_unlock(&wire->lock);
+    if (socket->at_sent != NULL) socket->at_sent(socket, status);
+    pthread_mutex_lock(&socket->lock);
+    write_log(socket, "sent", afc_slice_of(afc_status_name(status)), "");
+    count(socket, &socket->sent_count);
+    pthread_mutex_unlock(&socket->lock);
 }
 
 static void on_pong(void *context, afc_slice payload, int64_t round_trip_us) {
-    wire *wire = context;
-    pthread_mutex_lock(&wire->lock);
-    write_log(wire, round_trip_us >= 0 ? "pong" : "stray", payload, "");
-    atomic_store(&wire->round_trip_us, round_trip_us);
-    count(wire, &wire->pong_count);
-    pthread_mutex_unlock(&wire->lock);
+    recorded_socket *socket = context;
+    pthread_mutex_lock(&socket->lock);
+    write_log(socket, round_trip_us >= 0 ? "pong" : "stray", payload, "");
+    atomic_store(&socket->round_trip_us, round_trip_us);
+    count(socket, &socket->pong_count);
+    pthread_mutex_unlock(&socket->lock);
 }
 
 static void on_closed(void *context, const afc_websocket_end *end) {
-    wire *wire = context;
+    recorded_socket *socket = context;
     char what[32];
-    pthread_mutex_lock(&wire->lock);
-    wire->failure = end->failure;
-    wire->code = end->code;
+    pthread_mutex_lock(&socket->lock);
+    socket->failure = end->failure;
+    socket->code = end->code;
     const afc_head *head = afc_result_get_head(end->result);
-    wire->status = head != NULL ? head->status : 0;
-    wire->body_status = afc_result_get_failure(end->result)->status;
+    socket->status = head != NULL ? head->status : 0;
+    socket->body_status = afc_result_get_failure(end->result)->status;
     afc_slice body = afc_result_get_body(end->result);
-    wire->body_size = body.size;
-    wire->body = malloc(body.size + 1);
-    if (wire->body != NULL) {
-        memcpy(wire->body, body.bytes, body.size);
-        wire->body[body.size] = '\0';
+    socket->body_size = body.size;
+    socket->body = malloc(body.size + 1);
+    if (socket->body != NULL) {
+        memcpy(socket->body, body.bytes, body.size);
+        socket->body[body.size] = '\0';
     }
     snprintf(what, sizeof what, "closed %u", (unsigned)end->code);
-    write_log(wire, what, end->reason, "");
-    count(wire, &wire->closed_count);
-    pthread_mutex_unlock(&wire->lock);
+    write_log(socket, what, end->reason, "");
+    count(socket, &socket->closed_count);
+    pthread_mutex_unlock(&socket->lock);
 }
 
 static void on_release(void *context) {
-    wire *wire = context;
-    pthread_mutex_lock(&wire->lock);
-    count(wire, &wire->release_count);
-    pthread_mutex_unlock(&wire->lock);
+    recorded_socket *socket = context;
+    pthread_mutex_lock(&socket->lock);
+    count(socket, &socket->release_count);
+    pthread_mutex_unlock(&socket->lock);
 }
 
 /* ---- Making and waiting -------------------------------------------------------------------- */
 
-wire *wire_new(world *world, const char *path) {
-    wire *wire = calloc(1, sizeof *wire);
-    assert_non_null(wire);
-    pthread_mutex_init(&wire->lock, NULL);
-    pthread_cond_init(&wire->changed, NULL);
-    wire->request = (afc_request)AFC_REQUEST_INIT;
-    wire->request.url = url_of(world, path);
-    wire->options = (afc_websocket_options)AFC_WEBSOCKET_OPTIONS_INIT;
-    wire->options.close_timeout_ms = PATIENCE_MS;
-    wire->options.open_timeout_ms = PATIENCE_MS;
-    wire->events = (afc_websocket_events)AFC_WEBSOCKET_EVENTS_INIT;
-    wire->events.context = wire;
-    wire->events.on_open = on_open;
-    wire->events.on_message = on_message;
-    wire->events.on_sent = on_sent;
-    wire->events.on_pong = on_pong;
-    wire->events.on_closed = on_closed;
-    wire->events.release = on_release;
-    return wire;
+recorded_socket *socket_new(fixture *fixture, const char *path) {
+    recorded_socket *socket = calloc(1, sizeof *socket);
+    assert_non_null(socket);
+    pthread_mutex_init(&socket->lock, NULL);
+    pthread_cond_init(&socket->changed, NULL);
+    socket->request = (afc_request)AFC_REQUEST_INIT;
+    socket->request.url = url_of(fixture, path);
+    socket->options = (afc_websocket_options)AFC_WEBSOCKET_OPTIONS_INIT;
+    socket->options.close_timeout_ms = PATIENCE_MS;
+    socket->options.open_timeout_ms = PATIENCE_MS;
+    socket->events = (afc_websocket_events)AFC_WEBSOCKET_EVENTS_INIT;
+    socket->events.context = socket;
+    socket->events.on_open = on_open;
+    socket->events.on_message = on_message;
+    socket->events.on_sent = on_sent;
+    socket->events.on_pong = on_pong;
+    socket->events.on_closed = on_closed;
+    socket->events.release = on_release;
+    return socket;
 }
 
-void wire_open(wire *wire, world *world) {
+void socket_open(recorded_socket *socket, fixture *fixture) {
     afc_failure failure;
-    afc_status status = afc_websocket_open(&wire->socket, world->session, &wire->request,
-                                           &wire->options, &wire->events, &failure);
+    afc_status status = afc_websocket_open(&socket->socket, fixture->session, &socket->request,
+                                           &socket->options, &socket->events, &failure);
     if (status != AFC_OK) fail_msg("refused: %s", failure.text);
 }
 
-static void wait_until(wire *wire, atomic_uint *counter, unsigned wanted, bool may_end) {
+static void wait_until(recorded_socket *socket, atomic_uint *counter, unsigned wanted,
+                       bool may_end) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += PATIENCE_MS / 1000;
     int error = 0;
-    pthread_mutex_lock(&wire->lock);
+    pthread_mutex_lock(&socket->lock);
     while (error == 0 && atomic_load(counter) < wanted &&
-           (may_end || atomic_load(&wire->release_count) == 0)) {
-        error = pthread_cond_timedwait(&wire->changed, &wire->lock, &until);
+           (may_end || atomic_load(&socket->release_count) == 0)) {
+        error = pthread_cond_timedwait(&socket->changed, &socket->lock, &until);
     }
     bool has_come = atomic_load(counter) >= wanted;
-    pthread_mutex_unlock(&wire->lock);
+    pthread_mutex_unlock(&socket->lock);
     if (!has_come) {
-        fail_msg("waited in vain; log: %s, failure: %s", wire->log, wire->failure.text);
+        fail_msg("waited in vain; log: %s, failure: %s", socket->log, socket->failure.text);
     }
 }
 
-void wire_wait_for(wire *wire, atomic_uint *counter, unsigned wanted) {
-    wait_until(wire, counter, wanted, false);
+void socket_wait_for(recorded_socket *socket, atomic_uint *counter, unsigned wanted) {
+    wait_until(socket, counter, wanted, false);
 }
 
-void wire_wait(wire *wire) {
-    wait_until(wire, &wire->release_count, 1, true);
+void socket_wait(recorded_socket *socket) {
+    wait_until(socket, &socket->release_count, 1, true);
 }
 
-wire *wire_opened(world *world, const char *path) {
-    wire *wire = wire_new(world, path);
-    wire_open(wire, world);
-    wire_wait_for(wire, &wire->open_count, 1);
-    return wire;
+recorded_socket *socket_opened(fixture *fixture, const char *path) {
+    recorded_socket *socket = socket_new(fixture, path);
+    socket_open(socket, fixture);
+    socket_wait_for(socket, &socket->open_count, 1);
+    return socket;
 }
 
-void wire_free(wire *wire) {
-    if (wire->socket != NULL) {
-        wire_wait(wire);
-        assert_int_equal(atomic_load(&wire->closed_count), 1);
-        assert_int_equal(atomic_load(&wire->release_count), 1);
-        afc_websocket_release(wire->socket);
+void socket_free(recorded_socket *socket) {
+    if (socket->socket != NULL) {
+        socket_wait(socket);
+        assert_int_equal(atomic_load(&socket->closed_count), 1);
+        assert_int_equal(atomic_load(&socket->release_count), 1);
+        afc_websocket_release(socket->socket);
     }
-    pthread_cond_destroy(&wire->changed);
-    pthread_mutex_destroy(&wire->lock);
-    free(wire->body);
-    free(wire);
+    pthread_cond_destroy(&socket->changed);
+    pthread_mutex_destroy(&socket->lock);
+    free(socket->body);
+    free(socket);
 }
 
-void wire_send_text(wire *wire, const char *text) {
-    check_status(afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, afc_slice_of(text), 0, NULL),
+void socket_send_text(recorded_socket *socket, const char *text) {
+    check_status(
+        afc_websocket_send(socket->socket, AFC_WEBSOCKET_TEXT, afc_slice_of(text), 0, NULL),
+        AFC_OK);
+}
+
+void socket_close(recorded_socket *socket) {
+    check_status(afc_websocket_close(socket->socket, AFC_WEBSOCKET_NORMAL, afc_slice_of("")),
                  AFC_OK);
 }
 
-void wire_close(wire *wire) {
-    check_status(afc_websocket_close(wire->socket, AFC_WEBSOCKET_NORMAL, afc_slice_of("")), AFC_OK);
-}
-
-void check_log_at(wire *wire, const char *expected, const char *file, int line) {
-    wire_wait(wire);
-    if (strcmp(wire->log, expected) == 0) return;
-    print_error("log: %s\nexpected: %s\nfailure: %s\n", wire->log, expected, wire->failure.text);
+void check_log_at(recorded_socket *socket, const char *expected, const char *file, int line) {
+    socket_wait(socket);
+    if (strcmp(socket->log, expected) == 0) return;
+    print_error("log: %s\nexpected: %s\nfailure: %s\n", socket->log, expected,
+                socket->failure.text);
     _fail(file, line);
 }
 
 /* ---- Servers ------------------------------------------------------------------------------- */
 
-void serve_wire(world *world, const char *path, afc_slice bytes) {
+void serve_socket_bytes(fixture *fixture, const char *path, afc_slice bytes) {
     afts_script *script = afts_script_new();
     afts_upgrade(script, NULL);
     afts_send(script, bytes.bytes, bytes.size);
     afts_wait_peer_close(script);
-    serve(world, path, script);
+    serve(fixture, path, script);
 }
 
-void serve_echo(world *world, const char *path, const char *headers) {
+void serve_echo(fixture *fixture, const char *path, const char *headers) {
     afts_script *script = afts_script_new();
     afts_upgrade(script, headers);
     afts_echo_frames(script);
-    serve(world, path, script);
+    serve(fixture, path, script);
 }
 
 /* ---- The codec ----------------------------------------------------------------------------- */

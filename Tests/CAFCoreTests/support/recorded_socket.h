@@ -1,35 +1,35 @@
 /** A WebSocket of a test, which records what its callbacks receive; and a codec that compresses nothing. */
-#ifndef AFC_TESTS_WEBSOCKET_H
-#define AFC_TESTS_WEBSOCKET_H
+#ifndef AFC_TESTS_RECORDED_SOCKET_H
+#define AFC_TESTS_RECORDED_SOCKET_H
 
-#include "support/world.h"
+#include "support/fixture.h"
 
 #include <afcore/websocket.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { WIRE_LOG = 4096 };
+enum { SOCKET_LOG_SIZE = 4096 };
 
-typedef struct wire wire;
+typedef struct recorded_socket recorded_socket;
 
-struct wire {
-    /* Set these before wire_open(). */
+struct recorded_socket {
+    /* Set these before socket_open(). */
     afc_request request;
     afc_websocket_options options;
     afc_websocket_events events;
     /** Each may be NULL. They run on the loop thread: no assertions there. */
-    void (*at_open)(wire *wire);
-    afc_status (*at_message)(wire *wire, const afc_websocket_message *message);
-    void (*at_sent)(wire *wire, afc_status status);
+    void (*at_open)(recorded_socket *socket);
+    afc_status (*at_message)(recorded_socket *socket, const afc_websocket_message *message);
+    void (*at_sent)(recorded_socket *socket, afc_status status);
     void *payload; /**< For the hooks. */
 
     afc_websocket *socket;
-    /* Results; stable after wire_wait(). */
+    /* Results; stable after socket_wait(). */
     /**
      * What was called, in order: "open PROTOCOL", "text BYTES", "binary BYTES" (with a "+" behind a piece that isn't the last),
      * "sent STATUS", "pong BYTES", "closed CODE REASON", each ended by ";". Long bytes are cut.
      */
-    char log[WIRE_LOG];
+    char log[SOCKET_LOG_SIZE];
     afc_failure failure;
     uint16_t code;
     int status; /**< Of the response; 0: none. */
@@ -45,39 +45,39 @@ struct wire {
     pthread_cond_t changed;
 };
 
-/** Makes a socket to the world's server, not opened. */
-wire *wire_new(world *world, const char *path);
+/** Makes a socket to the fixture's server, not opened. */
+recorded_socket *socket_new(fixture *fixture, const char *path);
 
 /** Opens it; it must not be refused. */
-void wire_open(wire *wire, world *world);
+void socket_open(recorded_socket *socket, fixture *fixture);
 
 /** Does both and waits until it is open. */
-wire *wire_opened(world *world, const char *path);
+recorded_socket *socket_opened(fixture *fixture, const char *path);
 
 /** Waits until a counter is at least `count`; fails the test if the socket ends before, or on a timeout. */
-void wire_wait_for(wire *wire, atomic_uint *counter, unsigned count);
+void socket_wait_for(recorded_socket *socket, atomic_uint *counter, unsigned count);
 
 /** Waits until it is released. */
-void wire_wait(wire *wire);
+void socket_wait(recorded_socket *socket);
 
 /** Waits, checks that it ended exactly once, and frees it. */
-void wire_free(wire *wire);
+void socket_free(recorded_socket *socket);
 
 /** Sends a text, which must be accepted. */
-void wire_send_text(wire *wire, const char *text);
+void socket_send_text(recorded_socket *socket, const char *text);
 
 /** Closes with 1000 and no reason. */
-void wire_close(wire *wire);
+void socket_close(recorded_socket *socket);
 
 /** The log is this, if the socket has ended. */
-#define check_log(wire, expected) check_log_at((wire), (expected), __FILE__, __LINE__)
-void check_log_at(wire *wire, const char *expected, const char *file, int line);
+#define check_log(socket, expected) check_log_at((socket), (expected), __FILE__, __LINE__)
+void check_log_at(recorded_socket *socket, const char *expected, const char *file, int line);
 
 /** "PATH" upgrades and sends these bytes, then waits for the client to close. */
-void serve_wire(world *world, const char *path, afc_slice bytes);
+void serve_socket_bytes(fixture *fixture, const char *path, afc_slice bytes);
 
 /** Serves an echo, with these fields in the 101; NULL: none. */
-void serve_echo(world *world, const char *path, const char *headers);
+void serve_echo(fixture *fixture, const char *path, const char *headers);
 
 /** A codec of stored blocks (RFC 1951 3.2.4). `context` may be an int, which counts open streams, or NULL. */
 afc_websocket_codec stored_codec(atomic_int *open_streams);
