@@ -175,7 +175,6 @@ static void invalid_response_to_connect_fails_to_connect(void **state) {
         assert_int_equal(call->failure.party, AFC_PARTY_PROXY);
         call_free(call);
     }
-    free(line);
     assert_int_equal(afts_server_stats(fixture->server).accepted, 0);
     /* What the server does behind the tunnel stays its own failure. */
     test_proxy_answer(route.test_proxy, S("HTTP/1.1 200 Made\r\n\r\nhello, which is no TLS\r\n"));
@@ -183,6 +182,8 @@ static void invalid_response_to_connect_fails_to_connect(void **state) {
     assert_int_equal(call->failure.party, AFC_PARTY_SERVER);
     call_free(call);
     end_route(&route);
+    /* The proxy has been sending it until now. */
+    free(line);
     fixture_free(fixture);
 }
 
