@@ -105,7 +105,7 @@ static afc__http_cache_stored *take_selected(afc__http_cache_found *found,
     return taken;
 }
 
-/** Finds the response that the request selects; `*out` is NULL if there is none. */
+/** Finds the response that the request selects; `*out` is NULL if none is stored. */
 static afc_status find(afc__http_cache_stored **out, afc_http_cache *cache,
                        const cache_query *query) {
     afc__waiter waiter = AFC__WAITER_INIT;

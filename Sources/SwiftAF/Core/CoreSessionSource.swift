@@ -1,6 +1,6 @@
 import Glibc
 
-/// The session of a manager, or why there is none. A session that couldn't be made for want of memory or descriptors is
+/// The session of a manager, or why it has none. A session that couldn't be made for want of memory or descriptors is
 /// made by a later request.
 final class CoreSessionSource: Sendable {
     private let configuration: SessionConfiguration?

@@ -295,7 +295,7 @@ static void changed_file_starts_over(void **state) {
     check_done(download_fixture, call, new_of(download_fixture), AFC_RESUMPTION_RESTARTED);
 }
 
-/** Reads the first byte of a file; '\0' if there is none. */
+/** Reads the first byte of a file; '\0' if it is empty. */
 static char first_byte_of(const char *path) {
     char byte = '\0';
     FILE *file = fopen(path, "rb");

@@ -140,7 +140,7 @@ static void ask(auth_server *auth_server, afts_conn *conn, bool is_stale, bool b
 
 static void watch(afts_conn *conn, const afts_request *request, void *payload) {
     auth_server *auth_server = payload;
-    /* Once somebody has been answered, the test may be over and the server gone. */
+    /* Once a client has its answer, the test may be over and the server gone. */
     bool is_stale = false, closes = auth_server->closes;
     const char *answer = afts_request_header(request, auth_server->is_proxy ? "Proxy-Authorization"
                                                                             : "Authorization");

@@ -309,7 +309,7 @@ AFC_API afc_status afc_http_cache_verify(afc_http_cache_verification *out, afc_h
 
 /**
  * Writes the fingerprint of a text: SHA-256 (FIPS 180-4) as 64 hexadecimal digits in lower case. As
- * afc_session_options.cache_partition it stands for what nobody may read in the folder, such as cookies.
+ * afc_session_options.cache_partition it stands for secrets that must not be readable in the folder, such as cookies.
  *
  * Thread: any.    Owns: nothing.
  * Fails: AFC_ENOMEM, also if OpenSSL doesn't allow SHA-256; `out` is then empty.
