@@ -14,7 +14,7 @@ typedef struct auth_server {
     const char *challenges[4]; /**< Each a value of WWW-Authenticate; NULL ends them. */
     const char *user, *password, *token;
     bool is_proxy;       /**< Uses 407 and Proxy-Authenticate instead. */
-    bool closes;         /**< The connection of whoever was admitted: a tunnel to nowhere. */
+    bool closes;         /**< Closes the connection after valid credentials. */
     unsigned nonce_uses; /**< Digest answers that a nonce is good for; 0: any number. */
     atomic_uint nonce;   /**< Digest: which one is in use; written into a "%u" of the challenge. */
     atomic_uint answers; /**< That nonce has had. */

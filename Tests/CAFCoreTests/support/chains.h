@@ -20,10 +20,11 @@ typedef struct chain {
 
 typedef struct chains {
     /* Every leaf is for localhost and not for 127.0.0.1. */
-    afts_cert *root, *intermediate, *leaf;      /**< The good chain; `root` is the anchor. */
-    afts_cert *untrusted_root, *untrusted_leaf; /**< An authority that nobody trusts. */
-    afts_cert *self_signed;                     /**< Signs itself. */
-    afts_cert *shared_chains[32];               /**< All of them, to be freed. */
+    afts_cert *root, *intermediate, *leaf; /**< The good chain; `root` is the anchor. */
+    afts_cert *untrusted_root,
+        *untrusted_leaf;          /**< An authority that no policy trusts, and its leaf. */
+    afts_cert *self_signed;       /**< Signs itself. */
+    afts_cert *shared_chains[32]; /**< All of them, to be freed. */
     size_t certificate_count;
     chain all[32];
     size_t count;

@@ -42,7 +42,7 @@ final class TemporaryFolder: Sendable {
         close(descriptor)
     }
 
-    /// What a file holds; nil if there is none.
+    /// Returns the content of a file; nil if the file is missing.
     func content(of name: RawText) -> String? {
         let descriptor = path(name).withCString { open($0, O_RDONLY) }
         guard descriptor >= 0 else { return nil }
