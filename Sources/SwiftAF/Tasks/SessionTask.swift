@@ -49,7 +49,16 @@ public final class SessionTask: Sendable {
     private let convertsInPlace: Bool
 
     private typealias TokenReceiver = @Sendable (ResumeToken?) -> Void
-    private typealias Phase = SessionTaskPhase<TaskSpec, TaskWork>
+    private typealias Phase = SessionTaskPhase<TaskSpec, TaskWork, Ending>
+
+    /// What the task has completed with.
+    private struct Ending {
+        var response: HTTPResponse?
+        var error: SessionError?
+        var trust: SharedTrustReport?
+        var filePath: String?
+        var resumeToken: ResumeToken?
+    }
 
     private struct Storage {
         var kind: Kind
@@ -58,11 +67,6 @@ public final class SessionTask: Sendable {
         var watchers: [Watcher] = []
         var lastWatcherID: UInt64 = 0
         var priority: HTTPRequest.Priority?
-        var response: HTTPResponse?
-        var error: SessionError?
-        var trust: SharedTrustReport?
-        var filePath: String?
-        var resumeToken: ResumeToken?
         /// Called with the token when the task has completed.
         var tokenReceivers: [TokenReceiver] = []
         var taskDescription: String?
@@ -133,7 +137,7 @@ public final class SessionTask: Sendable {
 
     private func cancel(notifying receiver: @escaping TokenReceiver) {
         let token = storage.withLock { storage -> ResumeToken?? in
-            if storage.phase.state == .completed { return .some(storage.resumeToken) }
+            if let ending = storage.phase.ending { return .some(ending.resumeToken) }
             storage.tokenReceivers.append(receiver)
             return nil
         }
@@ -153,17 +157,17 @@ public final class SessionTask: Sendable {
     public var progress: TransferProgress { storage.withLock { $0.progress } }
 
     /// The head of the response, once the task has completed.
-    public var response: HTTPResponse? { storage.withLock { $0.response } }
+    public var response: HTTPResponse? { storage.withLock { $0.phase.ending?.response } }
 
     /// The error of a failed task, also one of the response serializer, when the completion handler is called.
-    public var error: SessionError? { storage.withLock { $0.error } }
+    public var error: SessionError? { storage.withLock { $0.phase.ending?.error } }
 
     /// The path of the file that the body was saved to, once the task has completed.
-    public var filePath: String? { storage.withLock { $0.filePath } }
+    public var filePath: String? { storage.withLock { $0.phase.ending?.filePath } }
 
     /// The trust report, once the task has completed, if ``HTTPRequest/reportsTrust`` was set and the response came
     /// over TLS.
-    public var trust: TrustReport? { storage.withLock { $0.trust }?.report }
+    public var trust: TrustReport? { storage.withLock { $0.phase.ending?.trust }?.report }
 
     /// The priority, from 0 (last) to 1 (first). Default: the request's, or ``HTTPRequest/Priority/normal``. Read when the
     /// task starts.
@@ -383,7 +387,7 @@ public final class SessionTask: Sendable {
     /// Records why the response of a completed transfer wasn't accepted.
     func refuseResponse(with error: SessionError) {
         storage.withLock { storage in
-            if storage.error == nil { storage.error = error }
+            storage.phase.updateEnding { if $0.error == nil { $0.error = error } }
         }
     }
 
@@ -393,16 +397,14 @@ public final class SessionTask: Sendable {
 
     private func complete(with outcome: CoreOutcome) {
         let token = outcome.download?.token ?? outcome.failure?.resumeToken
+        let ending = Ending(
+            response: outcome.response, error: outcome.failure, trust: outcome.trust, filePath: outcome.filePath,
+            resumeToken: token)
         typealias Completion = (
             former: (spec: TaskSpec, work: TaskWork?)?, [Watcher], [TokenReceiver]
         )
         let (former, watchers, receivers) = storage.withLock { storage -> Completion in
-            guard let former = storage.phase.complete() else { return (nil, [], []) }
-            storage.resumeToken = token
-            storage.filePath = outcome.filePath
-            storage.response = outcome.response
-            storage.trust = outcome.trust
-            storage.error = outcome.failure
+            guard let former = storage.phase.complete(with: ending) else { return (nil, [], []) }
             defer {
                 storage.watchers = []
                 storage.tokenReceivers = []

@@ -2,7 +2,8 @@
 ///
 /// - `Spec`: What the task was made with, kept until it completes.
 /// - `Work`: What performs it, from its start on.
-enum SessionTaskPhase<Spec: Sendable, Work: Sendable>: Sendable {
+/// - `Ending`: What it has ended with.
+enum SessionTaskPhase<Spec: Sendable, Work: Sendable, Ending: Sendable>: Sendable {
     /// Not started.
     case created(Spec)
     case running(Spec, Work)
@@ -10,7 +11,7 @@ enum SessionTaskPhase<Spec: Sendable, Work: Sendable>: Sendable {
     case suspended(Spec, Work)
     /// Cancelled. Without work if it was never started.
     case cancelling(Spec, Work?)
-    case completed
+    case completed(Ending)
 
     enum Action: Sendable {
         case nothing
@@ -38,6 +39,11 @@ enum SessionTaskPhase<Spec: Sendable, Work: Sendable>: Sendable {
         case .created(let spec), .running(let spec, _), .suspended(let spec, _), .cancelling(let spec, _): spec
         case .completed: nil
         }
+    }
+
+    /// Nil until the task has completed.
+    var ending: Ending? {
+        if case .completed(let ending) = self { ending } else { nil }
     }
 
     /// - Parameter start: Makes the work of a task that is started.
@@ -88,15 +94,24 @@ enum SessionTaskPhase<Spec: Sendable, Work: Sendable>: Sendable {
         }
     }
 
-    /// Returns what the task had, once: nil if it has completed before.
-    mutating func complete() -> (spec: Spec, work: Work?)? {
-        defer { self = .completed }
+    /// Ends the task. Returns what it had, once: nil if it has completed before, which doesn't change its ending.
+    mutating func complete(with ending: Ending) -> (spec: Spec, work: Work?)? {
+        let former: (spec: Spec, work: Work?)
         switch self {
-        case .created(let spec): return (spec, nil)
-        case .running(let spec, let work), .suspended(let spec, let work): return (spec, work)
-        case .cancelling(let spec, let work): return (spec, work)
+        case .created(let spec): former = (spec, nil)
+        case .running(let spec, let work), .suspended(let spec, let work): former = (spec, work)
+        case .cancelling(let spec, let work): former = (spec, work)
         case .completed: return nil
         }
+        self = .completed(ending)
+        return former
+    }
+
+    /// Changes the ending of a task that has completed.
+    mutating func updateEnding(_ change: (inout Ending) -> Void) {
+        guard case .completed(var ending) = self else { return }
+        change(&ending)
+        self = .completed(ending)
     }
 }
 

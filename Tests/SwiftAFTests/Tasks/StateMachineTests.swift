@@ -3,8 +3,8 @@ import Testing
 
 @testable import SwiftAF
 
-/// The phase of a task whose spec and work are texts.
-private typealias Phase = SessionTaskPhase<String, String>
+/// The phase of a task whose spec, work and ending are texts.
+private typealias Phase = SessionTaskPhase<String, String, String>
 
 extension Phase.Action {
     fileprivate var text: String {
@@ -38,7 +38,7 @@ extension Phase {
         #expect(phase.suspend() == "nothing")
         #expect(phase.resume() == "resume work of spec")
         #expect(phase.state == .running)
-        let former = phase.complete()
+        let former = phase.complete(with: "success")
         #expect(former?.spec == "spec" && former?.work == "work of spec")
         #expect(phase.state == .completed)
     }
@@ -49,7 +49,7 @@ extension Phase {
         #expect(phase.resume() == "nothing")
         #expect(phase.suspend() == "nothing")
         #expect(phase.cancel() == "nothing")
-        let former = phase.complete()
+        let former = phase.complete(with: "success")
         #expect(former?.spec == "spec" && former?.work == nil)
     }
 
@@ -61,15 +61,20 @@ extension Phase {
         #expect(phase.resume() == "nothing")
         #expect(phase.suspend() == "nothing")
         #expect(phase.cancel() == "nothing")
-        let former = phase.complete()
+        let former = phase.complete(with: "success")
         #expect(former?.spec == "spec" && former?.work == "work of spec")
         #expect(phase.state == .completed)
     }
 
     @Test mutating func ignoresCommandsAfterItsEnd() {
         _ = phase.resume()
-        #expect(phase.complete() != nil)
-        #expect(phase.complete() == nil)
+        phase.updateEnding { $0 = "too early" }
+        #expect(phase.ending == nil)
+        #expect(phase.complete(with: "success") != nil)
+        #expect(phase.complete(with: "failure") == nil)
+        #expect(phase.ending == "success")
+        phase.updateEnding { $0 += ", refused" }
+        #expect(phase.ending == "success, refused")
         #expect(phase.resume() == "nothing")
         #expect(phase.suspend() == "nothing")
         #expect(phase.cancel() == "nothing")
@@ -84,7 +89,7 @@ extension Phase {
         phase.update { $0 += "!" }
         #expect(phase.cancel() == "cancel work of spec!!")
         phase.update { $0 = "late" }
-        #expect(phase.complete()?.work == "work of spec!!")
+        #expect(phase.complete(with: "success")?.work == "work of spec!!")
         phase.update { $0 = "late" }
         #expect(phase.state == .completed)
     }
@@ -137,7 +142,7 @@ extension Phase {
         var ring = BodyRing(length: nil)
         var appended = 0
         while ring.append(Data(count: size), run: 0).0 == .produce { appended += size }
-        #expect((BodyRing.mostBytes - size..<BodyRing.mostBytes).contains(appended))
+        #expect((BodyRing.maximumBytes - size..<BodyRing.maximumBytes).contains(appended))
         let isWanted = await withCheckedContinuation { waiter in
             #expect(ring.wait(waiter, run: 0) == nil)
             var left = appended + size
@@ -151,7 +156,7 @@ extension Phase {
     @Test func aRestartAndACloseStopAWaitingProducer() async {
         for isClose in [false, true] {
             var ring = BodyRing(length: nil)
-            #expect(ring.append(Data(count: BodyRing.mostBytes), run: 0).0 == .wait)
+            #expect(ring.append(Data(count: BodyRing.maximumBytes), run: 0).0 == .wait)
             let isWanted = await withCheckedContinuation { waiter in
                 #expect(ring.wait(waiter, run: 0) == nil)
                 (isClose ? ring.close() : ring.restart())?.resume(returning: false)
