@@ -7,9 +7,9 @@ public import FoundationEssentials
 /// configuration.cookieStorage = try CookieStorage(path: "/home/me/.local/state/shop/cookies.txt")
 /// ```
 ///
-/// Thread-safe. `init(path:)` and ``save(to:)`` wait for the disk. So does the release of the last reference, if there is a
+/// Thread-safe. `init(path:)` and ``save(to:)-(String?)`` wait for the disk. So does the release of the last reference, if there is a
 /// file and something has changed; it may happen on a session's network thread. To save elsewhere, keep a reference and
-/// call ``save(to:)``.
+/// call ``save(to:)-(String?)``.
 public final class CookieStorage: Sendable {
     let core: CoreCookieJar
 
@@ -17,7 +17,7 @@ public final class CookieStorage: Sendable {
     ///
     /// - Parameters:
     ///   - path: The file to load, if it exists, and to save when the storage is released, or the process ends by returning
-    ///     or by `exit()`; see ``save(to:)``. A process that is ended by a signal saves nothing. Nil for none.
+    ///     or by `exit()`; see ``save(to:)-(String?)``. A process that is ended by a signal saves nothing. Nil for none.
     ///   - maximumCount: The maximum number of cookies; beyond it, expired ones are evicted, then the least recently
     ///     used.
     ///   - maximumCountPerDomain: The same for each site, such as `example.co.uk` with all its subdomains; those without
@@ -104,7 +104,14 @@ public final class CookieStorage: Sendable {
         try core.save(to: path)
     }
 
-    /// The text that ``save(to:)`` writes, with the cookies without an ``Cookie/expiresDate``, too, if asked for.
+    /// Saves the cookies to the file of a file URL.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` if it isn't a file URL; otherwise as with a path.
+    public func save(to path: URL) throws(SessionError) {
+        try save(to: path.filePath(of: "cookie storage"))
+    }
+
+    /// The text that ``save(to:)-(String?)`` writes, with the cookies without an ``Cookie/expiresDate``, too, if asked for.
     package func exported(includingSession: Bool) throws(SessionError) -> Data {
         try core.exported(includingSession: includingSession)
     }

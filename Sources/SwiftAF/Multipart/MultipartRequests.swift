@@ -1,4 +1,4 @@
-import FoundationEssentials
+public import FoundationEssentials
 
 extension RequestSerializer {
     /// Creates a request with a multipart form: the parameters as its first fields, then the parts of
@@ -55,5 +55,12 @@ extension HTTPRequest {
         request.body = .file(path)
         request.headers.fillGaps(from: ["Content-Type": MultipartFormData(form).contentType.description])
         return request
+    }
+
+    /// Writes the request's form to the file of a file URL, like ``writeMultipart(to:)-(String)``.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` if it isn't a file URL; otherwise as with a path.
+    public func writeMultipart(to file: URL) async throws(SessionError) -> HTTPRequest {
+        try await writeMultipart(to: file.filePath(of: "form"))
     }
 }

@@ -4,9 +4,9 @@ public import FoundationEssentials
 ///
 /// Set it as ``SessionConfiguration/hsts``. Then http URLs of known hosts, also in redirects, are upgraded to https
 /// before anything is sent, and Strict-Transport-Security fields are stored from fully verified https connections.
-/// Thread-safe. `init(path:)` and ``save(to:)`` wait for the disk. So does the release of the last reference, if there
+/// Thread-safe. `init(path:)` and ``save(to:)-(String?)`` wait for the disk. So does the release of the last reference, if there
 /// is a file and something has changed; it may happen on a session's network thread. To save elsewhere, keep a
-/// reference and call ``save(to:)``.
+/// reference and call ``save(to:)-(String?)``.
 public final class HSTSStore: Sendable {
     let core: CoreHSTS
 
@@ -14,7 +14,7 @@ public final class HSTSStore: Sendable {
     ///
     /// - Parameters:
     ///   - path: The file to load, if it exists, and to save when the store is released, or the process ends by
-    ///     returning or by `exit()`; see ``save(to:)``. A process that is ended by a signal saves nothing. Nil for
+    ///     returning or by `exit()`; see ``save(to:)-(String?)``. A process that is ended by a signal saves nothing. Nil for
     ///     none.
     ///   - maximumCount: The maximum number of hosts; beyond it, those that expire first are evicted.
     /// - Throws: ``SessionError/Code/file`` for an unreadable file, and for one that doesn't exist and can't be created
@@ -28,7 +28,7 @@ public final class HSTSStore: Sendable {
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` if it isn't a file URL; otherwise as with a path.
     public convenience init(path: URL, maximumCount: Int = 10_000) throws(SessionError) {
-        try self.init(path: path.filePath(of: "HSTS store"), maximumCount: maximumCount)
+        try self.init(path: path.filePath(of: "store of HSTS hosts"), maximumCount: maximumCount)
     }
 
     /// Stores a host; replaces an existing entry.
@@ -68,7 +68,14 @@ public final class HSTSStore: Sendable {
         try core.save(to: path)
     }
 
-    /// The text that ``save(to:)`` writes.
+    /// Saves the store to the file of a file URL.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` if it isn't a file URL; otherwise as with a path.
+    public func save(to path: URL) throws(SessionError) {
+        try save(to: path.filePath(of: "store of HSTS hosts"))
+    }
+
+    /// The text that ``save(to:)-(String?)`` writes.
     package func exported() throws(SessionError) -> Data {
         try core.exported()
     }

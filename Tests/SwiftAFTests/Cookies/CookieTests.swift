@@ -115,7 +115,15 @@ import Testing
             #expect(storage.description(of: "https://www.example.test/") == ["a"])
         }
         #expect(try CookieStorage(path: path).cookies() == [kept])
-        #expect(try CookieStorage(path: URL(filePath: path)).cookies() == [kept])
+        let storage = try CookieStorage(path: URL(filePath: path))
+        #expect(try storage.cookies() == [kept])
+        let copy = URL(filePath: folder.file("copy"))
+        try storage.save(to: copy)
+        #expect(try CookieStorage(path: copy).cookies() == [kept])
+        let remote = try #require(URL(string: "http://example.test/jar"))
+        #expect { try storage.save(to: remote) } throws: {
+            ($0 as? SessionError)?.message == "the URL of a cookie storage doesn't begin with file://"
+        }
         for cookie in [
             Cookie(name: "a\r\n", value: "1", domain: "example.test"),
             Cookie(name: "a\0", value: "1", domain: "example.test"),

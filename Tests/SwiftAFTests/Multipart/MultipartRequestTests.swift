@@ -89,6 +89,13 @@ struct MultipartRequestTests {
         let request = try await HTTPRequest(.post, url, body: .multipart(form)).writeMultipart(to: path)
         #expect(request.headers["Content-Type"] == "multipart/form-data; boundary=B")
         #expect(try contents(of: path) == Data((field("a", "1") + "--B--\r\n").utf8))
+        let file = URL(filePath: folder.file("form of a URL"))
+        let unsent = HTTPRequest(.post, url, body: .multipart(form))
+        let spooled = try await unsent.writeMultipart(to: file)
+        #expect(spooled.body.filePath == folder.file("form of a URL"))
+        #expect(try Data(contentsOf: file) == contents(of: path))
+        let remote = try #require(URL(string: "http://h/form"))
+        await expectCode(.invalidInput) { try await unsent.writeMultipart(to: remote) }
     }
 
     @Test func formBodyHasNoLengthInAdvance() throws {

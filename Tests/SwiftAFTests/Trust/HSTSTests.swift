@@ -32,6 +32,13 @@ import Testing
         }
         let store = try HSTSStore(path: URL(filePath: path.file("hsts")))
         #expect(store.contains("www.example.test") && store.contains("late.test"))
+        let copy = URL(filePath: path.file("copy"))
+        try store.save(to: copy)
+        #expect(try HSTSStore(path: copy).contains("late.test"))
+        let remote = try #require(URL(string: "http://example.test/hsts"))
+        #expect { try store.save(to: remote) } throws: {
+            ($0 as? SessionError)?.message == "the URL of a store of HSTS hosts doesn't begin with file://"
+        }
         #expect(!store.contains("past.test") && !store.contains("www.late.test") && !store.contains("late.test\0"))
         store.remove("late.test")
         #expect(!store.contains("late.test"))
