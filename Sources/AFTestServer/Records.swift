@@ -123,7 +123,7 @@ extension TestServer {
         /// The number of connections ended.
         public let closed: Int
         /// The maximum number of connections that were open at the same time.
-        public let mostOpen: Int
+        public let peakOpen: Int
         /// The number of requests.
         public let requests: Int
         /// The number of completed TLS handshakes.
@@ -223,7 +223,7 @@ extension TestServer.Statistics {
         accepted = stats.accepted
         open = stats.open
         closed = stats.closed
-        mostOpen = stats.most_open
+        peakOpen = stats.peak_open
         requests = stats.requests
         handshakes = stats.handshakes
         resumedHandshakes = stats.handshakes_resumed

@@ -31,7 +31,7 @@ import Testing
         #expect(truncate(file.path, off_t(size)) == 0)
         let run = try ProgramRun(ProgramRun.path ?? "", "put", server.urlString(), "a=@\(file.path)")
         // Nothing but the content of the file, and then its text, takes that much memory.
-        while let bytes = run.mostResidentBytes, bytes < 2 * size { await Duration.milliseconds(5).pause() }
+        while let bytes = run.peakResidentBytes, bytes < 2 * size { await Duration.milliseconds(5).pause() }
         #expect(!run.hasEnded)
         let start = Instant.now
         run.interrupt()

@@ -180,7 +180,7 @@ struct UploadProgramTests {
             ProgramRun.path ?? "", "upload", server.urlString(), "film@\(file.path)", "--idle-timeout", "0")
         #expect(await server.wait(for: .stalled(at: "read")))
         #expect(server.requests[0].bodyLength > size)
-        #expect(try #require(run.mostResidentBytes) < size / 3)
+        #expect(try #require(run.peakResidentBytes) < size / 3)
         server.open("read")
         #expect(await run.readAll() == "done")
         #expect(await run.wait() == 0)

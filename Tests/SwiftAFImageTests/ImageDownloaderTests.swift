@@ -336,7 +336,7 @@ struct ImageDownloaderTests {
             leftovers.append(contentsOf: [Weak(downloader), Weak(fetcher), Weak(storm)])
             let record = fetcher.snapshot
             #expect(!record.twiceAtATime)
-            #expect(record.mostActive <= 4)
+            #expect(record.peakActive <= 4)
             #expect(storm.calledOnceEach)
             #expect(storm.wrong == 0)
         }

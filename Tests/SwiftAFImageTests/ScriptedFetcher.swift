@@ -6,7 +6,7 @@ import SwiftAFImage
 final class ScriptedFetcher: ImageFetching {
     struct Record {
         var active = 0
-        var mostActive = 0
+        var peakActive = 0
         var perURL: [String: Int] = [:]
         var twiceAtATime = false
         var fetched: [String] = []
@@ -27,7 +27,7 @@ final class ScriptedFetcher: ImageFetching {
         let url = request.url
         record.withLock { record in
             record.active += 1
-            record.mostActive = max(record.mostActive, record.active)
+            record.peakActive = max(record.peakActive, record.active)
             record.perURL[url, default: 0] += 1
             if record.perURL[url, default: 0] > 1 { record.twiceAtATime = true }
             record.fetched.append(url)

@@ -117,7 +117,7 @@ enum { BURST = 4096 };
  * all of it.
  */
 static void give_memory_back(afc_session *session) {
-    session->most_active = session->active_count;
+    session->peak_active = session->active_count;
     afc__loop_release_alarms(&session->loop, 2 * session->active_count + SPARE_ALARMS);
 #ifdef __GLIBC__
     malloc_trim(0);
@@ -149,8 +149,8 @@ static afc__turn finish_turn(void *context, bool was_idle) {
     }
     /* What these callbacks have asked for comes in the same turn. */
     bool is_woken = wake(session);
-    bool was_burst = session->most_active >= BURST &&
-                     session->active_count < session->most_active / 8;
+    bool was_burst = session->peak_active >= BURST &&
+                     session->active_count < session->peak_active / 8;
     if (was_burst && afc__list_is_empty(&session->completed)) give_memory_back(session);
     if (is_woken || session->to_cancel > 0) return AFC__TURN_LOOK;
     return session->is_closing ? AFC__TURN_END : AFC__TURN_SLEEP;

@@ -55,7 +55,7 @@ struct afc_session {
     size_t active_count;
     size_t to_cancel;       /**< How many of them afc_session_cancel_all() still has to look at. */
     size_t completed_count; /**< Finished, but not reported: in `completed`. */
-    size_t most_active;     /**< Since memory was given back; see give_memory_back(). */
+    size_t peak_active;     /**< Since memory was given back; see give_memory_back(). */
     afc__list completed;    /**< Tasks whose on_done is due. */
     afc__list batches;      /**< afc__batch. */
     unsigned batch_turns;   /**< That the first of both has waited. */

@@ -456,7 +456,7 @@ static void begin(afc_task *task) {
     afc__transfer_end_resuming(&task->transfer);
     afc__list_append(&session->active, &task->node);
     session->active_count++;
-    if (session->active_count > session->most_active) session->most_active = session->active_count;
+    if (session->active_count > session->peak_active) session->peak_active = session->active_count;
     /* A WebSocket has an alarm of its own beside its task's, until its end is reported. */
     size_t alarms = 2 * session->active_count + session->completed_count + AFC__DRIVER_ALARMS;
     if (afc__loop_reserve_alarms(&session->loop, alarms) != AFC_OK) {

@@ -35,8 +35,8 @@ afc_status afc_task_wait(afc_task *task, int64_t timeout_ms) {
     /* In a forked child only a task that is started there completes. */
     bool is_parents = task->session->generation != afc__process_generation();
     if (is_parents && !atomic_load(&task->completes_in_child)) return AFC_ECLOSED;
-    int64_t most_ms = INT64_MAX / US_PER_MS / 2;
-    bool is_limited = timeout_ms >= 0 && timeout_ms < most_ms;
+    int64_t max_ms = INT64_MAX / US_PER_MS / 2;
+    bool is_limited = timeout_ms >= 0 && timeout_ms < max_ms;
     int64_t deadline_us = is_limited ? afc__now_us() + timeout_ms * US_PER_MS : -1;
     for (;;) {
         unsigned seen = PENDING;

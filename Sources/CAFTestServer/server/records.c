@@ -43,7 +43,7 @@ afts__connection_record *afts__record_connection(afts_server *server, uint16_t c
     }
     server->stats.accepted++;
     server->stats.open++;
-    if (server->stats.open > server->stats.most_open) server->stats.most_open = server->stats.open;
+    if (server->stats.open > server->stats.peak_open) server->stats.peak_open = server->stats.open;
     afts__server_changed(server);
     return record;
 }

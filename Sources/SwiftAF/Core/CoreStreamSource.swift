@@ -159,7 +159,7 @@ struct BodyRing {
     }
 
     /// The size at which the producer is suspended. The buffer can exceed it by one chunk.
-    static let mostBytes = 256 * 1024
+    static let maximumBytes = 256 * 1024
     /// The size up to which small chunks are merged.
     private static let mergedSize = 16 * 1024
 
@@ -329,5 +329,5 @@ struct BodyRing {
     /// Whether the reader has all bytes of a body of known length.
     private var isComplete: Bool { appended == length && buffered == 0 }
 
-    private var isFull: Bool { buffered >= Self.mostBytes }
+    private var isFull: Bool { buffered >= Self.maximumBytes }
 }

@@ -145,7 +145,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     private static let scheme = "Bearer "
 
     /// How many refreshes a request waits for before one attempt: that of a former token, and its own.
-    private static let mostRefreshes = 2
+    private static let maximumRefreshes = 2
 
     /// The origin of a URL; without a scheme, of a host that may have a port and a path.
     private static func origin(_ text: String) -> Origin? {
@@ -169,7 +169,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     /// was replaced meanwhile, such as another user's, it is decided again. However the program changes the token, the
     /// number of refreshes is limited.
     private func decide(_ ask: (BearerState) -> BearerState.Step) async -> Decision {
-        for _ in 0..<Self.mostRefreshes {
+        for _ in 0..<Self.maximumRefreshes {
             let (step, run, isOutdated) = decideOnce(ask)
             switch step {
             case .use(let token), .useAndRefresh(let token): return .use(token)

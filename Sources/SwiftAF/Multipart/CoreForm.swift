@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// Owns a form of the core until a request takes it. Not thread-safe.
 final class CoreForm {
-    static let mostParts = Int(AFC_MULTIPART_PARTS_MAX)
+    static let maximumParts = Int(AFC_MULTIPART_PARTS_MAX)
 
     /// The form; nil once taken.
     private var raw: OpaquePointer?

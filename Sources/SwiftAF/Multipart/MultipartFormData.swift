@@ -265,8 +265,8 @@ extension MultipartFormData {
 
     /// The length of a part that the core would take, nil if it has none.
     private func check(_ part: BodyForm.Part) throws(SessionError) -> Int64? {
-        guard count < CoreForm.mostParts else {
-            throw SessionError(.tooLarge, message: "the form has more than \(CoreForm.mostParts) parts")
+        guard count < CoreForm.maximumParts else {
+            throw SessionError(.tooLarge, message: "the form has more than \(CoreForm.maximumParts) parts")
         }
         return try CoreForm.check(part, boundary: form.isBoundaryChosen ? boundary : nil)
     }

@@ -66,11 +66,11 @@ extension Demo {
         let after = demo.server.statistics
         try expect(answers == 200, "only \(answers) were answered")
         let most = demo.manager.configuration.maximumConnectionsPerHost ?? .max
-        try expect(after.mostOpen <= most, "too many connections")
+        try expect(after.peakOpen <= most, "too many connections")
         let rate = Format.decimal(Double(answers) / max(elapsed.fractionalSeconds, 0.000_001), digits: 0)
         return [
             "\(after.requests - before.requests) answers in \(Format.milliseconds(elapsed)), \(rate) per second",
-            "the server saw \(after.mostOpen) connections at most, \(after.accepted) since the start",
+            "the server saw \(after.peakOpen) connections at most, \(after.accepted) since the start",
         ]
     }
 

@@ -192,7 +192,7 @@ static void only_running_tasks_have_handles(void **state) {
     for (size_t i = 0; i < TASKS; i++) finish(calls[i], AFC_OK);
     assert_true(peaks.running <= LIMIT);
     assert_true(peaks.handles <= LIMIT);
-    assert_true(afts_server_stats(fixture->server).most_open <= LIMIT);
+    assert_true(afts_server_stats(fixture->server).peak_open <= LIMIT);
     fixture_free(fixture);
 }
 

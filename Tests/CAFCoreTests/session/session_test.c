@@ -302,7 +302,7 @@ static void limits_connections_per_host(void **state) {
         call_free(calls[i]);
     }
     afts_stats stats = afts_server_stats(fixture->server);
-    assert_int_equal(stats.most_open, LIMIT);
+    assert_int_equal(stats.peak_open, LIMIT);
     assert_int_equal(stats.accepted, LIMIT);
     fixture_free(fixture);
 }

@@ -88,7 +88,7 @@ final class ProgramRun: Sendable {
     }
 
     /// The most memory that was resident at any time so far; nil once the program has ended.
-    var mostResidentBytes: Int? {
+    var peakResidentBytes: Int? {
         let status = (try? String(contentsOfFile: "/proc/\(process.identifier)/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         let kibibytes = line?.split { " \t".contains($0) }.dropFirst().first.flatMap { Int($0) }

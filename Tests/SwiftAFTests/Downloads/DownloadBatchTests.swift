@@ -106,7 +106,7 @@ struct DownloadBatchTests {
         var rest: Set<Int> = []
         while let download = await results.next() { rest.insert(download.index) }
         #expect(rest == [0, 2, 3])
-        #expect(server.statistics.mostOpen <= 2)
+        #expect(server.statistics.peakOpen <= 2)
     }
 
     @Test func failedItemsLeaveOthersRunning() async throws {

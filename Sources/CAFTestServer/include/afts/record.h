@@ -100,7 +100,7 @@ typedef struct afts_stats {
     size_t open;
     size_t closed;
     /** The largest number of connections open at the same time. */
-    size_t most_open;
+    size_t peak_open;
     size_t requests;
     size_t handshakes;
     size_t handshakes_resumed;
