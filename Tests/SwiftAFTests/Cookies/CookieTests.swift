@@ -115,13 +115,13 @@ import Testing
             #expect(storage.description(of: "https://www.example.test/") == ["a"])
         }
         #expect(try CookieStorage(path: path).cookies() == [kept])
-        let storage = try CookieStorage(path: URL(filePath: path))
-        #expect(try storage.cookies() == [kept])
+        let loaded = try CookieStorage(path: URL(filePath: path))
+        #expect(try loaded.cookies() == [kept])
         let copy = URL(filePath: folder.file("copy"))
-        try storage.save(to: copy)
+        try loaded.save(to: copy)
         #expect(try CookieStorage(path: copy).cookies() == [kept])
         let remote = try #require(URL(string: "http://example.test/jar"))
-        #expect { try storage.save(to: remote) } throws: {
+        #expect { try loaded.save(to: remote) } throws: {
             ($0 as? SessionError)?.message == "the URL of a cookie storage doesn't begin with file://"
         }
         for cookie in [
