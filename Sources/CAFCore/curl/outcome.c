@@ -210,7 +210,8 @@ static bool decodes_too_much(const afc__exchange *exchange, CURLcode code) {
 
 /** After GOAWAY nghttp2 closes the streams above its last one. The end of the transport has a text or another code. */
 bool afc__exchange_went_away(const afc__exchange *exchange, CURLcode code) {
-    return exchange->driver->quirks.fails_after_goaway && code == CURLE_HTTP2 &&
+    bool is_code = code == CURLE_HTTP2 || code == CURLE_PARTIAL_FILE;
+    return exchange->driver->quirks.fails_after_goaway && is_code &&
            exchange->error_text[0] == '\0' &&
            afc__hop_has_no_response(&exchange->hop.transfer->hop);
 }

@@ -22,7 +22,7 @@ afc__quirks afc__quirks_of(unsigned version) {
     return (afc__quirks){
         .multiplexes = version >= V8_1_0,
         .fails_on_second_clear_request = version < V8_0_0,
-        .fails_after_goaway = version < V8_0_0,
+        .fails_after_goaway = version < V8_1_0,
         .wants_response_first = version >= V8_12_0,
         .is_content_with_alpn = version >= V8_16_0,
         .frees_lookups_too_early = version >= V8_5_0 && version < V8_9_0,

@@ -20,8 +20,8 @@ typedef struct afc__quirks {
     /** Before 8.0.0: fails on the second request of a cleartext HTTP/2 connection with prior knowledge. */
     bool fails_on_second_clear_request;
     /**
-     * Before 8.0.0: when GOAWAY leaves a connection without streams, fails with CURLE_HTTP2 and no text
-     * (should_close_session() in lib/http2.c). From 8.1.0, libcurl repeats a request that GOAWAY refused.
+     * Before 8.1.0: when GOAWAY leaves a connection without streams, fails without a text, with CURLE_HTTP2 or, from 8.0.0,
+     * CURLE_PARTIAL_FILE (should_close_session() in lib/http2.c). From 8.4.0, libcurl repeats a request that GOAWAY refused.
      */
     bool fails_after_goaway;
     /**

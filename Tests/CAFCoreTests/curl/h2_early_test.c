@@ -175,12 +175,12 @@ static void check_refused(const row *row, const call *call, const upload *upload
 /** Newer versions of libcurl end the request where older ones wait for the limit of time. */
 static row of_this_libcurl(const row *any) {
     row expected = *any;
-    if (any->speech == SUCCESS_RESET && libcurl_is_at_least(8, 0)) {
+    if (any->speech == SUCCESS_RESET && libcurl_is_at_least(8, 1)) {
         expected.expected = expected.expected_of_reader = AFC_OK;
         expected.body = 9;
     }
     /* A stream above the last one that GOAWAY names was not processed, so it may be sent again. */
-    if (any->speech == GOAWAY_BEFORE && libcurl_is_at_least(8, 0))
+    if (any->speech == GOAWAY_BEFORE && libcurl_is_at_least(8, 1))
         expected.connections = ANY_NUMBER;
     return expected;
 }

@@ -227,10 +227,13 @@ void afc__reuse_broke(const afc__exchange *exchange) {
 /* ---- Sending again ------------------------------------------------------------------------- */
 
 /**
- * Returns whether the connection is open. In cleartext it isn't known what libcurl has read, so a connection with
- * pending input, including an end, doesn't count as open.
+ * Returns whether a connection in cleartext is open, and libcurl would have told of broken frames. It isn't known what
+ * libcurl has read, so a connection with pending input, including an end, doesn't count as open.
  */
 static bool is_clear_connection_open(const afc__exchange *exchange) {
+    /* libcurl 8.0 repeats after broken frames, too. Earlier versions don't: they pool no such connections. */
+    const afc__quirks *quirks = &exchange->driver->quirks;
+    if (quirks->hides_broken_frames && !quirks->fails_on_second_clear_request) return false;
     const afc__socket *socket = exchange->driver->sockets[exchange->carrier_socket];
     if (socket->number == exchange->carrier) return !has_input(exchange->carrier_socket);
     return socket->closed_number == exchange->carrier && socket->was_open;
