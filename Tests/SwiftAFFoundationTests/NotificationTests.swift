@@ -261,7 +261,7 @@ final class NotificationTests {
 
     @Test(arguments: [true, false])
     func responseSavedToFileReportsItsPath(isWritable: Bool) async throws {
-        let folder = isWritable ? FileManager.default.temporaryDirectory.path : "/nonexistent"
+        let folder = isWritable ? FileManager.default.temporaryDirectory.path : "/dev/null"
         let path = "\(folder)/\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
         var request = HTTPRequest("fast")
