@@ -7,7 +7,7 @@ import Testing
 
 /// Several downloads in one command line.
 @Suite struct BatchArgumentTests {
-    private func parse(_ words: String...) -> Result<Command, UsageError> {
+    private func parse(_ words: String...) -> ParsedCommand {
         ArgumentParser.parse(["download"] + words).command
     }
 

@@ -12,10 +12,19 @@ import Testing
 
     private func build(_ arguments: [String]) throws -> HTTPRequest {
         let invocation = ArgumentParser.parse(arguments)
-        guard case .request(let command) = try invocation.command.mapError({ Failure($0) }).get() else {
+        guard case .request(let command) = try parsed(invocation) else {
             throw UsageError("no request")
         }
         return try RequestBuilder(command: command, options: invocation.options, input: 0).build()
+    }
+
+    /// Returns the command, or throws the error as the program reports it.
+    private func parsed(_ invocation: Invocation) throws -> Command {
+        do {
+            return try invocation.command.get()
+        } catch {
+            throw Failure(error)
+        }
     }
 
     private func text(_ request: HTTPRequest) -> String? {
@@ -95,7 +104,7 @@ import Testing
         let file = try TemporaryFile("[1]\n")
         func build(_ words: String...) throws -> HTTPRequest {
             let invocation = ArgumentParser.parse(["post", "http://h/"] + words)
-            guard case .request(let command) = try invocation.command.mapError({ Failure($0) }).get() else {
+            guard case .request(let command) = try parsed(invocation) else {
                 throw UsageError("no request")
             }
             let home = file.folder

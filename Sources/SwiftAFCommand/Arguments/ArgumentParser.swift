@@ -140,7 +140,7 @@ struct ArgumentParser {
 // MARK: - Words
 
 extension ArgumentParser {
-    private mutating func command() -> Result<Command, UsageError> {
+    private mutating func command() -> ParsedCommand {
         do throws(UsageError) {
             if let firstError { throw firstError }
             return .success(try commandOfWords())

@@ -84,10 +84,27 @@ struct RequestCommand: Sendable, Equatable {
     }
 }
 
+/// The command of a command line, or the error in it.
+///
+/// Not a `Result`: before the runtime copies the first one, it searches all conformances of the program for that of the
+/// error. That takes longer than parsing (Benchmarks/first-byte).
+enum ParsedCommand: Sendable, Equatable {
+    case success(Command)
+    case failure(UsageError)
+
+    /// Returns the command, or throws the error.
+    func get() throws(UsageError) -> Command {
+        switch self {
+        case .success(let command): return command
+        case .failure(let error): throw error
+        }
+    }
+}
+
 /// A parsed command line.
 struct Invocation: Sendable {
     /// The command, or the error.
-    let command: Result<Command, UsageError>
+    let command: ParsedCommand
     /// The options parsed so far, even after an error: `--json` decides how the error is printed.
     let options: Options
     /// Where secrets are in the arguments, so that they can be hidden from other processes.
