@@ -10,6 +10,7 @@
 #include "session/task_connectivity.h"
 #include "session/task_descriptor.h"
 #include "session/task_limits.h"
+#include "transfer/redirect_hop.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -211,7 +212,7 @@ static void run_hop(afc_task *task) {
         afc__task_arm(task);
         return;
     }
-    if (failure.status != AFC_OK) afc__transfer_fail(&task->transfer, &failure);
+    if (failure.status != AFC_OK) afc__transfer_fail_unsent(&task->transfer, &failure);
     begin_writing(task);
 }
 

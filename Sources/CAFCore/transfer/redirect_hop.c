@@ -140,3 +140,13 @@ bool afc__transfer_follow(afc__transfer *transfer, afc__redirect_plan *plan) {
     afc_free(headers);
     return !afc__transfer_has_failed(transfer);
 }
+
+void afc__transfer_fail_unsent(afc__transfer *transfer, const afc_failure *failure) {
+    afc_failure refused = *failure;
+    bool is_of_url = failure->status == AFC_EINVAL || failure->status == AFC_EUNSUPPORTED;
+    /* The redirect chose this URL. For what the caller gives, these statuses say that nothing was sent. */
+    if (is_of_url && transfer->redirects > 0) {
+        afc__fail(&refused, AFC_EREDIRECT, "cannot follow the redirect: %s", failure->text);
+    }
+    afc__transfer_fail(transfer, &refused);
+}

@@ -402,6 +402,33 @@ static void sends_nothing_without_tls_to_pinned_host(void **state) {
     fixture_free(fixture);
 }
 
+/** After a request was sent, AFC_EINVAL would say that it wasn't. */
+static void redirect_without_tls_to_pinned_host_is_refused(void **state) {
+    (void)state;
+    fixture *fixture = fixture_new(NULL, NULL);
+    afc_slice certificates = afc_slice_of(afts_cert_pem(stranger));
+    const afc_trust_rule rule = {
+        .host = "localhost", .mode = AFC_PINNING_PUBLIC_KEY, .certificates = certificates};
+    afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+    trust.rules = &rule;
+    trust.rule_count = 1;
+    struct fixture own = {.server = fixture->server, .session = session_of(&trust)};
+    const char *location = text_of(fixture, "Location: http://localhost:%u/to",
+                                   (unsigned)afts_server_port(fixture->server));
+    serve(fixture, "/", answer(303, location, ""));
+    call *call = call_new(&own, "/");
+    call_send(call, "POST", S("a body"));
+    call_perform(call);
+    check_ended(call, AFC_EREDIRECT);
+    check_contains(call->failure.text, "cannot follow the redirect: the trust policy has pins");
+    assert_int_equal(call->hop_count, 1);
+    assert_int_equal(call->hops[0].status, 303);
+    call_free(call);
+    assert_int_equal(afts_server_stats(fixture->server).requests, 1);
+    afc_session_release(own.session);
+    fixture_free(fixture);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strict_session_reuses_nothing_of_a_lax_one),
@@ -413,6 +440,7 @@ int main(void) {
         cmocka_unit_test(on_head_has_the_chain),
         cmocka_unit_test(callback_runs_before_anything_is_sent),
         cmocka_unit_test(sends_nothing_without_tls_to_pinned_host),
+        cmocka_unit_test(redirect_without_tls_to_pinned_host_is_refused),
     };
     return cmocka_run_group_tests(tests, make_certificates, free_certificates);
 }

@@ -47,7 +47,8 @@ AFC_API const afc_failure *afc_result_get_failure(const afc_result *result);
 
 /**
  * Returns the head of the final response, also if its body failed. After AFC_EREDIRECT it returns the head of the
- * redirect that wasn't followed. Returns NULL if no head was received.
+ * redirect that wasn't followed. Returns NULL if no head was received, or if a redirect leads to a request that the
+ * session can't send, such as one without TLS to a host with pins.
  *
  * Thread: owner.    Owns: borrowed, lives with `result`.    Fails: never.
  */

@@ -77,7 +77,7 @@ typedef enum afc_pin_match {
 
 /**
  * The trust rule for a host. Zero-initialised: no pins, all checks. While pins are enforced, requests without TLS to the
- * host fail with AFC_EINVAL, and nothing is sent; over a Unix-domain socket they don't.
+ * host aren't sent and fail with AFC_EINVAL, after a redirect with AFC_EREDIRECT; over a Unix-domain socket they don't.
  */
 typedef struct afc_trust_rule {
     /**
@@ -240,8 +240,8 @@ AFC_API void afc_trust_report_free(afc_trust_report *report);
  * "*.cer" files are read; there may be none.
  *
  * Thread: any; reads files.    Owns: `out->bytes` is yours, afc_free().
- * Fails: AFC_EFILE (`path` can't be read), AFC_EINVAL (a file without a certificate), AFC_EINTERNAL (as
- * afc_session_new(), after a fork), AFC_ENOMEM; `out` is then empty.
+ * Fails: AFC_EFILE (`path` can't be read), AFC_EINVAL (a file without a certificate, or of more than
+ * 16 MiB), AFC_EINTERNAL (as afc_session_new(), after a fork), AFC_ENOMEM; `out` is then empty.
  */
 AFC_API afc_status afc_certificates_read(afc_bytes *out, const char *path, afc_failure *failure);
 
