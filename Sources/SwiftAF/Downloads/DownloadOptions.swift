@@ -14,7 +14,7 @@ public struct DownloadOptions: OptionSet, Hashable, Sendable {
     /// Keeps the bytes received so far if the download fails, is cancelled, or its process dies: the bytes in
     /// `PATH.part` and the data for resuming in `PATH.part.resume`. Only for a `GET` whose response has a strong
     /// validator (RFC 9110 8.8: an ETag that isn't weak, or a Last-Modified at least a minute older than Date);
-    /// otherwise nothing is kept.
+    /// otherwise nothing is kept. With another method or a body, this option and ``resumes`` are ignored.
     public static let keepsPartialFile = DownloadOptions(rawValue: 1 << 2)
     /// Resumes `PATH.part` if it was created for this URL and the server still has the same version; otherwise starts
     /// over. Includes ``keepsPartialFile``. A file that is named by its response

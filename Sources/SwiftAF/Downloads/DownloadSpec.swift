@@ -58,7 +58,12 @@ struct DownloadSpec: Sendable {
 
     /// Returns the handler that names the file, and refuses a successful response that isn't acceptable before a file
     /// is replaced; nil if the file has a path, and every successful response is acceptable.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` if the request or the destination can't be that of a download.
     func responseHandler(_ settings: ResponseSettings) throws(SessionError) -> ResponseHandler? {
+        guard request.method != .head else {
+            throw invalid("a HEAD request can't be downloaded: its response has no body")
+        }
         let name: (@Sendable (HTTPResponse) -> String)?
         switch target {
         case .file(let file):

@@ -187,6 +187,17 @@ struct DownloadTests {
         #expect(try later.text() == "new")
     }
 
+    @Test func refusesHEADBeforeItIsSent() async throws {
+        try folder.write("old", to: "a")
+        let error = try await sessionError {
+            try await manager.download(HTTPRequest(.head, "file"), to: folder.file("a"))
+        }
+        #expect(error.code == .invalidInput)
+        #expect(error.message.contains("HEAD"))
+        #expect(server.requests.isEmpty)
+        #expect(try folder.read("a") == Data("old".utf8))
+    }
+
     @Test func managerDestinationAppliesToDownloadsWithoutOne() async throws {
         #expect(try await sessionError { try await manager.download(HTTPRequest("file")) }.code == .invalidInput)
         #expect(server.requests.isEmpty)
