@@ -138,4 +138,8 @@ uint64_t afc__driver_connections(const afc__driver *driver);
 /** Returns which of AFC_AUTH_NTLM and AFC_AUTH_NEGOTIATE this libcurl supports. */
 unsigned afc__driver_auth_schemes(const afc__driver *driver);
 
+/** Checks that a request doesn't name a proxy beside a Unix-domain socket, its own or the session's. AFC_EINVAL. */
+afc_status afc__driver_check_route(const afc__driver *driver, const afc__transfer *transfer,
+                                   afc_failure *failure);
+
 #endif

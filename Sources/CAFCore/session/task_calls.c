@@ -93,6 +93,9 @@ static afc_status make_task(afc_task **out, afc_session *session, const afc_requ
     if (status == AFC_OK) {
         unsigned schemes = afc__driver_auth_schemes(session->driver);
         status = afc__transfer_allow_schemes(&task->transfer, schemes, failure);
+        if (status == AFC_OK) {
+            status = afc__driver_check_route(session->driver, &task->transfer, failure);
+        }
         if (status != AFC_OK) afc__transfer_clear(&task->transfer);
     }
     if (status != AFC_OK) {

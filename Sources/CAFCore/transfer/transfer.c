@@ -64,9 +64,6 @@ static afc_status init_proxy(afc__transfer *transfer, const char *text, afc_fail
 
 static afc_status init_socket(afc__transfer *transfer, const char *path, afc_failure *failure) {
     if (path == NULL) return AFC_OK;
-    if (path[0] != '\0' && transfer->own_proxy != NULL) {
-        return afc__fail(failure, AFC_EINVAL, "proxy and unix_socket can't be combined");
-    }
     afc_status status = afc__route_check_socket(path, failure);
     if (status != AFC_OK) return status;
     transfer->unix_socket = afc__copy_text(afc_slice_of(path));

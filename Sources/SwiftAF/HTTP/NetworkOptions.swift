@@ -38,7 +38,7 @@ public struct NetworkOptions: Hashable, Sendable {
     /// ``SessionConfiguration/maximumConnections``, or if the environment names a proxy for this server that the
     /// session doesn't use: libcurl would send the queries through it. Default: nil.
     public var dnsOverHTTPS: String?
-    /// The address families to use. Default: both.
+    /// The address families to use. Without effect over a Unix-domain socket. Default: both.
     public var ipVersion = IPVersion.any
     /// The delay before IPv4 is tried in parallel to IPv6, at most a minute; nil uses libcurl's default of 200 ms
     /// (CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS).

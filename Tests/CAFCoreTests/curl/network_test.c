@@ -312,14 +312,52 @@ static void unix_socket_bypasses_the_proxy(void **state) {
     afts_request *request = afts_copy_request(fixture->server, 0);
     assert_string_equal(request->target, "/");
     afts_request_free(request);
-    call *call = call_new(fixture, "/");
-    call->request.proxy = "http://proxy.invalid";
-    call->request.unix_socket = path.text;
-    check_status(afc_task_new(&call->task, fixture->session, &call->request, NULL, NULL),
-                 AFC_EINVAL);
-    call->request.unix_socket = call->request.proxy = NULL;
-    call_perform(call);
-    call_free(call);
+    fixture_close_session(fixture);
+    test_proxy_free(test_proxy);
+}
+
+static void check_task(fixture *fixture, const char *proxy, const char *socket,
+                       afc_status expected) {
+    afc_request request = AFC_REQUEST_INIT;
+    afc_task *task;
+    afc_failure failure;
+    request.url = url_of(fixture, "/");
+    request.proxy = proxy;
+    request.unix_socket = socket;
+    check_status(afc_task_new(&task, fixture->session, &request, NULL, &failure), expected);
+    if (expected != AFC_OK) check_contains(failure.text, "proxy can't be combined");
+    afc_task_release(task);
+}
+
+static void refuses_proxy_beside_unix_socket(void **state) {
+    fixture *fixture = *state;
+    check_task(fixture, "http://proxy.invalid", "/tmp/socket", AFC_EINVAL);
+    check_task(fixture, "", "/tmp/socket", AFC_OK);
+    check_task(fixture, "http://proxy.invalid", "", AFC_OK);
+    use(fixture, (afc_network_options){.unix_socket = "/tmp/socket"});
+    check_task(fixture, "http://proxy.invalid", NULL, AFC_EINVAL);
+    check_task(fixture, "http://proxy.invalid", "@other", AFC_EINVAL);
+    check_task(fixture, "", NULL, AFC_OK);
+    check_task(fixture, "http://proxy.invalid", "", AFC_OK);
+}
+
+/** The IP version counts again for a handle that has used a socket. */
+static void ip_version_has_no_effect_over_unix_socket(void **state) {
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "here"));
+    const path path = path_of("/tmp/", "family");
+    test_proxy *test_proxy = test_proxy_new_at(fixture, path.text);
+    for (afc_ip_version version = AFC_IP_V4; version <= AFC_IP_V6; version++) {
+        use(fixture, (afc_network_options){.ip_version = version, .unix_socket = path.text});
+        expect(fixture, "http://any.invalid/", NULL, AFC_OK);
+        use(fixture, (afc_network_options){.ip_version = version});
+        for (int round = 0; round < 2; round++) {
+            expect(fixture, "http://any.invalid/", path.text, AFC_OK);
+            call *call = call_fetch(fixture, "/");
+            assert_int_equal(call->failure.status == AFC_OK, version == AFC_IP_V4);
+            call_free(call);
+        }
+    }
     fixture_close_session(fixture);
     test_proxy_free(test_proxy);
 }
@@ -504,6 +542,8 @@ int main(void) {
         FIXTURE_TEST(session_connects_through_unix_socket),
         FIXTURE_TEST(unix_socket_connections_are_not_shared),
         FIXTURE_TEST(unix_socket_bypasses_the_proxy),
+        FIXTURE_TEST(refuses_proxy_beside_unix_socket),
+        FIXTURE_TEST(ip_version_has_no_effect_over_unix_socket),
         FIXTURE_TEST(missing_unix_socket_fails_to_connect),
         FIXTURE_TEST(resolves_names_over_https),
         FIXTURE_TEST(failed_lookup_over_https_has_no_fallback),

@@ -209,6 +209,12 @@ bool afc__exchange_may_connect(const afc__exchange *exchange, const struct curl_
 
 /* ---- For libcurl --------------------------------------------------------------------------- */
 
+/** libcurl refuses a socket beside an IP version: to it, the socket's address is of another family. */
+static long ip_version_for(const afc__network *network, const char *socket) {
+    bool is_any = network == NULL || socket != NULL;
+    return is_any ? CURL_IPRESOLVE_WHATEVER : network->ip_version;
+}
+
 static CURLcode set_socket(CURL *easy, const char *path) {
     bool is_abstract = path != NULL && path[0] == '@';
     if (is_abstract) return curl_easy_setopt(easy, CURLOPT_ABSTRACT_UNIX_SOCKET, path + 1);
@@ -219,7 +225,8 @@ CURLcode afc__exchange_set_network(afc__exchange *exchange) {
     const afc__network *network = exchange->driver->network;
     CURL *easy = exchange->easy;
     if (network == NULL) return CURLE_OK;
-    CURLcode code = curl_easy_setopt(easy, CURLOPT_IPRESOLVE, network->ip_version);
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_IPRESOLVE,
+                                     ip_version_for(network, network->unix_socket));
     if (code == CURLE_OK && network->overrides != NULL) {
         code = curl_easy_setopt(easy, CURLOPT_RESOLVE, network->overrides);
     }
@@ -249,6 +256,14 @@ const char *afc__driver_socket(const afc__driver *driver, const afc__transfer *t
     return driver->network != NULL ? driver->network->unix_socket : NULL;
 }
 
+afc_status afc__driver_check_route(const afc__driver *driver, const afc__transfer *transfer,
+                                   afc_failure *failure) {
+    if (transfer->own_proxy == NULL || afc__driver_socket(driver, transfer) == NULL) return AFC_OK;
+    return afc__fail(failure, AFC_EINVAL,
+                     "proxy can't be combined with unix_socket of the %s; \"\" is none",
+                     transfer->unix_socket != NULL ? "request" : "session");
+}
+
 bool afc__exchange_uses_socket(const afc__exchange *exchange) {
     return afc__driver_socket(exchange->driver, exchange->hop.transfer) != NULL;
 }
@@ -257,5 +272,8 @@ CURLcode afc__exchange_set_socket(afc__exchange *exchange) {
     const char *own = exchange->hop.transfer->unix_socket;
     if (own == NULL && !exchange->state.has_own_socket) return CURLE_OK;
     exchange->state.has_own_socket = own != NULL;
-    return set_socket(exchange->easy, afc__driver_socket(exchange->driver, exchange->hop.transfer));
+    const char *socket = afc__driver_socket(exchange->driver, exchange->hop.transfer);
+    CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_IPRESOLVE,
+                                     ip_version_for(exchange->driver->network, socket));
+    return code == CURLE_OK ? set_socket(exchange->easy, socket) : code;
 }

@@ -51,7 +51,8 @@ typedef struct afc_network_options {
      * such a socket: a program that another thread starts in between inherits the descriptor.
      */
     const char *doh_url;
-    afc_ip_version ip_version; /**< Default: AFC_IP_ANY. */
+    afc_ip_version
+        ip_version; /**< Default: AFC_IP_ANY. Without effect over a Unix-domain socket. */
     /** Delay before IPv4 is tried in parallel with IPv6, at most 60000 ms; 0: libcurl's default, 200 ms. */
     uint32_t happy_eyeballs_ms;
     /**
