@@ -55,6 +55,29 @@ struct ContractEdgeTests {
         }
     }
 
+    // MARK: Nothing was sent
+
+    /// Exit 1 says that a script may repeat the command: nothing was sent.
+    @Test func redirectsThatCannotBeFollowedAreNotInvalidInput() async throws {
+        server.route("/pay", .redirect(to: "http://192.0.2.1/", status: 303))
+        let proxy = ["http_proxy": "ht!tp://x"]
+        let run = try await launch("post", RawText(server.urlString("/pay")), "a=1", "--json", environment: proxy)
+        #expect(run.exit == 3 && run.code == "redirect")
+        #expect(run.json["error"]?["message"]?.string?.contains("http_proxy: ") == true)
+        #expect(server.requests.count == 1)
+        let unsent = try await launch("post", "http://192.0.2.1/", "a=1", "--json", environment: proxy)
+        #expect(unsent.exit == 1 && unsent.code == "invalidInput")
+    }
+
+    @Test func theMethodConnectIsRefused() async throws {
+        for words in [["CONNECT", url], ["request", "CONNECT", url], [url, "-X", "CONNECT"]] as [[RawText]] {
+            let run = try await Launch(words + ["--json"]).end()
+            #expect(run.exit == 1 && run.code == "invalidInput")
+            #expect(run.json["error"]?["message"]?.string?.contains("can't be CONNECT") == true)
+        }
+        #expect(server.requests.isEmpty)
+    }
+
     // MARK: Paths that aren't UTF-8
 
     @Test func socketsSessionsAndCachesHaveAnyName() async throws {

@@ -44,6 +44,11 @@ afc_status afc__request_head_init(afc__request_head *request, afc__storage stora
     afc_status status = AFC_OK;
     if (method == NULL || !afc__is_token(afc_slice_of(method))) {
         status = afc__fail(failure, AFC_EINVAL, "the method isn't a token");
+    } else if (strcmp(method, "CONNECT") == 0) {
+        /* Its target is a host and port, and what follows is no response (RFC 9110 9.3.6). */
+        status = afc__fail(
+            failure, AFC_EINVAL,
+            "the method can't be CONNECT: tunnels through proxies are opened automatically");
     }
     if (status == AFC_OK) status = afc__check_request_headers(headers, count, failure);
     if (status == AFC_OK && copy_all(request, storage, method, headers, count) != AFC_OK) {

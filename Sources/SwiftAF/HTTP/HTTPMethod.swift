@@ -1,4 +1,5 @@
-/// A request method (RFC 9110 9): any token. Methods are case-sensitive.
+/// A request method (RFC 9110 9): any token. Methods are case-sensitive. Requests with `CONNECT` are refused: tunnels
+/// through proxies are opened automatically.
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     /// The method as it is sent.
     public let rawValue: String
@@ -29,8 +30,6 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     public static let options = HTTPMethod("OPTIONS")
     /// Echoes the received request.
     public static let trace = HTTPMethod("TRACE")
-    /// Opens a tunnel through a proxy.
-    public static let connect = HTTPMethod("CONNECT")
 
     /// Whether the text is a token (RFC 9110 5.6.2): not empty, no spaces, controls or separators.
     public var isValid: Bool {
@@ -52,7 +51,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
 
     /// The methods above that are idempotent.
     static let idempotent = Set(
-        [HTTPMethod.get, .head, .post, .put, .patch, .delete, .options, .trace, .connect].filter(\.isIdempotent))
+        [HTTPMethod.get, .head, .post, .put, .patch, .delete, .options, .trace].filter(\.isIdempotent))
 }
 
 extension HTTPMethod: ExpressibleByStringLiteral {

@@ -2,13 +2,16 @@ extension HTTPRequest {
     /// Checks the request before anything is sent.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` with a message that names the invalid part: a method or a header
-    ///   name that isn't a token, a URL with control characters, without a host or with a scheme other than http and
+    ///   name that isn't a token, the method CONNECT, a URL with control characters, without a host or with a scheme other than http and
     ///   https, a control character other than a tab in a value, a header that the library computes itself, or an
     ///   option out of range. ``SessionError/Code/unsupported`` if ``httpVersion`` has an unknown name.
     public func validate() throws(SessionError) {
         guard method.isValid else {
             let shown = ASCII.printable(method.rawValue, limit: 40)
             throw invalid("invalid method '\(shown)': expected a token such as GET, without spaces")
+        }
+        guard method.rawValue != "CONNECT" else {
+            throw invalid("the method can't be CONNECT: tunnels through proxies are opened automatically")
         }
         try CoreURL.check(url)
         for field in headers.fields { try validate(field) }

@@ -124,14 +124,15 @@ extension HTTPRequest {
         set { ownSettings().values.collapsesRequests = newValue }
     }
 
-    /// The proxy of all hops; nil uses the session's.
+    /// The proxy of all hops; nil uses the session's. Not ``Proxy/direct``, it is ``SessionError/Code/invalidInput``
+    /// beside a Unix-domain socket of the request or the session.
     public var proxy: Proxy? {
         get { settings?.values.proxy }
         set { ownSettings().values.proxy = newValue }
     }
 
     /// The Unix-domain socket of all hops, whatever host their URLs name: a path, or `@` and a name in the abstract
-    /// namespace. Empty for none; nil uses the session's. Can't be combined with a proxy. Cookies are those of the
+    /// namespace. Empty for none; nil uses the session's. Can't be combined with ``proxy``. Cookies are those of the
     /// URL's host, as over TCP: give each socket a host of its own, or a session.
     public var unixSocket: String? {
         get { settings?.values.unixSocket }
@@ -274,8 +275,8 @@ extension HTTPRequest {
         package static let standard = Timeouts(connect: .seconds(30), idle: .seconds(60))
     }
 
-    /// Size limits; a transfer that exceeds one fails with ``SessionError/Code/tooLarge``. At least 1. Nil uses the
-    /// limit of the ``SessionConfiguration``.
+    /// Size limits; a transfer that exceeds one fails with ``SessionError/Code/tooLarge``. Zero counts as 1;
+    /// a negative limit is ``SessionError/Code/invalidInput``. Nil uses the limit of the ``SessionConfiguration``.
     public struct Limits: Hashable, Sendable, Codable {
         /// The maximum size of the body in bytes, after decoding. Nil: the configuration's for a body in memory, no
         /// limit for a stream or a file. Default: nil.

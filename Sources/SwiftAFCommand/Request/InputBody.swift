@@ -15,7 +15,7 @@ struct InputBody {
     /// How long a command without a method waits for the first byte of a pipe, before it is a GET.
     private static let firstByteTimeout = Duration.seconds(1)
     /// The methods whose requests have no body as a rule. A script's input mustn't be taken for theirs.
-    private static let withoutBody: [HTTPMethod] = [.get, .head, .delete, .options, .trace, .connect]
+    private static let withoutBody: [HTTPMethod] = [.get, .head, .delete, .options, .trace]
 
     /// Returns the body; nil if there is another one, the method takes none, or standard input is a terminal, a device,
     /// a file that was read to its end, a pipe at its end, or read by an option.

@@ -58,7 +58,7 @@ static void checks_requests(void **state) {
         afc_task *task;
         check_status(afc_task_begin(&task, fixture->session, &request, NULL, NULL), AFC_EINVAL);
     }
-    static const char *const methods[] = {"", "G T", "GET\r\n", "G\xC3\x89T", "GET:"};
+    static const char *const methods[] = {"", "G T", "GET\r\n", "G\xC3\x89T", "GET:", "CONNECT"};
     for (size_t i = 0; i < COUNT_OF(methods); i++) {
         afc_request request = AFC_REQUEST_INIT;
         request.url = url_of(fixture, "/");

@@ -428,6 +428,7 @@ static void checks_edits_of_the_callback(void **state) {
     edition editions[] = {{"ftp://127.0.0.1/", "GET", false},
                           {"not a url", "GET", false},
                           {url_of(fixture, "/x"), "G T", false},
+                          {url_of(fixture, "/x"), "CONNECT", false},
                           {url_of(fixture, "/x"), "GET\r\nX: y", false}};
     for (size_t i = 0; i < COUNT_OF(editions); i++) {
         call *call = fetch_edited(fixture, &editions[i]);

@@ -21,7 +21,7 @@ import Testing
     @Test(arguments: [
         (HTTPMethod.get, true, true), (.head, true, true), (.options, true, true), (.trace, true, true),
         (.put, false, true), (.delete, false, true), (.post, false, false), (.patch, false, false),
-        (.connect, false, false), ("PURGE", false, false),
+        ("CONNECT", false, false), ("PURGE", false, false),
     ])
     func classifiesSafeAndIdempotentMethods(method: HTTPMethod, isSafe: Bool, isIdempotent: Bool) {
         #expect(method.isSafe == isSafe)

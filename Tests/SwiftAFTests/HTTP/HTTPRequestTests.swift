@@ -79,6 +79,7 @@ import Testing
 
     @Test func refusesInvalidMethodPathAndLength() {
         expectInvalid(HTTPRequest("GE T", "http://h/"), "invalid method 'GE T'")
+        expectInvalid(HTTPRequest("CONNECT", "http://h/"), "can't be CONNECT")
         var request = HTTPRequest("http://h/")
         request.headers.suppressDefault("Ac cept")
         expectInvalid(request, "suppressed header")

@@ -103,7 +103,8 @@ enum {
     /**
      * If the task fails or is cancelled, keep the bytes received so far, provided the response had a strong
      * validator (RFC 9110 8.8.1): in PATH.part, with a resume token in PATH.part.resume. Both survive the end
-     * of the process at any time. GET without a body only. After AFC_ETOOBIG nothing is kept.
+     * of the process at any time. For a GET without a body; with another method or a body, this flag and
+     * AFC_FILE_RESUME are ignored. After AFC_ETOOBIG nothing is kept.
      */
     AFC_FILE_KEEP_PARTIAL = 1u << 0,
     /**
@@ -307,9 +308,13 @@ enum {
  * `0x7f.0.0.1` are sent as 127.0.0.1.
  */
 typedef struct afc_request {
-    size_t size;        /**< sizeof(afc_request). */
-    const char *method; /**< Any token (RFC 9110 9.1), sent unchanged. NULL: GET, the default. */
-    const char *url;    /**< Required. */
+    size_t size; /**< sizeof(afc_request). */
+    /**
+     * Any token (RFC 9110 9.1) but CONNECT, which is AFC_EINVAL: tunnels through proxies are opened automatically. Sent
+     * unchanged. NULL: GET, the default.
+     */
+    const char *method;
+    const char *url;           /**< Required. */
     const afc_header *headers; /**< At most 900 KiB with method and URL, else AFC_ETOOBIG. */
     size_t header_count;
     afc_body body;
@@ -337,14 +342,16 @@ typedef struct afc_request {
     bool wait_for_network;
     /**
      * Proxy for all hops of this request, in the format of afc_proxies. "": none. NULL: the session's.
-     * Connections through a per-request proxy are never reused.
+     * Connections through a per-request proxy are never reused. AFC_EINVAL beside a Unix-domain socket of the request
+     * or the session, unless one of both is "".
      */
     const char *proxy;
     /**
      * Unix-domain socket for all hops of this request, whatever the hosts of their URLs: a path, or "@" and a
      * name in the abstract namespace; at most 107 bytes. "": none. NULL: the session's (afc_network_options).
-     * Proxies are not used; setting `proxy` too is AFC_EINVAL. Connections are reused for the same socket only. A
-     * request that sets it doesn't use the HTTP cache. Cookies and HSTS are those of the URL's host, as over TCP.
+     * The session's proxies are not used; `proxy` beside it is AFC_EINVAL. Connections are reused for the same socket
+     * only. A request that sets it doesn't use the HTTP cache. Cookies and HSTS are those of the URL's host, as over
+     * TCP.
      */
     const char *unix_socket;
     /**
