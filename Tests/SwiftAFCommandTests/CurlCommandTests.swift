@@ -69,6 +69,28 @@ import Testing
         #expect(run.exit == 0 && run.text.contains("--url '\(server.urlString(sent))#y%20z'"))
     }
 
+    /// curl allows 50 redirects by default.
+    @Test func commandAlwaysHasLimitOfRedirects() async {
+        for (words, limit) in [([], "20"), (["--max-redirects", "3"], "3"), (["--max-redirects", "0"], "0")] {
+            #expect(await swiftaf(["example.org"] + words + ["--as-curl"]).text.contains(" --max-redirs \(limit)"))
+        }
+        #expect(!(await swiftaf("example.org", "--no-redirects", "--as-curl").text.contains("--max-redirs")))
+    }
+
+    /// curl would repeat any request, and so pay twice.
+    @Test func repeatsIdempotentRequestsOnly() async {
+        for method in ["get", "head", "put", "delete", "options"] {
+            let run = await swiftaf(method, "example.org", "--retry", "2", "--as-curl")
+            #expect(run.text.contains(" --retry 2"), "\(method)")
+        }
+        for words in [
+            ["post", "example.org"], ["patch", "example.org"], ["example.org", "a=1"], ["PURGE", "example.org"],
+        ] {
+            let run = await swiftaf(words + ["--retry", "2", "--as-curl"])
+            #expect(run.exit == 0 && !run.text.contains("--retry"), "\(words)")
+        }
+    }
+
     /// curl would drop the body of any method at a 301 or 302.
     @Test func redirectsKeepBodies() async {
         for words in [["put", "example.org", "a=1"], ["patch", "example.org", "-d", "x"]] {

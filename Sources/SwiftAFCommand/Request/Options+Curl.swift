@@ -76,11 +76,11 @@ extension Options {
             if request.parsedURL?.scheme == "https", !redirects.allowsInsecureDowngrade {
                 words += ["--proto-redir", "=https"]
             }
-            let isOwn = redirects.maximumCount != RedirectPolicy.follow.maximumCount
-            if isOwn { words += ["--max-redirs", "\(redirects.maximumCount)"] }
-            words += request.curlRedirectOptions
+            // curl's own limit is 50.
+            words += ["--max-redirs", "\(redirects.maximumCount)"] + request.curlRedirectOptions
         }
-        if retries > 0 { words += ["--retry", "\(retries)"] }
+        // curl would repeat any method.
+        if retries > 0, request.method.isIdempotent { words += ["--retry", "\(retries)"] }
         return words
     }
 
