@@ -178,6 +178,12 @@ import Testing
             (["post", "u", "-d", "a", "--data", "@b"], "the body is given twice, by --data or -T"),
             (["u.org", "-T", "-", "-d", "a"], "the body is given twice, by --data or -T"),
             (["get", "u", "-o", "a", "-o", "b"], "-o is given twice"),
+            (["get", "u", "-c", "a", "--cookie-jar", "b"], "--cookie-jar is given twice"),
+            (["get", "u", "-c", "a", "-c", "-"], "-c is given twice"),
+            (["get", "u", "--cookies", "a", "--cookies", "b"], "--cookies is given twice; -b PATH reads more jars"),
+            (["get", "u", "--har", "a", "--har", "b"], "--har is given twice"),
+            (["get", "u", "--session", "a", "--session", "b"], "--session is given twice"),
+            (["get", "u", "--hsts", "a", "--hsts", "b"], "--hsts is given twice"),
             (["post", "u", "a=b", "--multipart", "--form"], "--form and --multipart can't be combined"),
             (["post", "u", "--form", "-F", "a=b"], "--form and --multipart can't be combined"),
             (["post", "u", "a@/f"], "'a@…' is a file part: use --multipart or upload"),
@@ -220,6 +226,11 @@ import Testing
         ] as [([String], String)])
     func refusesInvalidArgumentsWithReason(arguments: [String], message: String) {
         #expect(failure(arguments)?.contains(message) == true)
+    }
+
+    @Test(arguments: ["-c", "--cookies", "--har", "--session", "--hsts"])
+    func takesFileThatIsNamedTwice(option: String) {
+        #expect(failure(["get", "u", option, "a", option, "a"]) == nil)
     }
 
     /// An unknown option's value may be a password.

@@ -80,6 +80,14 @@ enum Argument {
         return try Self.path(path, of: option)
     }
 
+    /// Returns the value of an option that the end of the run writes to. Another one would take its place silently.
+    static func only(
+        _ value: RawText, besides given: RawText?, of option: String, advice: String = ""
+    ) throws(UsageError) -> RawText {
+        guard given == nil || given == value else { throw UsageError("\(option) is given twice\(advice)") }
+        return value
+    }
+
     /// Whether the text consists of digits with at most one decimal point: no sign, exponent, hexadecimal, or words
     /// such as `inf`.
     private static func isDecimal(_ text: String) -> Bool {

@@ -144,10 +144,8 @@ enum OptionTable {
         ) {
             options, value, name throws(UsageError) in
             let path = try Argument.fileOnly(value, of: name)
-            guard options.cookieJar == nil || options.cookieJar == path else {
-                throw UsageError("--cookies is given twice; -b PATH reads more jars")
-            }
-            options.cookieJar = path
+            options.cookieJar = try Argument.only(
+                path, besides: options.cookieJar, of: name, advice: "; -b PATH reads more jars")
         },
         .bytes(
             "-b", "--cookie", placeholder: "DATA",
@@ -170,7 +168,8 @@ enum OptionTable {
             for: .exchanges
         ) {
             options, value, name throws(UsageError) in
-            options.cookieOutput = try Argument.path(value, of: name)
+            let path = try Argument.path(value, of: name)
+            options.cookieOutput = try Argument.only(path, besides: options.cookieOutput, of: name)
         },
     ]
 
@@ -180,7 +179,8 @@ enum OptionTable {
             help: "keep headers, credentials and cookies of the host; or a path with /",
             for: [.request, .upload, .download]
         ) {
-            options, value in options.session = value
+            options, value, name throws(UsageError) in
+            options.session = try Argument.only(value, besides: options.session, of: name)
         }
     ]
 
@@ -371,7 +371,8 @@ enum OptionTable {
         },
         .bytes("--hsts", placeholder: "PATH", help: "hosts that require https, read and written", for: .exchanges) {
             options, value, name throws(UsageError) in
-            options.hstsPath = try Argument.fileOnly(value, of: name)
+            let path = try Argument.fileOnly(value, of: name)
+            options.hstsPath = try Argument.only(path, besides: options.hstsPath, of: name)
         },
         .value(
             "--tls-min", placeholder: "VERSION", help: "minimum TLS version: 1.2 (default) or 1.3",
@@ -434,7 +435,8 @@ enum OptionTable {
         },
         .bytes("--har", placeholder: "PATH", help: "write an archive of the exchange, with credentials hidden") {
             options, value, name throws(UsageError) in
-            options.archivePath = try Argument.fileOnly(value, of: name)
+            let path = try Argument.fileOnly(value, of: name)
+            options.archivePath = try Argument.only(path, besides: options.archivePath, of: name)
         },
         .value("--accept-status", placeholder: "LIST", help: "statuses that are a success too, such as 304,4xx,500-599")
         {
