@@ -47,6 +47,16 @@ import Testing
         #expect(await swiftaf("help", "cache", "list").text.contains("swiftaf cache list"))
     }
 
+    @Test func unitsAreExplainedWhereTheyAreTaken() throws {
+        let values = try Usage.text(of: "values")
+        #expect(
+            values.hasPrefix("Values\n") && values.contains("500ms, 2s, 1m, 1h") && values.contains("64k, 1.5M, 2G"))
+        for command in ["get", "download", "ws", "trust"] {
+            #expect(Usage.text(ofCommand: command)?.contains(values) == true, "\(command)")
+        }
+        #expect(Usage.text(ofCommand: "cache")?.contains(values) == false)
+    }
+
     @Test func wordsFindTopicsAndOptions() throws {
         let limits = try Usage.text(of: "limits")
         #expect(limits.hasPrefix("Time limits\n") && limits.contains("\nSize limits\n"))
@@ -144,7 +154,7 @@ import Testing
 
     @Test func manualIsInASCIIWithTheUsualSections() {
         let text = ManualPage.text
-        for title in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "ITEMS", "EXIT STATUS"] {
+        for title in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "ITEMS", "VALUES", "EXIT STATUS"] {
             #expect(text.contains("\n.SH \(title)\n"))
         }
         #expect(text.utf8.allSatisfy { $0 < 0x80 } && !text.contains("'") && !text.contains("~"))

@@ -21,7 +21,7 @@ enum ManualPage {
             .PP
             \(escaped(Usage.note))
 
-            """ + verbatim(others.filter { $0.title == "Items" }) + ".SH OPTIONS\n" + groups.joined()
+            """ + verbatim(others.filter { ["Items", "Values"].contains($0.title) }) + ".SH OPTIONS\n" + groups.joined()
                 + verbatim(others.filter { $0.title == "Exit status" })
     }()
 

@@ -25,7 +25,7 @@ struct Synopsis: Sendable {
 enum Usage {
     /// All sections, in order. A topic selects those whose title begins with it.
     static let sections: [(title: String, text: String)] =
-        [("Usage", commands), ("Items", items)]
+        [("Usage", commands), ("Items", items), ("Values", values)]
         + OptionTable.groups.map { ($0.title, section($0.title, $0.entries)) }
         + [("Exit status", exits)]
 
@@ -92,6 +92,8 @@ enum Usage {
             let entries = group.entries.filter { $0.commands.isSuperset(of: kind) }
             if !entries.isEmpty { parts.append(section(group.title, entries)) }
         }
+        let accepted = OptionTable.groups.flatMap(\.entries).filter { $0.commands.isSuperset(of: kind) }
+        if accepted.contains(where: { $0.placeholder == "S" || $0.placeholder == "BYTES" }) { parts.append(values) }
         if kind == .request {
             let others = OptionTable.groups.flatMap(\.entries).filter {
                 $0.commands.isSuperset(of: .download) && !$0.commands.isSuperset(of: .request)
@@ -154,6 +156,15 @@ enum Usage {
           name:=@path                  body field, the JSON in a file
           Name:@path, name==@path      header or query item, the contents of a file
           name@path                    file part; optionally followed by ;type=image/png ;filename=a.png
+
+        """
+
+    /// What the placeholders of ``Argument/seconds(_:of:)`` and ``Argument/size(_:of:in:)`` stand for.
+    private static let values = """
+        Values
+          S                            seconds, such as 2.5, or a time with a unit: 500ms, 2s, 1m, 1h;
+                                       0 is no limit, and 49 days the longest
+          BYTES                        a number of bytes, or one with a unit of 1024: 64k, 1.5M, 2G
 
         """
 
