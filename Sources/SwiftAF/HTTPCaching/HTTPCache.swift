@@ -25,8 +25,8 @@ public final class HTTPCache: Sendable {
     ///   - diskCapacity: The maximum number of bytes of files. Without a directory it has no effect.
     ///   - directory: The path of a folder that only this cache uses, in this process and others. The folder is
     ///     created; its parent must exist. Nil keeps responses in memory only.
-    ///   - maximumEntrySize: The maximum size of a body in bytes; larger ones aren't stored. Nil: 5 % of the larger
-    ///     capacity.
+    ///   - maximumEntrySize: The maximum size of a body in bytes; larger ones aren't stored. Nil: 5 % of the
+    ///     capacity in memory, or, with a directory, of the larger one of both.
     /// - Throws: ``SessionError/Code/file`` if the folder can't be made or used, belongs to another user, or stays
     ///   locked by another process.
     public init(

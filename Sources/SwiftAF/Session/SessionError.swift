@@ -216,7 +216,8 @@ extension SessionError {
 
         public var description: String { rawValue }
 
-        /// An input is invalid; nothing was sent.
+        /// An input is invalid: nothing was sent, unless it concerns the response, such as the request that a redirect
+        /// handler returns, or the path of a download that is named by its response.
         public static let invalidInput = Code(rawValue: "invalidInput")
         /// The status code isn't acceptable.
         public static let status = Code(rawValue: "status")

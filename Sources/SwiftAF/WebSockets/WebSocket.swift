@@ -317,11 +317,12 @@ extension WebSocket {
     /// Options of a socket.
     public struct Options: Sendable {
         /// The maximum size of a received message in bytes, after decoding. A larger one ends the socket with
-        /// ``CloseCode/messageTooBig``. Default: 16 MiB.
+        /// ``CloseCode/messageTooBig``. Zero counts as 1. Default: 16 MiB.
         public var maximumMessageSize = 16 * 1024 * 1024
         /// The maximum number of frames of a received message. Default: 16384.
         public var maximumFragments = 16384
-        /// The maximum number of bytes that wait to be sent, with the heads of frames. Default: 16 MiB.
+        /// The maximum number of bytes that wait to be sent, with the heads of frames. Zero counts as 1. Default: 16
+        /// MiB.
         public var sendQueueSize = 16 * 1024 * 1024
         /// The size of received messages, in bytes, above which nothing more is read until they are. Default: 1 MiB.
         public var receiveBufferSize = 1024 * 1024
@@ -329,12 +330,12 @@ extension WebSocket {
         public var openTimeout: Duration? = .seconds(30)
         /// The time limit from a close frame to the end of the connection. Messages that are sent before our close
         /// frame may take this time for each 64 KiB of them, or part of that. Also the limit for the body of a response
-        /// that refuses the handshake, within ``openTimeout``. Default: 5 s.
+        /// that refuses the handshake, within ``openTimeout``. Zero counts as 1 ms, not as no limit. Default: 5 s.
         public var closeTimeout: Duration = .seconds(5)
         /// The time between automatic pings; nil or zero for none. Default: nil.
         public var pingInterval: Duration?
         /// The time limit from an automatic ping to its pong. If it is reached, the socket ends with
-        /// ``SessionError/Code/timeout``. Default: 20 s.
+        /// ``SessionError/Code/timeout``. Zero counts as 1 ms, not as no limit. Default: 20 s.
         public var pongTimeout: Duration = .seconds(20)
         /// Compresses messages, if the server agrees (RFC 7692). Default: nil, compression isn't offered.
         public var compression: (any WebSocketCompression)?

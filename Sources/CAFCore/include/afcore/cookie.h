@@ -33,13 +33,14 @@ typedef enum AFC_OPEN_ENUM afc_cookie_policy {
 
 /** A cookie. Start from AFC_COOKIE_INIT. */
 typedef struct afc_cookie {
-    const char *name, *value; /**< Without control characters; one of the two may be empty. */
-    const char *domain;       /**< ASCII name or address, in lower case, without a leading dot. */
-    const char *path;         /**< Begins with a slash. */
-    int64_t expires_s;        /**< Unix time in seconds, or AFC_COOKIE_SESSION. */
-    bool is_host_only;        /**< Valid for `domain` only, not for its subdomains. */
-    bool is_secure;           /**< Sent over https only. */
-    bool is_http_only;        /**< The HttpOnly attribute; stored only. */
+    /** Without control characters and semicolons, the name also without "="; one of the two may be empty. */
+    const char *name, *value;
+    const char *domain; /**< ASCII name or address, in lower case, without a leading dot. */
+    const char *path;   /**< Begins with a slash; without control characters and semicolons. */
+    int64_t expires_s;  /**< Unix time in seconds, or AFC_COOKIE_SESSION. */
+    bool is_host_only;  /**< Valid for `domain` only, not for its subdomains. */
+    bool is_secure;     /**< Sent over https only. */
+    bool is_http_only;  /**< The HttpOnly attribute; stored only. */
     afc_same_site same_site;
     uint64_t reserved[4]; /**< 0. */
 } afc_cookie;
@@ -81,9 +82,9 @@ typedef struct afc_cookie_jar_options {
  * Creates a jar. `options` may be NULL for the defaults.
  *
  * Thread: any.    Owns: `*out` is yours, afc_cookie_jar_release().
- * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the file can't be read, or doesn't exist and
- * can't be created in its folder), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM. Invalid lines of the
- * file are skipped.
+ * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the file can't be read, has more than 32 MiB,
+ * or doesn't exist and can't be created in its folder), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM.
+ * Invalid lines of the file are skipped.
  *
  * Saving replaces the file, whatever was in it: of several processes that use one at the same time, what the last one
  * saves stays.
@@ -111,8 +112,9 @@ AFC_API void afc_cookie_jar_release(afc_cookie_jar *jar);
  * only removes that one.
  *
  * Thread: any.    Owns: `cookie` is copied.
- * Fails: AFC_EINVAL, `failure` says why: a control character, a public suffix as a domain with subdomains,
- * a missing condition of a name prefix (__Host-, __Secure-), a text that is too long; AFC_ENOMEM.
+ * Fails: AFC_EINVAL, `failure` says why: a text that is NULL or not as afc_cookie says, a public suffix or an address
+ * as a domain with subdomains, a missing condition of a name prefix (__Host-, __Secure-), a text that is too long;
+ * AFC_ENOMEM.
  */
 AFC_API afc_status afc_cookie_jar_set(afc_cookie_jar *jar, const afc_cookie *cookie,
                                       afc_failure *failure);
@@ -121,7 +123,8 @@ AFC_API afc_status afc_cookie_jar_set(afc_cookie_jar *jar, const afc_cookie *coo
  * Processes the value of a Set-Cookie field in a response from `url`, as a session does.
  *
  * Thread: any.    Owns: nothing.
- * Fails: AFC_EINVAL (`url` has no ASCII host, or the cookie is refused; `failure` says why), AFC_ENOMEM.
+ * Fails: AFC_EINVAL (`url` isn't http or https, or has no ASCII host, for a WebSocket see afc_url_from_websocket(); or
+ * the cookie is refused; `failure` says why), AFC_ENOMEM.
  */
 AFC_API afc_status afc_cookie_jar_receive(afc_cookie_jar *jar, const char *url,
                                           afc_slice set_cookie, afc_failure *failure);
@@ -138,7 +141,8 @@ typedef struct afc_cookie_list {
  * Of one response, the first 50 Set-Cookie fields are read.
  *
  * Thread: any.    Owns: `*out` is yours, afc_cookie_list_free().
- * Fails: AFC_EINVAL (`url` has no ASCII host), AFC_ENOMEM; `*out` is then NULL.
+ * Fails: AFC_EINVAL (`url` isn't http or https, or has no ASCII host; for a WebSocket see afc_url_from_websocket()),
+ * AFC_ENOMEM; `*out` is then NULL.
  */
 AFC_API afc_status afc_cookie_jar_copy(afc_cookie_list **out, afc_cookie_jar *jar, const char *url,
                                        afc_failure *failure);
@@ -163,7 +167,8 @@ AFC_API size_t afc_cookie_jar_remove(afc_cookie_jar *jar, const char *name, cons
  * other programs read. Writes a new file with mode 0600 and syncs it before it replaces the old one.
  * Blocks on the disk, and until saves of other threads have ended: don't call it on a loop thread.
  *
- * Thread: any.    Owns: nothing.    Fails: AFC_EFILE, AFC_EINVAL (no path, and the jar has no file), AFC_ENOMEM.
+ * Thread: any.    Owns: nothing.
+ * Fails: AFC_EFILE (also more than 32 MiB), AFC_EINVAL (no path, and the jar has no file), AFC_ENOMEM.
  */
 AFC_API afc_status afc_cookie_jar_save(afc_cookie_jar *jar, const char *path, afc_failure *failure);
 

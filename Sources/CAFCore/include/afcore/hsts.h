@@ -44,9 +44,9 @@ typedef struct afc_hsts_options {
  * Creates a store. `options` may be NULL for the defaults.
  *
  * Thread: any.    Owns: `*out` is yours, afc_hsts_release().
- * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the file can't be read, or doesn't exist and
- * can't be created in its folder), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM. Invalid lines of the
- * file are skipped.
+ * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the file can't be read, has more than 8 MiB,
+ * or doesn't exist and can't be created in its folder), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM.
+ * Invalid lines of the file are skipped.
  *
  * Saving replaces the file, whatever was in it: of several processes that use one at the same time, what the last one
  * saves stays.
@@ -98,7 +98,8 @@ AFC_API size_t afc_hsts_remove(afc_hsts *hsts, const char *host);
  * Writes a new file with mode 0600 and syncs it before it replaces the old one. Blocks on the disk, and until
  * saves of other threads have ended.
  *
- * Thread: any.    Owns: nothing.    Fails: AFC_EFILE, AFC_EINVAL (no path, and the store has no file), AFC_ENOMEM.
+ * Thread: any.    Owns: nothing.
+ * Fails: AFC_EFILE (also more than 8 MiB), AFC_EINVAL (no path, and the store has no file), AFC_ENOMEM.
  */
 AFC_API afc_status afc_hsts_save(afc_hsts *hsts, const char *path, afc_failure *failure);
 

@@ -35,7 +35,10 @@ typedef struct afc_http_cache_options {
      * AFC_EINVAL without.
      */
     uint64_t memory_bytes;
-    /** Maximum size of a body in bytes; larger ones aren't stored. 0: 5 % of the larger capacity. */
+    /**
+     * Maximum size of a body in bytes; larger ones aren't stored. 0: 5 % of the capacity in memory, or, with a
+     * directory, of the larger one of both; by default that is 1 MiB, or 7.5 MiB.
+     */
     uint64_t max_entry_bytes;
     /** Folder on disk; it is made with mode 0700; its parent must exist. NULL: memory only. */
     const char *directory;
@@ -209,8 +212,8 @@ typedef struct afc_http_cache_response {
  * statistics nor for evictions. Blocks while the disk is read.
  *
  * Thread: any but loops.    Owns: `*out` is yours, afc_http_cache_response_free().
- * Fails: AFC_EINVAL (no INIT, an invalid URL, a partition with a line feed), AFC_ETOOBIG (URL and partition together
- * exceed 64 KiB), AFC_ENOMEM; `*out` is then NULL.
+ * Fails: AFC_EINVAL (no INIT, an invalid URL, one of more than 64 KiB, a partition with a line feed), AFC_ETOOBIG (URL
+ * and partition together exceed 64 KiB), AFC_ENOMEM; `*out` is then NULL.
  */
 AFC_API afc_status afc_http_cache_lookup(const afc_http_cache_response **out, afc_http_cache *cache,
                                          const afc_http_cache_request *request,

@@ -174,9 +174,9 @@ typedef struct afc_pressure_options {
  * freeing it there leaves the parent's watched.
  *
  * Thread: any.    Owns: nothing.
- * Fails: AFC_EUNSUPPORTED (the kernel has no PSI), AFC_EFILE (the file can't be opened for watching, such as
- * without permission; or `path` isn't a PSI file, which is then not changed), AFC_EINVAL,
- * AFC_EAGAIN (already watching), AFC_ENOMEM, AFC_EINTERNAL (no thread or descriptor).
+ * Fails: AFC_EUNSUPPORTED (the kernel has no PSI, or `path` doesn't exist), AFC_EFILE (the file can't be opened for
+ * watching, such as without permission; or `path` isn't a PSI file, which is then not changed), AFC_EINVAL, AFC_EAGAIN
+ * (already watching), AFC_ENOMEM, AFC_EINTERNAL (no thread or descriptor).
  */
 AFC_API afc_status afc_lru_watch_pressure(afc_lru *cache, const afc_pressure_options *options,
                                           afc_failure *failure);

@@ -112,7 +112,8 @@ AFGIO_API GBytes *afgio_response_get_body(AfgioResponse *self);
  *
  * Thread: any. Owns: borrowed. Fails: never.
  *
- * Returns: (transfer none) (nullable): the file; %NULL if the request had no destination, or the status isn't a success
+ * Returns: (transfer none) (nullable): the file; %NULL if the request had no destination, or nothing was saved: the
+ * status isn't 2xx, and afgio_response_get_resumption() isn't %AFGIO_RESUMPTION_COMPLETE (416)
  */
 AFGIO_API GFile *afgio_response_get_file(AfgioResponse *self);
 
