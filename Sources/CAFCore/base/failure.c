@@ -1,5 +1,6 @@
 #include "base/failure.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,6 +62,10 @@ afc_status afc__name_failure(afc_failure *failure, const char *name, afc_status 
     memcpy(unnamed.text, failure->text, sizeof unnamed.text);
     *failure = unnamed;
     return status;
+}
+
+bool afc__is_shortage(int error) {
+    return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
 }
 
 bool afc__is_status(int number) {

@@ -26,6 +26,9 @@ afc_status afc__give_reason(afc_failure *failure, afc_reason reason, afc_status 
 /** Puts a name in front of the text of a failure that was just set, "NAME: text", and returns its status. */
 afc_status afc__name_failure(afc_failure *failure, const char *name, afc_status status);
 
+/** Returns whether an errno says that memory or descriptors are out, which may pass. */
+bool afc__is_shortage(int error);
+
 /** Returns whether a number that a callback returned is an afc_status. */
 bool afc__is_status(int number);
 

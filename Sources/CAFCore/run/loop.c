@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -39,8 +40,7 @@ afc_status afc__loop_init(afc__loop *loop, afc__loop_owner owner, afc_failure *f
         epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_ADD, loop->event_descriptor, &event) != 0) {
         int error = errno;
         afc__loop_clear(loop);
-        bool is_short = error == EMFILE || error == ENFILE || error == ENOMEM;
-        afc_status status = afc__fail(failure, is_short ? AFC_ENOMEM : AFC_EINTERNAL,
+        afc_status status = afc__fail(failure, afc__is_shortage(error) ? AFC_ENOMEM : AFC_EINTERNAL,
                                       "cannot create the loop: %s", strerror(error));
         if (failure != NULL) failure->system_error = error;
         return status;
@@ -209,13 +209,13 @@ static int64_t next_look(const afc__loop *loop) {
 
 /**
  * Waits. It is interrupted if the process is stopped and continued (signal(7)), and by nothing else, as the thread
- * blocks signals: then it looks at the sockets before any alarm rings.
+ * blocks signals, a profiler's as well while it waits: then it looks at the sockets before any alarm rings.
  */
 static int sleep_until_ready(afc__loop *loop, struct epoll_event *batch) {
     atomic_store(&loop->is_asleep, true);
     loop->look_due_us = next_look(loop);
     int timeout = atomic_load(&loop->inbox) != NULL ? 0 : timeout_ms(loop);
-    int count = epoll_wait(loop->epoll_descriptor, batch, BATCH, timeout);
+    int count = epoll_pwait(loop->epoll_descriptor, batch, BATCH, timeout, &loop->wait_mask);
     if (count < 0 && errno == EINTR) {
         loop->look_due_us = 0;
         count = epoll_wait(loop->epoll_descriptor, batch, BATCH, 0);
@@ -263,6 +263,12 @@ static afc__turn take_turn(afc__loop *loop, struct epoll_event *batch, bool may_
     return loop->owner.finish_turn(loop->owner.context, !has_events && !has_posts);
 }
 
+/** SIGPROF reaches the thread, but as an interrupted wait it would look as if the process had been stopped. */
+static void set_wait_mask(afc__loop *loop) {
+    pthread_sigmask(SIG_SETMASK, NULL, &loop->wait_mask);
+    sigaddset(&loop->wait_mask, SIGPROF);
+}
+
 static void run(void *context) {
     afc__loop *loop = context;
     struct epoll_event batch[BATCH];
@@ -270,6 +276,7 @@ static void run(void *context) {
     afc__fork_gate_add(&section);
     afc__fork_gate_enter(&section);
     loop->section = &section;
+    set_wait_mask(loop);
     current_loop = loop;
     afc__turn next = AFC__TURN_SLEEP;
     while (next != AFC__TURN_END) next = take_turn(loop, batch, next == AFC__TURN_SLEEP);

@@ -9,6 +9,7 @@
 #include "base/timers.h"
 
 #include <afcore/error.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 /** A node of the inbox, a member of what is posted. */
@@ -78,6 +79,7 @@ typedef struct afc__loop {
     struct epoll_event *batch;
     int batch_next, batch_count;
     afc__fork_section *section; /**< Lets a fork wait for the end of a turn. */
+    sigset_t wait_mask;         /**< The signals that are blocked while it waits. */
 } afc__loop;
 
 /** Opens descriptors and allocates memory; afc__loop_start() starts the thread. AFC_EINTERNAL, AFC_ENOMEM. */

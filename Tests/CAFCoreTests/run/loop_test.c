@@ -7,6 +7,7 @@
 #include <afcore/session.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -411,6 +412,44 @@ static void refuses_closed_descriptor(void **state) {
     stop(&owner);
 }
 
+static void ignore(int signal) {
+    (void)signal;
+}
+
+static pthread_t profiled;
+
+static void tell_thread(afc__alarm *alarm) {
+    owner *owner = ((bell *)(void *)alarm)->owner;
+    profiled = pthread_self();
+    /* It may have started late. */
+    owner->loop.continued_us = 0;
+    ring(alarm);
+}
+
+/** A profiler interrupts threads all the time, which says nothing about how long they slept. */
+static void profiled_loop_was_not_stopped(void **state) {
+    (void)state;
+    owner owner;
+    bell bells[2];
+    struct sigaction before, action = {.sa_handler = ignore};
+    sigaction(SIGPROF, &action, &before);
+    make(&owner);
+    arm(&owner, &bells[0], 0, 0);
+    bells[0].alarm.callback = tell_thread;
+    arm(&owner, &bells[1], 1, afc__now_us() + 50000);
+    start(&owner);
+    wait_for(&owner, &owner.rings, 1);
+    while (rings_of(&owner) < 2) {
+        pthread_kill(profiled, SIGPROF);
+        sched_yield();
+    }
+    stop(&owner);
+    sigaction(SIGPROF, &before, NULL);
+    int64_t continued_us = afc__loop_continued(&owner.loop);
+    /* A machine that is busy enough holds it up for longer than that. */
+    assert_true(continued_us == 0 || continued_us >= bells[1].deadline_us + 500000);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(posts_arrive_in_the_order_of_their_thread),
@@ -421,6 +460,7 @@ int main(void) {
         cmocka_unit_test(timers_fire_in_order_and_never_early),
         cmocka_unit_test(timer_that_is_always_due_starves_nothing),
         cmocka_unit_test(alarm_rings_once_a_turn),
+        cmocka_unit_test(profiled_loop_was_not_stopped),
         cmocka_unit_test(reports_readable_descriptors),
         cmocka_unit_test(refuses_closed_descriptor),
     };
