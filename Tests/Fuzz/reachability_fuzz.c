@@ -27,7 +27,9 @@ static const afc__reach_link *find(const afc__link_table *table, const char *nam
 }
 
 static void check_decision(const afc__link_table *table, const afc__reach_address *source) {
-    afc__reach_route route = {true, *source, {.family = AF_INET, .bytes = {198, 51, 100, 1}}};
+    afc__reach_route route = {.exists = true,
+                              .source = *source,
+                              .destination = {.family = AF_INET, .bytes = {198, 51, 100, 1}}};
     bool is_transient;
     afc_reachability state = afc__reach_decide(table, &route, 1, &is_transient);
     require(state.status >= AFC_REACH_NONE && state.status <= AFC_REACH_VIA_WIFI);

@@ -34,13 +34,14 @@ static size_t internet(afc__reach_address *out) {
     return 2;
 }
 
-bool afc__reach_has_internet(void) {
+bool afc__reach_lacks_internet(void) {
     afc__reach_address addresses[AFC__REACH_ADDRESSES_MAX];
     size_t count = internet(addresses);
     for (size_t i = 0; i < count; i++) {
-        if (afc__reach_probe(&addresses[i]).exists) return true;
+        afc__reach_route route = afc__reach_probe(&addresses[i]);
+        if (route.exists || route.is_unknown) return false;
     }
-    return false;
+    return true;
 }
 
 /** Parses a numeric address, which needs no lookup; false if `host` isn't one. */

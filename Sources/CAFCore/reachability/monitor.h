@@ -50,9 +50,9 @@ struct afc_reach_monitor {
 };
 
 /**
- * Returns whether there is a route to the internet: to addresses beyond the local network, of either family. Sends
- * nothing and doesn't block.
+ * Returns whether there is no route to the internet: to addresses beyond the local network, of either family. false if
+ * that can't be found out. Sends nothing and doesn't block.
  */
-bool afc__reach_has_internet(void);
+bool afc__reach_lacks_internet(void);
 
 #endif

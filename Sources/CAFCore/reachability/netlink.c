@@ -1,5 +1,7 @@
 #include "reachability/netlink.h"
 
+#include "base/failure.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/rtnetlink.h>
@@ -95,13 +97,19 @@ static socklen_t fill(struct sockaddr_storage *out, const afc__reach_address *ad
 afc__reach_route afc__reach_probe(const afc__reach_address *destination) {
     afc__reach_route route = {.destination = *destination};
     int descriptor = socket(destination->family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (descriptor < 0) return route;
+    if (descriptor < 0) {
+        /* EAFNOSUPPORT, for example, means that there is no such route. */
+        route.is_unknown = afc__is_shortage(errno);
+        return route;
+    }
     struct sockaddr_storage address;
     socklen_t size = fill(&address, destination);
     if (connect(descriptor, (struct sockaddr *)&address, size) == 0) {
         size = sizeof address;
         route.exists = getsockname(descriptor, (struct sockaddr *)&address, &size) == 0 &&
                        afc__reach_address_of(&route.source, (struct sockaddr *)&address);
+    } else {
+        route.is_unknown = afc__is_shortage(errno);
     }
     close(descriptor);
     return route;

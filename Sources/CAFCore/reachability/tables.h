@@ -19,6 +19,7 @@ typedef struct afc__reach_address {
 typedef struct afc__reach_route {
     bool exists;
     afc__reach_address source, destination;
+    bool is_unknown; /**< The kernel couldn't be asked: this process lacks descriptors or memory. */
 } afc__reach_route;
 
 typedef struct afc__reach_link {

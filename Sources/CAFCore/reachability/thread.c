@@ -21,7 +21,7 @@ enum {
     FIRST_RETRY_US = 1000 * 1000,
     /* The kernel removes the routes of a link only after it has reported that the link is down. */
     TRANSIENT_US = 5 * 1000,
-    /* After an error of the netlink socket: 0.1, 0.2, 0.4 s and so on, up to 51.2 s. */
+    /* After an error of the netlink socket, or while routes are unknown: 0.1, 0.2, 0.4 s and so on, up to 51.2 s. */
     FIRST_RESTART_US = 100 * 1000,
     MAX_DOUBLINGS = 9,
     /* The thread's own. */
@@ -146,26 +146,48 @@ static void tell(afc_reach_monitor *monitor, const afc_reachability *state) {
     if (is_wanted && monitor->on_change != NULL) monitor->on_change(monitor->context, state);
 }
 
-/** Decides the state of a monitor. false: not yet, because routes are about to change. */
-static bool decide(afc_reach_monitor *monitor) {
+typedef enum decision {
+    DECIDED,
+    TRANSIENT, /* Not yet, because routes are about to change. */
+    UNKNOWN    /* Not now, because the kernel couldn't be asked. The monitor keeps its state. */
+} decision;
+
+/** Decides the state of a monitor. */
+static decision decide(afc_reach_monitor *monitor) {
     afc_reachability state = {.status = AFC_REACH_NONE};
-    bool is_any_transient = false;
+    bool is_any_transient = false, is_any_unknown = false;
     for (size_t i = 0; i < monitor->address_count && state.status == AFC_REACH_NONE; i++) {
         afc__reach_route route = afc__reach_probe(&monitor->addresses[i]);
         bool is_transient;
         state = afc__reach_decide(&monitor->thread->table, &route, 1, &is_transient);
         is_any_transient |= is_transient;
+        is_any_unknown |= route.is_unknown;
     }
-    bool is_final = state.status != AFC_REACH_NONE || !is_any_transient ||
-                    monitor->thread->transient_count >= MAX_TRANSIENT;
-    if (is_final) tell(monitor, &state);
-    return is_final;
+    if (state.status == AFC_REACH_NONE) {
+        if (is_any_unknown) return UNKNOWN;
+        if (is_any_transient && monitor->thread->transient_count < MAX_TRANSIENT) return TRANSIENT;
+    }
+    tell(monitor, &state);
+    return DECIDED;
+}
+
+/** Returns the delay before the `count`th consecutive try, from 0. */
+static int64_t delay_of_try(unsigned count) {
+    return (int64_t)FIRST_RESTART_US << (count < MAX_DOUBLINGS ? count : MAX_DOUBLINGS);
+}
+
+static void decide_again(afc__reach_thread *thread, bool is_any_transient, bool is_any_unknown) {
+    int64_t delay_us = is_any_transient ? TRANSIENT_US : delay_of_try(thread->unknown_count);
+    thread->transient_count = is_any_transient ? thread->transient_count + 1 : 0;
+    thread->unknown_count = is_any_unknown ? thread->unknown_count + 1 : 0;
+    if (!is_any_transient && !is_any_unknown) return;
+    afc__loop_arm(&thread->loop, &thread->again, afc__now_us() + delay_us);
 }
 
 static void decide_all(afc__reach_thread *thread) {
     if (!thread->is_due || thread->table.stage != AFC__REACH_KNOWN) return;
     thread->is_due = false;
-    bool is_final = true;
+    bool is_any_transient = false, is_any_unknown = false;
     uint64_t fingerprint = afc__reach_fingerprint(&thread->table);
     /* Callbacks change only the list of waiting monitors. */
     for (afc__node *node = thread->active.head.next; node != &thread->active.head;
@@ -175,18 +197,15 @@ static void decide_all(afc__reach_thread *thread) {
             look_up(monitor, fingerprint);
             if (!monitor->is_looked_up) continue;
         }
-        is_final &= decide(monitor);
+        decision made = decide(monitor);
+        is_any_transient |= made == TRANSIENT;
+        is_any_unknown |= made == UNKNOWN;
     }
-    if (is_final) {
-        thread->transient_count = 0;
-    } else {
-        thread->transient_count++;
-        afc__loop_arm(&thread->loop, &thread->transient, afc__now_us() + TRANSIENT_US);
-    }
+    decide_again(thread, is_any_transient, is_any_unknown);
 }
 
-static void transient_expired(afc__alarm *alarm) {
-    AFC__OWNER(alarm, afc__reach_thread, transient)->is_due = true;
+static void again_rang(afc__alarm *alarm) {
+    AFC__OWNER(alarm, afc__reach_thread, again)->is_due = true;
 }
 
 /* ---- The kernel's messages ----------------------------------------------------------------- */
@@ -214,10 +233,8 @@ static bool start_over(afc__reach_thread *thread) {
 
 /** The monitors keep their states meanwhile. */
 static void start_over_later(afc__reach_thread *thread) {
-    unsigned doublings = thread->restarts < MAX_DOUBLINGS ? thread->restarts : MAX_DOUBLINGS;
-    thread->restarts++;
-    afc__loop_arm(&thread->loop, &thread->restart,
-                  afc__now_us() + ((int64_t)FIRST_RESTART_US << doublings));
+    int64_t delay_us = delay_of_try(thread->restarts++);
+    afc__loop_arm(&thread->loop, &thread->restart, afc__now_us() + delay_us);
 }
 
 static void restart_rang(afc__alarm *alarm) {
@@ -382,7 +399,7 @@ static afc_status start(afc_failure *failure) {
     afc__reach_thread *thread = afc__zalloc(sizeof *thread);
     if (thread == NULL) return afc__fail_memory(failure);
     thread->netlink = -1;
-    thread->transient.callback = transient_expired;
+    thread->again.callback = again_rang;
     thread->restart.callback = restart_rang;
     afc__list_init(&thread->waiting);
     afc__list_init(&thread->active);

@@ -22,9 +22,10 @@ typedef struct afc__reach_thread {
     afc__list active;
     size_t active_count, lookups;
     afc__link_table table;
-    bool is_due;          /**< The network has changed since the last decision. */
-    afc__alarm transient; /**< Timer: asks again about a transient route. */
-    unsigned transient_count;
+    bool is_due;      /**< The network has changed since the last decision. */
+    afc__alarm again; /**< Timer: asks again about transient or unknown routes. */
+    unsigned transient_count,
+        unknown_count;  /**< How often it was armed for either without a break. */
     afc__alarm restart; /**< Timer: tries to start over after an error of the netlink socket. */
     unsigned restarts;  /**< Tries since something was received. */
     unsigned char buffer[AFC__REACH_BUFFER_SIZE];

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/failure.h"
 #include "reachability/monitor.h"
 #include "session/lifetime.h"
 
@@ -56,14 +57,14 @@ static void release_wait(void *context) {
 /* ---- On the loop --------------------------------------------------------------------------- */
 
 static bool may_be_offline(const afc_failure *failure) {
-    if (failure->reason != AFC_REASON_NONE) return false;
+    if (failure->reason != AFC_REASON_NONE || afc__is_shortage(failure->system_error)) return false;
     if (failure->status == AFC_EDNS) return true;
     return failure->status == AFC_ECONNECT &&
            (failure->system_error == ENETUNREACH || failure->system_error == ENETDOWN);
 }
 
 void afc__task_explain_offline(afc_failure *failure) {
-    if (!may_be_offline(failure) || afc__reach_has_internet()) return;
+    if (!may_be_offline(failure) || !afc__reach_lacks_internet()) return;
     afc_failure former = *failure;
     failure->reason = AFC_REASON_OFFLINE;
     snprintf(failure->text, sizeof failure->text,

@@ -86,8 +86,9 @@ static afc__reach_address address_of(const char *text, int scope) {
 }
 
 static afc__reach_route route_from(const char *source, int scope, const char *destination) {
-    return (afc__reach_route){source != NULL, address_of(source, scope),
-                              address_of(destination, 0)};
+    return (afc__reach_route){.exists = source != NULL,
+                              .source = address_of(source, scope),
+                              .destination = address_of(destination, 0)};
 }
 
 static void route_has_the_kind_of_its_link(void **state) {

@@ -1,16 +1,41 @@
 /* Monitors as a program uses them; the loopback is all that they need of a network. */
+#include "session/task_connectivity.h"
 #include "support/child.h"
 #include "support/fixture.h"
 #include "support/recording_monitor.h"
 #include "support/threads.h"
 #include "support/torture.h"
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static const char home[] = "127.0.0.1";
+
+/* ---- Faults ---------------------------------------------------------------------------------- */
+
+/* While it isn't 0, routes can't be asked for. */
+static _Atomic int route_error;
+static atomic_uint unanswered;
+
+/** Passes on to libc, unless it is for a route. */
+int socket(int family, int type, int protocol) {
+    static int (*real)(int, int, int);
+    if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "socket");
+    int error = atomic_load(&route_error);
+    if (error == 0 || family == AF_NETLINK) return real(family, type, protocol);
+    atomic_fetch_add(&unanswered, 1);
+    errno = error;
+    return -1;
+}
+
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 static void monitor_is_unknown_before_its_start(void **state) {
     (void)state;
@@ -69,6 +94,50 @@ static void start_reports_the_state_once(void **state) {
     assert_int_equal(now.status, AFC_REACH_VIA_WIFI);
     recording_monitor_free(recording);
     afc_join_closed_sessions();
+}
+
+static void unknown_route_is_asked_for_again(void **state) {
+    (void)state;
+    static const int errors[] = {EMFILE, ENFILE, ENOMEM, ENOBUFS};
+    for (size_t i = 0; i < COUNT_OF(errors); i++) {
+        atomic_store(&unanswered, 0);
+        atomic_store(&route_error, errors[i]);
+        recording_monitor *recording = recording_monitor_start(home);
+        /* Nothing changes in the network meanwhile. */
+        while (atomic_load(&unanswered) < 2) sched_yield();
+        assert_int_equal(recording_monitor_report_count(recording), 0);
+        atomic_store(&route_error, 0);
+        recording_monitor_expect(recording, AFC_REACH_VIA_WIFI, "lo");
+        assert_int_equal(recording_monitor_report_count(recording), 1);
+        recording_monitor_free(recording);
+        afc_join_closed_sessions();
+    }
+}
+
+static void unsupported_family_has_no_route(void **state) {
+    (void)state;
+    atomic_store(&route_error, EAFNOSUPPORT);
+    recording_monitor *recording = recording_monitor_start(home);
+    recording_monitor_expect(recording, AFC_REACH_NONE, "");
+    atomic_store(&route_error, 0);
+    recording_monitor_free(recording);
+    afc_join_closed_sessions();
+}
+
+static void unknown_route_is_not_offline(void **state) {
+    (void)state;
+    afc_failure failure = {.status = AFC_EDNS};
+    atomic_store(&route_error, EMFILE);
+    afc__task_explain_offline(&failure);
+    assert_int_equal(failure.reason, AFC_REASON_NONE);
+    atomic_store(&route_error, EAFNOSUPPORT);
+    failure.system_error = EMFILE;
+    afc__task_explain_offline(&failure);
+    assert_int_equal(failure.reason, AFC_REASON_NONE);
+    failure.system_error = 0;
+    afc__task_explain_offline(&failure);
+    assert_int_equal(failure.reason, AFC_REASON_OFFLINE);
+    atomic_store(&route_error, 0);
 }
 
 static void looks_up_names(void **state) {
@@ -348,6 +417,9 @@ int main(void) {
         cmocka_unit_test(monitor_is_unknown_before_its_start),
         cmocka_unit_test(refuses_invalid_hosts),
         cmocka_unit_test(start_reports_the_state_once),
+        cmocka_unit_test(unknown_route_is_asked_for_again),
+        cmocka_unit_test(unsupported_family_has_no_route),
+        cmocka_unit_test(unknown_route_is_not_offline),
         cmocka_unit_test(looks_up_names),
         cmocka_unit_test(monitors_share_a_thread_until_the_last_ends),
         cmocka_unit_test(thread_closes_its_descriptors),
