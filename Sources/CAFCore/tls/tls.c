@@ -567,5 +567,6 @@ afc_status afc__tls_peer_get_verdict(const afc__tls_peer *peer, afc_trust_reason
     if (peer->verification == NULL || peer->verification->verdict.is_accepted) return AFC_OK;
     *reason = peer->verification->verdict.reason;
     *text = peer->verification->verdict.text;
+    if (peer->verification->verdict.fault != AFC_OK) return peer->verification->verdict.fault;
     return AFC_EUNTRUSTED;
 }

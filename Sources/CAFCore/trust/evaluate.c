@@ -7,6 +7,7 @@
 #include "trust/names_text.h"
 #include "trust/reason.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
@@ -36,6 +37,7 @@ typedef struct evaluation_state {
     afc__verdict *verdict;
     STACK_OF(X509) *chain;       /**< The verified path; owned. */
     bool has_faulty_pinned_path; /**< There is a path to the pins, but it has an error. */
+    int shortage; /**< With X509_V_ERR_OUT_OF_MEM: the errno, if it was another one than ENOMEM; or 0. */
 } evaluation_state;
 
 /** Where a path of certificates may end. */
@@ -65,6 +67,14 @@ static bool prepare(const evaluation_state *evaluation, path_end end, X509_STORE
     return X509_VERIFY_PARAM_set1_host(parameters, host->text, strlen(host->text)) == 1;
 }
 
+/** Returns whether OpenSSL lacked memory, or descriptors to read a root of a directory. */
+static bool take_shortage(evaluation_state *evaluation) {
+    int error = afc__take_system_error();
+    if (!afc__is_shortage(error)) return false;
+    evaluation->shortage = error != ENOMEM ? error : 0;
+    return true;
+}
+
 /** Verifies the chain. X509_V_OK: evaluation->chain is the path. Otherwise `*depth` is the position of the error. */
 static int verify(evaluation_state *evaluation, X509_STORE *store, path_end end, int *depth) {
     int error = X509_V_ERR_OUT_OF_MEM;
@@ -80,8 +90,8 @@ static int verify(evaluation_state *evaluation, X509_STORE *store, path_end end,
         if (is_good) {
             evaluation->chain = X509_STORE_CTX_get1_chain(context);
             error = evaluation->chain != NULL ? X509_V_OK : X509_V_ERR_OUT_OF_MEM;
-        } else if (afc__take_memory_error()) {
-            /* OpenSSL continues without what it had no memory for, and reports another error. */
+        } else if (take_shortage(evaluation)) {
+            /* OpenSSL continues without what it had no memory or descriptor for, and reports another error. */
             error = X509_V_ERR_OUT_OF_MEM;
         } else if (error == X509_V_OK) {
             error = X509_V_ERR_UNSPECIFIED;
@@ -140,6 +150,13 @@ static void set_error(const evaluation_state *evaluation, int error, int depth) 
     afc_trust_reason reason = afc__trust_reason_of(error);
     verdict->depth = depth;
     say(verdict, reason, error, X509_verify_cert_error_string(error));
+    if (error == X509_V_ERR_OUT_OF_MEM) {
+        verdict->fault = AFC_ENOMEM;
+        if (evaluation->shortage != 0) {
+            snprintf(verdict->text, sizeof verdict->text,
+                     "cannot read the system's certificates: %s", strerror(evaluation->shortage));
+        }
+    }
     if (reason == AFC_TRUST_WRONG_HOST && evaluation->host != NULL) {
         afc__wrong_host_write(verdict->text, sizeof verdict->text, evaluation->host->text,
                               evaluation->leaf);
@@ -213,16 +230,31 @@ static void evaluate_pins(evaluation_state *evaluation) {
     }
 }
 
+/** The anchors can't be read now. */
+static void lack_anchors(afc__verdict *verdict, const afc_failure *failure) {
+    verdict->fault = failure->status;
+    say(verdict, AFC_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM, failure->text);
+}
+
 static void evaluate(evaluation_state *evaluation) {
     afc__verdict *verdict = evaluation->verdict;
     const afc__trust_rule *rule = evaluation->rule;
     const afc_trust_policy *policy = evaluation->policy;
     path_end end = policy->has_own_anchors ? AT_ANY_ANCHOR : AT_ROOT;
-    X509_STORE *store = afc__policy_store(policy);
-    int depth, error = verify(evaluation, store, end, &depth);
-    if (afc__trust_lacks_anchor(error) && afc__anchors_add_bundle(store)) {
-        error = verify(evaluation, store, end, &depth);
+    X509_STORE *store;
+    afc_failure failure;
+    bool may_help = false;
+    if (afc__policy_store(&store, policy, &failure) != AFC_OK) {
+        lack_anchors(verdict, &failure);
+        return;
     }
+    int depth, error = verify(evaluation, store, end, &depth);
+    if (afc__trust_lacks_anchor(error) &&
+        afc__anchors_add_bundle(store, &may_help, &failure) != AFC_OK) {
+        lack_anchors(verdict, &failure);
+        return;
+    }
+    if (may_help) error = verify(evaluation, store, end, &depth);
     verdict->is_verified = error == X509_V_OK;
     verdict->error = error;
     if (error != X509_V_OK) {
@@ -291,8 +323,9 @@ afc__verification *afc__trust_evaluate(const afc_trust_policy *policy,
     } else {
         evaluation.untrusted = gather(policy, trust_case);
         say(&verification->verdict, AFC_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM, "out of memory");
+        verification->verdict.fault = AFC_ENOMEM;
         if (evaluation.untrusted != NULL) {
-            verification->verdict = (afc__verdict){0};
+            verification->verdict = (afc__verdict){.fault = AFC_OK};
             evaluate(&evaluation);
             /* If the rule doesn't ask for it, what is stored for stricter sessions still depends on it. */
             verification->verdict.names_host = is_host && verification->verdict.is_verified &&
@@ -311,6 +344,7 @@ afc__verification *afc__trust_evaluate(const afc_trust_policy *policy,
 void afc__verification_refuse(afc__verification *verification, afc_trust_reason reason, int error,
                               const char *text) {
     verification->verdict.is_accepted = false;
+    verification->verdict.fault = error == X509_V_ERR_OUT_OF_MEM ? AFC_ENOMEM : AFC_OK;
     verification->verdict.depth = 0;
     say(&verification->verdict, reason, error, text);
 }
@@ -333,6 +367,7 @@ bool afc__trust_run_callback(const afc_trust_policy *policy, afc__verification *
     } else if (decision == AFC_TRUST_DECISION_ACCEPT) {
         verdict->is_accepted = true;
         verdict->error = X509_V_OK;
+        verdict->fault = AFC_OK;
     } else if (decision != AFC_TRUST_DECISION_KEEP && verdict->is_accepted) {
         /* Safer than to accept what the handler may have wanted to refuse. */
         char text[sizeof verdict->text];
@@ -400,8 +435,10 @@ static afc_status evaluate_chain(afc_trust_report **out, const afc_trust_policy 
     if (verification == NULL) return afc__fail_memory(failure);
     afc_status status = AFC_ENOMEM;
     const afc__verdict *verdict = &verification->verdict;
-    if (!afc__trust_run_callback(policy, verification) || verdict->error == X509_V_ERR_OUT_OF_MEM) {
+    if (!afc__trust_run_callback(policy, verification)) {
         afc__fail_memory(failure);
+    } else if (verdict->fault != AFC_OK) {
+        status = afc__fail(failure, verdict->fault, "%s", verdict->text);
     } else if (out != NULL && (*out = afc__verification_report(verification)) == NULL) {
         afc__fail_memory(failure);
     } else if (!verdict->is_accepted) {

@@ -15,6 +15,11 @@ typedef struct afc__verdict {
     bool is_by_pins;  /**< with the pinned certificates as the anchors. */
     bool
         names_host; /**< Of a verified chain: it names the host, whether the rule asks for that or not. */
+    /**
+     * AFC_ENOMEM, AFC_EFILE: this machine couldn't verify the chain, which says nothing about the server. Otherwise
+     * AFC_OK.
+     */
+    afc_status fault;
     afc_trust_reason reason; /**< Why the chain was refused; also set if an error was accepted. */
     afc_pin_outcome pins;
     int depth; /**< Index of the certificate with the error; 0: the server's. */

@@ -65,7 +65,10 @@ static ocsp_finding read_status(OCSP_BASICRESP *basic, const afc_trust_policy *p
 
 /** Returns the anchors of the chain, which are those of the response's signer, too. */
 static X509_STORE *store_of(const afc_trust_policy *policy, const afc__verification *verification) {
-    if (!verification->verdict.is_by_pins) return afc__policy_store(policy);
+    X509_STORE *store;
+    /* The chain was verified with it, so it has been read. */
+    if (!verification->verdict.is_by_pins)
+        return afc__policy_store(&store, policy, NULL) == AFC_OK ? store : NULL;
     const afc__trust_host *host = verification->host.text[0] != '\0' ? &verification->host : NULL;
     return afc__policy_rule_for(policy, host)->store;
 }

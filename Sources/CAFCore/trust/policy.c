@@ -79,8 +79,7 @@ static afc_status read_rule(afc__trust_rule *out, const afc_trust_rule *rule, in
                                      "the pinned certificates", failure);
     if (status == AFC_OK) status = read_pins(out, rule, failure);
     if (status == AFC_OK && out->mode == AFC_PINNING_CERTIFICATE && out->certificates != NULL) {
-        out->store = afc__anchors_new(out->certificates, crls, false);
-        if (out->store == NULL) status = afc__fail_memory(failure);
+        status = afc__anchors_new(&out->store, out->certificates, crls, false, failure);
         set_time(out->store, time_s);
     }
     return status;
@@ -193,8 +192,7 @@ static afc_status read_anchors(afc_trust_policy *policy, const afc_trust_options
     bool has_own_time = policy->time_s != 0 && policy->ocsp != AFC_OCSP_IGNORE;
     if (anchors != NULL || crls != NULL || has_own_time) {
         bool has_system = anchors == NULL || options->keep_system_anchors;
-        policy->store = afc__anchors_new(anchors, crls, has_system);
-        if (policy->store == NULL) status = afc__fail_memory(failure);
+        status = afc__anchors_new(&policy->store, anchors, crls, has_system, failure);
     }
     set_time(policy->store, policy->time_s);
     sk_X509_pop_free(anchors, X509_free);
@@ -287,6 +285,8 @@ int64_t afc__policy_time(const afc_trust_policy *policy) {
     return policy->time_s != 0 ? policy->time_s : (int64_t)time(NULL);
 }
 
-X509_STORE *afc__policy_store(const afc_trust_policy *policy) {
-    return policy->store != NULL ? policy->store : afc__anchors_system();
+afc_status afc__policy_store(X509_STORE **out, const afc_trust_policy *policy,
+                             afc_failure *failure) {
+    *out = policy->store;
+    return policy->store != NULL ? AFC_OK : afc__anchors_system(out, failure);
 }

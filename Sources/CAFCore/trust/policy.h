@@ -66,8 +66,10 @@ int64_t afc__policy_time(const afc_trust_policy *policy);
 
 /**
  * Returns the store of trust anchors, borrowed. The system's are loaded by the first call in the process, so that
- * programs without TLS don't pay for them. A store with the policy's time is its own. NULL when out of memory.
+ * programs without TLS don't pay for them. A store with the policy's time is its own. AFC_ENOMEM, AFC_EFILE, as
+ * trust/anchors.h documents; then `*out` is NULL.
  */
-X509_STORE *afc__policy_store(const afc_trust_policy *policy);
+afc_status afc__policy_store(X509_STORE **out, const afc_trust_policy *policy,
+                             afc_failure *failure);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/failure.h"
 #include "base/text.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -91,13 +92,21 @@ static bool is_at_end(bool is_pem) {
            ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
 }
 
-bool afc__take_memory_error(void) {
+int afc__take_system_error(void) {
     unsigned long error;
-    bool is_found = false;
+    int found = 0;
     while ((error = ERR_get_error()) != 0) {
-        is_found = is_found || ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE;
+        if (ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE) {
+            found = ENOMEM;
+        } else if (ERR_SYSTEM_ERROR(error) && found == 0) {
+            found = ERR_GET_REASON(error);
+        }
     }
-    return is_found;
+    return found;
+}
+
+bool afc__take_memory_error(void) {
+    return afc__take_system_error() == ENOMEM;
 }
 
 /**

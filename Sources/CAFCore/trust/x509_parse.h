@@ -34,6 +34,12 @@ afc_status afc__crls_parse(STACK_OF(X509_CRL) **out, afc_slice text, afc_failure
 /** Clears OpenSSL's errors of this thread. Returns whether one of them says that memory is out. */
 bool afc__take_memory_error(void);
 
+/**
+ * Clears OpenSSL's errors of this thread. Returns ENOMEM if one of them says that memory is out; otherwise the errno of a
+ * system call that failed, or 0.
+ */
+int afc__take_system_error(void);
+
 /** Computes the SHA-256 of the SubjectPublicKeyInfo, which pins contain (RFC 7469). false: out of memory. */
 bool afc__key_hash_of(afc__key_hash *out, const X509 *certificate);
 

@@ -195,8 +195,8 @@ typedef struct afc_trust_options {
  * Thread: any.    Owns: `*out` is yours, afc_trust_policy_release(). Takes `options->handler.context`; on failure
  * the handler's release is called before this function returns.
  * Fails: AFC_EINVAL (invalid certificates, revocation lists, pins or hosts; pins with AFC_PINNING_NONE;
- * two rules for one host), AFC_EINTERNAL (as afc_session_new(), after a fork), AFC_ENOMEM;
- * `*out` is then NULL.
+ * two rules for one host), AFC_EINTERNAL (as afc_session_new(), after a fork), AFC_ENOMEM (out of memory or
+ * descriptors), AFC_EFILE (with keep_system_anchors: the system's anchors can't be read now); `*out` is then NULL.
  */
 AFC_API afc_status afc_trust_policy_new(afc_trust_policy **out, const afc_trust_options *options,
                                         afc_failure *failure);
@@ -222,7 +222,8 @@ AFC_API void afc_trust_policy_release(afc_trust_policy *policy);
  *
  * Thread: any.    Owns: `*out` is yours for either verdict, afc_trust_report_free().
  * Fails: AFC_EUNTRUSTED (refused), AFC_EINVAL (no certificate, or an invalid one),
- * AFC_EINTERNAL (as afc_session_new(), after a fork), AFC_ENOMEM; `*out` is NULL except with AFC_EUNTRUSTED.
+ * AFC_EINTERNAL (as afc_session_new(), after a fork), AFC_ENOMEM (out of memory or descriptors), AFC_EFILE (the
+ * system's anchors can't be read now); `*out` is NULL except with AFC_EUNTRUSTED.
  */
 AFC_API afc_status afc_trust_evaluate(afc_trust_report **out, const afc_trust_policy *policy,
                                       const afc_slice *chain, size_t count, const char *host,
