@@ -114,8 +114,17 @@ int flock(int descriptor, int operation) {
     return fails() ? -1 : real(descriptor, operation);
 }
 
-/** The errno with which the folder's key can't be opened; 0: it can. */
-static atomic_int key_error;
+/** The errno with which the folder's key, or entries, can't be opened, and names not be read; 0: they can. */
+static atomic_int key_error, entry_error, names_error;
+
+struct dirent *readdir(DIR *names) {
+    typedef struct dirent *(*call)(DIR *);
+    REAL("readdir", call);
+    int error = atomic_load(&names_error);
+    if (error == 0) return real(names);
+    errno = error;
+    return NULL;
+}
 
 int openat(int folder, const char *name, int flags, ...) {
     typedef int (*call)(int, const char *, int, mode_t);
@@ -124,7 +133,9 @@ int openat(int folder, const char *name, int flags, ...) {
     va_start(arguments, flags);
     mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
     va_end(arguments);
-    int error = strcmp(name, "key") == 0 ? atomic_load(&key_error) : 0;
+    int error = strcmp(name, "key") == 0 ? atomic_load(&key_error)
+                : strlen(name) == 32     ? atomic_load(&entry_error)
+                                         : 0;
     if (error == 0) return real(folder, name, flags, mode);
     errno = error;
     return -1;
@@ -446,6 +457,69 @@ static void key_that_cannot_be_read_now_stays(void **state) {
     folder_remove(&folder);
 }
 
+/** Opens a cache whose journal is gone, while a scan can't read everything. */
+static afc_http_cache *open_without_journal(const char *path, int entries, int names) {
+    char journal[160];
+    snprintf(journal, sizeof journal, "%s/1/journal", path);
+    assert_int_equal(unlink(journal), 0);
+    atomic_store(&entry_error, entries);
+    atomic_store(&names_error, names);
+    afc_http_cache *cache = open_cache(path);
+    assert_non_null(cache);
+    afc_http_cache_flush(cache);
+    atomic_store(&entry_error, 0);
+    atomic_store(&names_error, 0);
+    return cache;
+}
+
+static void close_cache(afc_http_cache *cache) {
+    afc_http_cache_flush(cache);
+    afc_http_cache_release(cache);
+    afc_join_closed_sessions();
+}
+
+static size_t count_entries(afc_http_cache *cache) {
+    afc_http_cache_statistics statistics;
+    afc_http_cache_get_statistics(cache, &statistics);
+    return statistics.entries;
+}
+
+/** What a journal that is called complete lacks would stay beside the capacity. */
+static void scan_that_reads_only_a_part_completes_no_journal(void **state) {
+    (void)state;
+    static const int errors[][2] = {{EMFILE, 0}, {ENFILE, 0}, {EIO, 0}, {0, EIO}, {0, ENOMEM}};
+    folder folder;
+    char path[96], command[160];
+    folder_make(&folder);
+    snprintf(path, sizeof path, "%s", path_in(&folder, "cache"));
+    snprintf(command, sizeof command, "rm -rf %s", path);
+    afc_http_cache *cache = open_cache(path);
+    for (unsigned url = 0; url < 2; url++) {
+        response response = response_of(url, 1);
+        assert_true(response_store(cache, &response, 10000));
+    }
+    close_cache(cache);
+    for (size_t i = 0; i < COUNT_OF(errors); i++) {
+        cache = open_without_journal(path, errors[i][0], errors[i][1]);
+        assert_int_equal(count_entries(cache), 0);
+        close_cache(cache);
+        cache = open_cache(path);
+        afc_http_cache_flush(cache);
+        assert_int_equal(count_entries(cache), 2);
+        close_cache(cache);
+    }
+    /* When descriptors are free again, the next change begins another scan. */
+    cache = open_without_journal(path, EMFILE, 0);
+    response third = response_of(3, 1);
+    assert_true(response_store(cache, &third, 10000));
+    afc_http_cache_flush(cache);
+    afc_http_cache_flush(cache);
+    assert_int_equal(count_entries(cache), 3);
+    close_cache(cache);
+    assert_int_equal(system(command), 0);
+    folder_remove(&folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(full_disk_is_a_miss),
@@ -454,6 +528,7 @@ int main(void) {
         cmocka_unit_test(opening_waits_for_the_lock),
         cmocka_unit_test(lock_that_stays_is_an_error),
         cmocka_unit_test(key_that_cannot_be_read_now_stays),
+        cmocka_unit_test(scan_that_reads_only_a_part_completes_no_journal),
         cmocka_unit_test(body_is_discarded_while_the_journal_is_locked),
         cmocka_unit_test(full_disk_is_a_miss_for_a_program),
         cmocka_unit_test(forked_process_keeps_no_response_locked),

@@ -1,9 +1,11 @@
 #include "http_cache/disk/disk_scan.h"
 
 #include "base/alloc.h"
+#include "base/failure.h"
 #include "http_cache/disk/entry_file.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -24,7 +26,8 @@ typedef struct folder_scan {
     DIR *names;
     found_entry *found;
     size_t count, capacity;
-    bool is_cut; /* Not all that was found was read and kept. */
+    bool is_cut;   /* Not all that was found was read and kept. */
+    bool is_short; /* Because memory or descriptors were out: another scan finds more. */
 } folder_scan;
 
 void afc__disk_scan_without(afc__disk *disk, const uint64_t *primary) {
@@ -65,11 +68,22 @@ static void keep(folder_scan *scan, const found_entry *entry) {
     scan->found[scan->count++] = *entry;
 }
 
+/** Takes note of an entry that can't be opened. */
+static void lack(folder_scan *scan, int error) {
+    /* Missing, or no file of an entry. */
+    if (error == ENOENT || error == ELOOP || error == ENXIO) return;
+    scan->is_cut = true;
+    if (afc__is_shortage(error)) scan->is_short = true;
+}
+
 static void look_at(folder_scan *scan, uint64_t primary, uint64_t variant) {
     afc__disk *disk = scan->job.disk;
     struct stat facts;
     int file = afc__folder_open_entry(&disk->folder, primary, variant, AFC__FOLDER_READ);
-    if (file < 0) return;
+    if (file < 0) {
+        lack(scan, errno);
+        return;
+    }
     afc__http_cache_stored *stored;
     afc__entry_reading reading = afc__entry_read_meta(&stored, file);
     bool is_valid = reading == AFC__ENTRY_READ &&
@@ -84,7 +98,7 @@ static void look_at(folder_scan *scan, uint64_t primary, uint64_t variant) {
         keep(scan, &(found_entry){.record = record, .changed = facts.st_mtim});
     } else if (reading == AFC__ENTRY_NO_MEMORY) {
         /* The next scan reads it. */
-        scan->is_cut = true;
+        lack(scan, ENOMEM);
     } else {
         afc__folder_remove_entry(&disk->folder, primary, variant);
     }
@@ -131,6 +145,8 @@ static void finish(folder_scan *scan) {
         begins_again = disk->journal.needs_scan;
         take_found(scan);
         if (!scan->is_cut && !disk->journal.needs_scan) complete_journal(disk);
+        /* The next change begins it. */
+        if (scan->is_short) disk->journal.needs_scan = true;
         afc__journal_unlock(&disk->journal);
     } else {
         disk->journal.needs_scan = true;
@@ -146,8 +162,10 @@ static bool work_scan(afc__disk_job *work) {
     if (!afc__list_is_empty(&work->disk->removals)) return true;
     for (unsigned i = 0; i < AFC__DISK_SLICE && scan->names != NULL; i++) {
         uint64_t primary, variant;
+        errno = 0;
         const struct dirent *entry = readdir(scan->names);
         if (entry == NULL) {
+            if (errno != 0) lack(scan, errno);
             closedir(scan->names);
             scan->names = NULL;
         } else if (afc__folder_parse_name(entry->d_name, &primary, &variant) &&
