@@ -12,14 +12,16 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MEMORY = 1 << 20, DISK = 64 << 20, SIZE = 100 };
+enum { MEMORY = 1 << 20, DISK = 64 << 20, SIZE = 100, SHARED = 3 };
 
 typedef struct box {
     folder folder;
@@ -90,9 +92,9 @@ static size_t files_of(const box *box) {
     return count;
 }
 
-static off_t journal_size(const box *box) {
+static off_t size_of(int file) {
     struct stat facts;
-    assert_int_equal(stat(box->journal, &facts), 0);
+    assert_int_equal(fstat(file, &facts), 0);
     return facts.st_size;
 }
 
@@ -105,11 +107,11 @@ static void removals_are_not_recorded_while_the_journal_is_locked(void **state) 
     int lock = open(box->journal, O_RDWR | O_CLOEXEC);
     assert_true(lock >= 0);
     assert_int_equal(flock(lock, LOCK_EX), 0);
-    off_t before = journal_size(box);
+    off_t before = size_of(lock);
     afc_http_cache_remove_all(box->cache);
     afc_http_cache_flush(box->cache);
     /* What was appended without the lock could overwrite, or be cut off by, what the owner of the lock appends. */
-    assert_int_equal(journal_size(box), before);
+    assert_int_equal(size_of(lock), before);
     assert_int_equal(files_of(box), 0);
     close(lock);
     store(box->cache, COUNT);
@@ -457,6 +459,89 @@ static void response_requested_before_a_change_by_another_process_is_not_stored(
     close_cache(other);
 }
 
+/** Stores some responses that two caches have in memory. */
+static afc_http_cache *share(box *box) {
+    store(box->cache, SHARED);
+    afc_http_cache *other = open_cache(box, MEMORY);
+    for (unsigned i = 0; i < SHARED; i++) {
+        assert_int_equal(count_found(other, i), 1);
+        assert_int_equal(count_found(box->cache, i), 1);
+    }
+    return other;
+}
+
+/** Removes one response, for example as its server has changed it, and then all. */
+static void remove_some(afc_http_cache *cache, unsigned step) {
+    char key[64];
+    if (step == 0) {
+        afc__http_cache_remove_key(cache, response_key(key, 0));
+    } else {
+        afc_http_cache_remove_all(cache);
+    }
+}
+
+static void check_removed(afc_http_cache *cache, afc_http_cache *other, unsigned step) {
+    for (unsigned i = 0; i < SHARED; i++) {
+        size_t expected = step == 0 && i != 0 ? 1 : 0;
+        assert_int_equal(count_found(other, i), expected);
+        afc_http_cache_flush(other);
+        assert_int_equal(count_found(other, i), expected);
+        assert_int_equal(count_found(cache, i), expected);
+    }
+}
+
+/** RFC 9111 4.4: what isn't valid any more isn't served, whatever keeps a process from saying so. */
+static void others_forget_what_was_removed_while_the_journal_was_locked(void **state) {
+    box *box = *state;
+    for (unsigned step = 0; step < 2; step++) {
+        afc_http_cache *other = share(box);
+        int lock = open(box->journal, O_RDWR | O_CLOEXEC);
+        assert_true(lock >= 0);
+        assert_int_equal(flock(lock, LOCK_EX), 0);
+        remove_some(box->cache, step);
+        afc_http_cache_flush(box->cache);
+        close(lock);
+        check_removed(box->cache, other, step);
+        close_cache(other);
+    }
+}
+
+static void others_forget_what_was_removed_on_a_full_disk(void **state) {
+    box *box = *state;
+    struct rlimit before;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    for (unsigned step = 0; step < 2; step++) {
+        afc_http_cache *other = share(box);
+        int journal = open(box->journal, O_RDONLY | O_CLOEXEC);
+        assert_true(journal >= 0);
+        struct rlimit full = {(rlim_t)size_of(journal), before.rlim_max};
+        close(journal);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+        remove_some(box->cache, step);
+        afc_http_cache_flush(box->cache);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        check_removed(box->cache, other, step);
+        close_cache(other);
+    }
+    signal(SIGXFSZ, SIG_DFL);
+}
+
+static void others_forget_what_was_removed_without_memory(void **state) {
+    box *box = *state;
+    for (size_t n = 1; n <= 6; n++) {
+        for (unsigned step = 0; step < 2; step++) {
+            afc_http_cache *other = share(box);
+            afc__alloc_fail_at(n);
+            remove_some(box->cache, step);
+            afc__alloc_fail_at(0);
+            afc_http_cache_flush(box->cache);
+            check_removed(box->cache, other, step);
+            close_cache(other);
+        }
+    }
+}
+
 /** Evictions say nothing about what is requested. */
 static void eviction_by_another_process_changes_nothing_in_flight(void **state) {
     box *box = *state;
@@ -482,6 +567,9 @@ int main(void) {
         TEST(one_lock_is_held_for_one_slice),
         TEST(response_requested_before_a_change_by_another_process_is_not_stored),
         TEST(eviction_by_another_process_changes_nothing_in_flight),
+        TEST(others_forget_what_was_removed_while_the_journal_was_locked),
+        TEST(others_forget_what_was_removed_on_a_full_disk),
+        TEST(others_forget_what_was_removed_without_memory),
         TEST(other_work_between_slices_sees_all_removed),
         TEST(responses_of_other_processes_are_removed_in_slices_too),
         TEST(scan_between_slices_brings_nothing_back),

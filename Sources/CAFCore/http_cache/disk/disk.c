@@ -77,7 +77,7 @@ void afc__disk_tidy(afc__disk *disk) {
     size_t count = take_uses(disk, uses);
     if (count == 0 || !afc__disk_records_begin(&records, disk)) return;
     for (size_t i = 0; i < count; i++) afc__disk_records_add(&records, &uses[i]);
-    afc__disk_records_end(&records);
+    (void)afc__disk_records_end(&records);
 }
 
 /* ---- Putting -------------------------------------------------------------------------------- */
@@ -175,7 +175,7 @@ static bool change_locked(afc__disk *disk, entry_change *change,
     bool is_stored = false;
     if (afc__disk_records_begin(&change->records, disk)) {
         is_stored = !is_outdated(disk, change) && make(disk, change);
-        afc__disk_records_end(&change->records);
+        (void)afc__disk_records_end(&change->records);
     }
     if (!is_stored) {
         /* What was there before must not come back. */

@@ -132,7 +132,7 @@ static bool work_trim(afc__disk_job *work) {
     trimming result = STUCK;
     if (afc__disk_records_begin(&records, disk)) {
         result = trim(&records);
-        afc__disk_records_end(&records);
+        (void)afc__disk_records_end(&records);
     }
     afc__disk_lock(disk);
     /* Who made it smaller still, since the last look at it, relied on this job. */

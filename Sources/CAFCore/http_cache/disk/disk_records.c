@@ -7,7 +7,7 @@ enum { SHORT_JOURNAL = 4096 };
 
 void afc__disk_records_init(afc__disk_records *records, afc__disk *disk) {
     records->disk = disk;
-    records->is_locked = false;
+    records->is_locked = records->has_lost = false;
     records->count = 0;
 }
 
@@ -20,6 +20,7 @@ bool afc__disk_records_begin(afc__disk_records *records, afc__disk *disk) {
 bool afc__disk_records_write(afc__disk_records *records) {
     bool is_written = records->is_locked && afc__journal_append(&records->disk->journal,
                                                                 records->records, records->count);
+    if (!is_written && records->count != 0) records->has_lost = true;
     records->count = 0;
     return is_written;
 }
@@ -45,12 +46,13 @@ static void limit_journal(afc__disk *disk) {
     if (records > SHORT_JOURNAL && records > 2 * entries) afc__disk_rewrite_journal(disk);
 }
 
-void afc__disk_records_end(afc__disk_records *records) {
+bool afc__disk_records_end(afc__disk_records *records) {
     afc__disk *disk = records->disk;
     (void)afc__disk_records_write(records);
-    if (!records->is_locked) return;
+    if (!records->is_locked) return !records->has_lost;
     limit_journal(disk);
     afc__journal_unlock(&disk->journal);
     records->is_locked = false;
     if (disk->journal.needs_scan) afc__disk_begin_scan(disk);
+    return !records->has_lost;
 }

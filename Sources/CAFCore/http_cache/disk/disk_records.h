@@ -11,6 +11,7 @@ typedef struct afc__disk_records {
     afc__disk *disk;
     /** If not, nothing is written: what other processes have appended since wasn't read, and must not be skipped. */
     bool is_locked;
+    bool has_lost; /**< Something that was noted couldn't be written. */
     size_t count;
     afc__journal_record records[AFC__DISK_RECORDS];
 } afc__disk_records;
@@ -30,7 +31,10 @@ void afc__disk_records_add_removal(afc__disk_records *records, afc__cache_store_
 /** Writes what was noted, all of it or nothing. Returns whether it did. */
 bool afc__disk_records_write(afc__disk_records *records);
 
-/** Writes what was noted, makes the journal shorter when that pays, and unlocks it. */
-void afc__disk_records_end(afc__disk_records *records);
+/**
+ * Writes what was noted, makes the journal shorter when that pays, and unlocks it. Returns whether all that was noted since
+ * the beginning is written.
+ */
+bool afc__disk_records_end(afc__disk_records *records);
 
 #endif

@@ -18,6 +18,8 @@ struct afc__disk_removal {
     uint64_t clock;   /* When it was ordered: what is put later stays in the table. */
     /* Another process kept the journal locked. No slice waits for it again: the files say what is there. */
     bool is_unrecorded;
+    bool
+        has_lost; /* Others can't read in the journal what was removed: it is discarded at the end. */
     size_t count, next;
     removed_entry entries[];
 };
@@ -60,7 +62,7 @@ void afc__disk_remove_now(afc__disk *disk, afc__cache_store_name name) {
     (void)afc__disk_records_begin(&records, disk);
     afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
     afc__disk_add_gone(&records, name);
-    afc__disk_records_end(&records);
+    (void)afc__disk_records_end(&records);
 }
 
 /* ---- Slices --------------------------------------------------------------------------------- */
@@ -77,6 +79,10 @@ static void begin_slices(afc__disk_removal *removal) {
     afc__list_append(&removal->job.disk->removals, &removal->node);
 }
 
+static void end_records(afc__disk_removal *removal, afc__disk_records *records) {
+    if (!afc__disk_records_end(records)) removal->has_lost = true;
+}
+
 static bool work_removal(afc__disk_job *work) {
     afc__disk_removal *removal = AFC__OWNER(work, afc__disk_removal, job);
     afc__disk *disk = work->disk;
@@ -88,7 +94,8 @@ static bool work_removal(afc__disk_job *work) {
     begin_records(removal, &records);
     for (size_t i = first; i < end; i++) remove_entry(removal, &removal->entries[i], &records);
     if (!has_more) afc__list_remove(&removal->node);
-    afc__disk_records_end(&records);
+    end_records(removal, &records);
+    if (!has_more && removal->has_lost) afc__journal_discard(&disk->journal);
     afc__disk_lock(disk);
     for (size_t i = first; i < end; i++) {
         afc__disk_end_removal(disk, removal->entries[i].name.primary);
@@ -124,7 +131,7 @@ static void settle_with(afc__disk_removal *removal, uint64_t primary) {
         has_begun = true;
         remove_entry(removal, entry, &records);
     }
-    if (has_begun) afc__disk_records_end(&records);
+    if (has_begun) end_records(removal, &records);
 }
 
 void afc__disk_settle(afc__disk *disk, uint64_t primary) {
@@ -147,7 +154,9 @@ void afc__disk_removal_add(afc__disk_removal *removal, afc__cache_store_name nam
     afc__disk_begin_removal(removal->job.disk, name.primary);
 }
 
-/** Without memory or thread: the file goes at once, on this thread; the journal names it until it is missed. */
+/**
+ * Without memory or thread: the file goes at once, on this thread. The journal can't say so, and the caller discards it.
+ */
 static void remove_unordered(afc__disk *disk, afc__cache_store_name name, uint64_t content) {
     if (content == 0) afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
 }
@@ -160,6 +169,7 @@ static void order(afc__disk_removal *removal, uint64_t clock) {
         afc__disk_end_removal(disk, removal->entries[i].name.primary);
         remove_unordered(disk, removal->entries[i].name, removal->content);
     }
+    if (removal->count != 0) afc__journal_discard(&disk->journal);
     afc__list_remove(&removal->node);
     afc_free(removal);
 }
@@ -173,6 +183,7 @@ void afc__disk_remove(afc__disk *disk, const afc__cache_store_name *names, size_
     afc__disk_removal *removal = count != 0 ? afc__disk_removal_new(disk, count) : NULL;
     if (removal == NULL) {
         for (size_t i = 0; i < count; i++) remove_unordered(disk, names[i], content);
+        if (count != 0) afc__journal_discard(&disk->journal);
         return;
     }
     removal->content = content;
@@ -217,7 +228,7 @@ static bool work_remove_unknown(afc__disk_job *work) {
     afc__disk *disk = work->disk;
     afc__disk_records records;
     if (afc__disk_records_begin(&records, disk)) {
-        afc__disk_records_end(&records);
+        (void)afc__disk_records_end(&records);
         afc__disk_lock(disk);
         afc__disk_removal *removal = collect_unknown(disk, &job->filter);
         afc__disk_unlock(disk);
@@ -253,17 +264,17 @@ static bool work_record_change(afc__disk_job *work) {
     afc__disk_records records;
     afc__disk_settle(work->disk, own->primary);
     afc__journal_record record = {.kind = AFC__JOURNAL_CHANGE, .primary = own->primary};
-    if (afc__disk_records_begin(&records, work->disk)) {
-        afc__disk_records_add(&records, &record);
-        afc__disk_records_end(&records);
-    }
+    (void)afc__disk_records_begin(&records, work->disk);
+    afc__disk_records_add(&records, &record);
+    if (!afc__disk_records_end(&records)) afc__journal_discard(&work->disk->journal);
     afc_free(own);
     return false;
 }
 
 void afc__disk_record_change(afc__disk *disk, uint64_t primary) {
     change_record *own = afc__zalloc(sizeof *own);
-    if (own == NULL) return;
-    own->primary = primary;
-    if (!afc__disk_order(disk, &own->job, work_record_change)) afc_free(own);
+    if (own != NULL) own->primary = primary;
+    if (own != NULL && afc__disk_order(disk, &own->job, work_record_change)) return;
+    afc__journal_discard(&disk->journal);
+    afc_free(own);
 }

@@ -1,10 +1,12 @@
 #include "http_cache/disk/disk_state.h"
 
 #include "base/alloc.h"
+#include "base/failure.h"
 #include "http_cache/disk/entry_file.h"
 #include "http_cache/memory/key.h"
 #include "run/waiter.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -94,7 +96,8 @@ bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary) {
 bool afc__disk_has_content(afc__disk *disk, afc__cache_store_name name, uint64_t content) {
     afc__entry_head head;
     int file = afc__folder_open_entry(&disk->folder, name.primary, name.variant, AFC__FOLDER_READ);
-    if (file < 0) return false;
+    /* Without descriptors it isn't known: removing another body costs less than keeping this one. */
+    if (file < 0) return afc__is_shortage(errno);
     bool has = afc__entry_read_head(file, &head) && head.content == content;
     close(file);
     return has;

@@ -110,7 +110,7 @@ bool afc__disk_awaits_other_put(const afc__disk *disk, uint64_t primary);
 /** Returns whether the table can't be trusted about a key: changes wait, or another process made some. Under the lock. */
 bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary);
 
-/** Returns whether the file of an entry has the body of this number. */
+/** Returns whether the file of an entry has the body of this number, or may have: it can't be opened without descriptors. */
 bool afc__disk_has_content(afc__disk *disk, afc__cache_store_name name, uint64_t content);
 
 /** Returns the record of a response whose file has this name and size. */

@@ -174,6 +174,10 @@ static bool lock_current(afc__journal *journal, int patience_ms, bool *is_new) {
     return false;
 }
 
+void afc__journal_discard(const afc__journal *journal) {
+    unlinkat(journal->folder, NAME, 0);
+}
+
 void afc__journal_lack(afc__journal *journal) {
     journal->is_incomplete = journal->needs_scan = true;
 }
@@ -251,7 +255,9 @@ bool afc__journal_replace(afc__journal *journal, const afc__journal_record *reco
         size_t some = count - i < BATCH ? count - i : BATCH;
         is_made = afc__journal_append(&made, records + i, some);
     }
-    is_made = is_made && renameat(journal->folder, NEW_NAME, journal->folder, NAME) == 0;
+    /* One that was discarded meanwhile says what this process doesn't know. */
+    is_made = is_made && is_in_place(journal) &&
+              renameat(journal->folder, NEW_NAME, journal->folder, NAME) == 0;
     if (is_made && dup3(descriptor, journal->descriptor, O_CLOEXEC) >= 0) {
         /* The lock belongs to the open file, which stays open under the other number. */
         set_known(journal, atomic_load(&made.known));

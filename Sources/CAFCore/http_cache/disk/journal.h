@@ -82,6 +82,12 @@ bool afc__journal_append(afc__journal *journal, const afc__journal_record *recor
  */
 bool afc__journal_replace(afc__journal *journal, const afc__journal_record *records, size_t count);
 
+/**
+ * Removes the journal, as something that every process must know can't be recorded. That needs neither the lock nor space:
+ * all processes then start over, with nothing in memory and a scan of the folder. Any thread.
+ */
+void afc__journal_discard(const afc__journal *journal);
+
 /** Takes note that something is missing, in the journal or in what was read from it. */
 void afc__journal_lack(afc__journal *journal);
 
