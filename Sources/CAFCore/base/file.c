@@ -226,3 +226,12 @@ int afc__folder_of(const char *path, char *folder, unsigned long size) {
     folder[length] = '\0';
     return 0;
 }
+
+bool afc__lacks_descriptors(void) {
+    int first = open("/", O_PATH | O_CLOEXEC), error = first < 0 ? errno : 0;
+    int second = first >= 0 ? open("/", O_PATH | O_CLOEXEC) : -1;
+    if (first >= 0 && second < 0) error = errno;
+    if (first >= 0) close(first);
+    if (second >= 0) close(second);
+    return afc__is_shortage(error);
+}

@@ -49,6 +49,12 @@ afc_status afc__open_regular(int *descriptor, const char *path, int64_t *length,
                              afc_failure *failure);
 
 /**
+ * Returns whether fewer than two files can be opened now. To be asked before the C library loads something on its own:
+ * it remembers for good what it couldn't open.
+ */
+bool afc__lacks_descriptors(void);
+
+/**
  * Returns the target of `path`, of a file that may not exist yet: itself, unless its last component is a symbolic link.
  * Free it with afc_free(). NULL with an errno in `*error` if the links are circular or can't be read; NULL without one
  * when out of memory.

@@ -14,7 +14,8 @@
  */
 enum { OLDEST_LIBCURL = 0x075800 };
 
-static CURLcode global_result;
+static bool is_initialised;
+static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 static const curl_version_info_data *version_info;
 
 static void read_info(void) {
@@ -27,9 +28,17 @@ const curl_version_info_data *afc__libcurl_info(void) {
     return version_info;
 }
 
-static void init_global(void) {
-    afc__tls_init_library();
-    global_result = afc__memory_init_libcurl();
+/** What failed once, for want of memory, may work next time. */
+static CURLcode init_global(void) {
+    CURLcode result = CURLE_OK;
+    pthread_mutex_lock(&init_lock);
+    if (!is_initialised) {
+        afc__tls_init_library();
+        result = afc__memory_init_libcurl();
+        is_initialised = result == CURLE_OK;
+    }
+    pthread_mutex_unlock(&init_lock);
+    return result;
 }
 
 /** libcurl names all TLS libraries that it has, and those that it doesn't use in parentheses. */
@@ -42,13 +51,12 @@ static bool uses_openssl(const char *names) {
 }
 
 afc_status afc__libcurl_check(afc_failure *failure) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     /* First, as it needs no initialised libcurl: a thread that would wait for afc_prepare() does something useful. */
     const curl_version_info_data *info = afc__libcurl_info();
-    pthread_once(&once, init_global);
-    if (global_result != CURLE_OK) {
-        return afc__fail(failure, AFC_EINTERNAL, "cannot initialise libcurl: %s",
-                         curl_easy_strerror(global_result));
+    CURLcode result = init_global();
+    if (result != CURLE_OK) {
+        return afc__fail(failure, result == CURLE_OUT_OF_MEMORY ? AFC_ENOMEM : AFC_EINTERNAL,
+                         "cannot initialise libcurl: %s", curl_easy_strerror(result));
     }
     if (info->version_num < OLDEST_LIBCURL) {
         return afc__fail(failure, AFC_EUNSUPPORTED,

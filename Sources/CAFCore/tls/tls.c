@@ -68,9 +68,16 @@ static void forget_peer(void *parent, void *data, CRYPTO_EX_DATA *all, int index
     afc__tls_peer_release(data);
 }
 
-static void prepare_once(void) {
-    afc__tls_guard_init();
-    context_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, forget_peer);
+/** Makes what all sessions share, unless it is made. false: out of memory. */
+static bool prepare(void) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (context_index < 0) {
+        context_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, forget_peer);
+    }
+    bool is_prepared = context_index >= 0 && afc__tls_guard_init();
+    pthread_mutex_unlock(&lock);
+    return is_prepared;
 }
 
 void afc__tls_init_library(void) {
@@ -167,10 +174,8 @@ static afc_status read_options(afc__tls *tls, const afc_tls_options *options,
 
 afc_status afc__tls_new(afc__tls **out, afc_trust_policy *policy, const afc_tls_options *options,
                         afc_failure *failure) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, prepare_once);
     *out = NULL;
-    afc__tls *tls = context_index >= 0 ? afc__zalloc(sizeof *tls) : NULL;
+    afc__tls *tls = prepare() ? afc__zalloc(sizeof *tls) : NULL;
     if (tls == NULL) return afc__fail_memory(failure);
     afc_status status = AFC_OK;
     if (policy != NULL)

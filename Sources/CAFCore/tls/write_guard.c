@@ -1,6 +1,6 @@
 #include "tls/write_guard.h"
 
-/* Written once, before any other thread can read it. */
+/* Written once, before any session can read it. */
 static BIO_METHOD *guard_method;
 static int guard_type;
 
@@ -28,14 +28,16 @@ static int guard_create(BIO *bio) {
     return 1;
 }
 
-void afc__tls_guard_init(void) {
-    guard_type = BIO_get_new_index() | BIO_TYPE_FILTER;
+bool afc__tls_guard_init(void) {
+    if (guard_method != NULL) return true;
+    if (guard_type == 0) guard_type = BIO_get_new_index() | BIO_TYPE_FILTER;
     BIO_METHOD *method = BIO_meth_new(guard_type, "af write guard");
-    if (method == NULL) return;
+    if (method == NULL) return false;
     BIO_meth_set_write(method, guard_write);
     BIO_meth_set_ctrl(method, guard_control);
     BIO_meth_set_create(method, guard_create);
     guard_method = method;
+    return true;
 }
 
 void afc__tls_guard(SSL *ssl) {

@@ -5,8 +5,8 @@
 #include <openssl/ssl.h>
 #include <stdbool.h>
 
-/** Call it once, before other threads use it. */
-void afc__tls_guard_init(void);
+/** Call it before other threads use it, and again if it failed. false: out of memory. */
+bool afc__tls_guard_init(void);
 
 /**
  * Guards an HTTP/1 connection, after its handshake. Out of memory isn't an error: the connection

@@ -2,6 +2,7 @@
 #include "message/encoding.h"
 #include "message/url.h"
 #include "support/check.h"
+#include "support/descriptors.h"
 #include "support/rows.h"
 #include "support/torture.h"
 
@@ -189,6 +190,21 @@ static void longest_origin_fits(void **state) {
     memcpy(text + 8 + AFC__HOST_MAX, ":65535", 7);
     check_status(afc_url_write_origin(origin, afc_slice_of(text), NULL), AFC_OK);
     assert_string_equal(origin, text);
+}
+
+/** The first test that converts a host: what it needs for that is made once. */
+static void unicode_host_can_be_converted_after_a_shortage(void **state) {
+    (void)state;
+    char origin[AFC_URL_ORIGIN_SIZE];
+    afc_failure failure;
+    if ((curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_IDN) == 0) skip();
+    descriptors_deny();
+    afc_status status = afc_url_write_origin(origin, S("https://b\u00fccher.test/"), &failure);
+    descriptors_allow();
+    check_status(status, AFC_ENOMEM);
+    check_contains(failure.text, "descriptors");
+    check_status(afc_url_write_origin(origin, S("https://b\u00fccher.test/"), NULL), AFC_OK);
+    assert_string_equal(origin, "https://xn--bcher-kva.test");
 }
 
 /** RFC 5890: a U-label and its A-label are one host. */
@@ -451,6 +467,7 @@ static void refuses_other_schemes_of_websockets(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unicode_host_can_be_converted_after_a_shortage),
         cmocka_unit_test(splits_any_text),
         cmocka_unit_test(port_is_explicit_or_the_default_of_the_scheme),
         cmocka_unit_test(agrees_with_the_shared_table),

@@ -8,19 +8,34 @@
 #include "base/alloc.h"
 #include "base/domain.h"
 #include "base/failure.h"
+#include "base/file.h"
 #include "curl/library.h"
 #include "message/host.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <locale.h>
 #include <pthread.h>
 #include <string.h>
 
 /** libidn2 reads the name in the encoding of the thread's locale (idn2_lookup_ul), which is "C" in most programs. */
 static locale_t utf8;
+static pthread_mutex_t utf8_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void make_locale(void) {
-    utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+/** Sets 0 if the system has no such locale. AFC_ENOMEM: out of memory or descriptors, and nothing is remembered. */
+static afc_status get_locale(locale_t *out) {
+    afc_status status = AFC_OK;
+    pthread_mutex_lock(&utf8_lock);
+    if (utf8 == (locale_t)0 && afc__lacks_descriptors()) {
+        status = AFC_ENOMEM;
+    } else if (utf8 == (locale_t)0) {
+        errno = 0;
+        utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+        if (utf8 == (locale_t)0 && afc__is_shortage(errno)) status = AFC_ENOMEM;
+    }
+    *out = utf8;
+    pthread_mutex_unlock(&utf8_lock);
+    return status;
 }
 
 static bool can_convert(void) {
@@ -31,28 +46,32 @@ static bool can_convert(void) {
 #endif
 }
 
-/** The caller frees it with curl_free(). NULL: the name can't be converted, or out of memory. */
-static char *convert(const char *name) {
-    char *found = NULL;
+/** The caller frees `*out` with curl_free(). AFC_EINVAL: the name can't be converted. AFC_ENOMEM. */
+static afc_status convert(char **out, const char *name) {
+    CURLUcode code = CURLUE_UNKNOWN_PART;
+    *out = NULL;
 #ifdef CURLU_PUNYCODE
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_locale);
+    locale_t locale;
+    afc_status status = get_locale(&locale);
+    if (status != AFC_OK) return status;
     CURLU *url = curl_url();
-    locale_t before = utf8 != (locale_t)0 ? uselocale(utf8) : (locale_t)0;
-    bool is_set = url != NULL && curl_url_set(url, CURLUPART_SCHEME, "https", 0) == CURLUE_OK &&
-                  curl_url_set(url, CURLUPART_HOST, name, 0) == CURLUE_OK;
-    if (is_set) curl_url_get(url, CURLUPART_HOST, &found, CURLU_PUNYCODE);
+    locale_t before = locale != (locale_t)0 ? uselocale(locale) : (locale_t)0;
+    code = url != NULL ? curl_url_set(url, CURLUPART_SCHEME, "https", 0) : CURLUE_OUT_OF_MEMORY;
+    if (code == CURLUE_OK) code = curl_url_set(url, CURLUPART_HOST, name, 0);
+    if (code == CURLUE_OK) code = curl_url_get(url, CURLUPART_HOST, out, CURLU_PUNYCODE);
     if (before != (locale_t)0) uselocale(before);
     curl_url_cleanup(url);
 #else
-    (void)name, (void)make_locale;
+    (void)name, (void)get_locale;
 #endif
-    return found;
+    if (code == CURLUE_OK) return AFC_OK;
+    return code == CURLUE_OUT_OF_MEMORY ? AFC_ENOMEM : AFC_EINVAL;
 }
 
-bool afc__driver_host_to_ascii(char *out, size_t size, afc_slice host) {
-    char *name = can_convert() ? afc__copy_text(host) : NULL;
-    char *found = name != NULL ? convert(name) : NULL;
+/** AFC_EINVAL: this libcurl can't convert it. AFC_ENOMEM. */
+static afc_status write_ascii(char *out, size_t size, afc_slice host) {
+    char *name = afc__copy_text(host), *found = NULL;
+    afc_status status = name != NULL ? convert(&found, name) : AFC_ENOMEM;
     size_t length = afc__without_dot(afc_slice_of(found)).size;
     bool is_converted = length > 0 && length < size;
     for (size_t i = 0; is_converted && i < length; i++) out[i] = afc__lower(found[i]);
@@ -60,7 +79,12 @@ bool afc__driver_host_to_ascii(char *out, size_t size, afc_slice host) {
     curl_free(found);
     afc_free(name);
     /* The mapping may produce delimiters: U+FF0F becomes a slash, U+FF20 an "@". */
-    return is_converted && afc__is_dns_name((afc_slice){out, length});
+    bool is_name = is_converted && afc__is_dns_name((afc_slice){out, length});
+    return status == AFC_OK && !is_name ? AFC_EINVAL : status;
+}
+
+bool afc__driver_host_to_ascii(char *out, size_t size, afc_slice host) {
+    return can_convert() && write_ascii(out, size, host) == AFC_OK;
 }
 
 afc_status afc__driver_convert_host(afc__url *url, afc_failure *failure) {
@@ -71,8 +95,12 @@ afc_status afc__driver_convert_host(afc__url *url, afc_failure *failure) {
                          "libcurl was built without IDN: cannot convert the host \"%.*s\"",
                          (int)url->host.size, url->host.bytes);
     }
-    if (afc__driver_host_to_ascii(host, sizeof host, url->host)) {
-        return afc__url_set_host(url, afc_slice_of(host), failure);
+    afc_status status = write_ascii(host, sizeof host, url->host);
+    if (status == AFC_OK) return afc__url_set_host(url, afc_slice_of(host), failure);
+    if (status == AFC_ENOMEM) {
+        return afc__fail(failure, AFC_ENOMEM,
+                         "out of memory or descriptors: cannot convert the host \"%.*s\"",
+                         (int)url->host.size, url->host.bytes);
     }
     return afc__fail(failure, AFC_EINVAL, "invalid internationalised host name \"%.*s\"",
                      (int)url->host.size, url->host.bytes);
