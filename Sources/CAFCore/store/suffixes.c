@@ -1,11 +1,9 @@
 #include "store/suffixes.h"
 
-#include "base/file.h"
 #include "message/ip.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdatomic.h>
 
 typedef struct psl psl;
 
@@ -21,16 +19,6 @@ static bool find(void *library, const char *name, void *function, size_t size) {
     return symbol != NULL;
 }
 
-/** Whether there is a list. Written under the lock, after the list. */
-typedef enum list_state {
-    UNTRIED, /* Or memory or descriptors were out. */
-    KNOWN,
-    MISSING
-} list_state;
-
-static _Atomic list_state state = UNTRIED;
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-
 static void load(void) {
     const psl *(*builtin)(void);
     psl *(*latest)(const char *path);
@@ -45,18 +33,10 @@ static void load(void) {
     if (list == NULL && find(library, "psl_builtin", &builtin, sizeof builtin)) list = builtin();
 }
 
-static void try_to_load(void) {
-    pthread_mutex_lock(&load_lock);
-    if (atomic_load(&state) == UNTRIED && !afc__lacks_descriptors()) {
-        load();
-        atomic_store(&state, list != NULL ? KNOWN : MISSING);
-    }
-    pthread_mutex_unlock(&load_lock);
-}
-
 bool afc__suffixes_are_known(void) {
-    if (atomic_load_explicit(&state, memory_order_acquire) == UNTRIED) try_to_load();
-    return atomic_load_explicit(&state, memory_order_acquire) == KNOWN;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    return list != NULL;
 }
 
 bool afc__is_public_suffix(const char *domain) {

@@ -542,6 +542,47 @@ static void others_forget_what_was_removed_without_memory(void **state) {
     }
 }
 
+static void remove_folder(const char *path) {
+    char command[160];
+    snprintf(command, sizeof command, "rm -rf %s", path);
+    assert_int_equal(system(command), 0);
+}
+
+/** Caches may be removed at any time. */
+static void removed_folder_is_made_again(void **state) {
+    box *box = *state;
+    char version[128];
+    snprintf(version, sizeof version, "%s/1", box->path);
+    const char *const removed_paths[] = {box->path, version, box->entries};
+    for (size_t i = 0; i < COUNT_OF(removed_paths); i++) {
+        store(box->cache, SHARED);
+        remove_folder(removed_paths[i]);
+        if (removed_paths[i] == box->entries) assert_int_equal(unlink(box->journal), 0);
+        store(box->cache, SHARED);
+        afc_http_cache *other = open_cache(box, MEMORY);
+        for (unsigned url = 0; url < SHARED; url++) {
+            assert_int_equal(count_found(box->cache, url), 1);
+            assert_int_equal(count_found(other, url), 1);
+        }
+        close_cache(other);
+    }
+}
+
+static void folder_that_another_process_made_again_is_its_own(void **state) {
+    box *box = *state;
+    store(box->cache, SHARED);
+    remove_folder(box->path);
+    afc_http_cache *other = open_cache(box, MEMORY);
+    store(other, SHARED);
+    /* Under the key of this cache, nobody else would find its files. */
+    response response = response_of(SHARED, 1);
+    (void)response_store(box->cache, &response, SIZE);
+    afc_http_cache_flush(box->cache);
+    assert_int_equal(files_of(box), SHARED);
+    for (unsigned url = 0; url < SHARED; url++) assert_int_equal(count_found(other, url), 1);
+    close_cache(other);
+}
+
 /** Evictions say nothing about what is requested. */
 static void eviction_by_another_process_changes_nothing_in_flight(void **state) {
     box *box = *state;
@@ -567,6 +608,8 @@ int main(void) {
         TEST(one_lock_is_held_for_one_slice),
         TEST(response_requested_before_a_change_by_another_process_is_not_stored),
         TEST(eviction_by_another_process_changes_nothing_in_flight),
+        TEST(removed_folder_is_made_again),
+        TEST(folder_that_another_process_made_again_is_its_own),
         TEST(others_forget_what_was_removed_while_the_journal_was_locked),
         TEST(others_forget_what_was_removed_on_a_full_disk),
         TEST(others_forget_what_was_removed_without_memory),

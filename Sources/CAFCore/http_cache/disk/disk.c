@@ -361,7 +361,7 @@ static void find_entry(afc__disk *disk, afc__cache_store_name name, afc_slice ke
 }
 
 void afc__disk_catch_up(afc__disk *disk) {
-    if (!afc__journal_has_changed(&disk->journal) || !afc__journal_lock(&disk->journal)) return;
+    if (!afc__journal_has_changed(&disk->journal) || !afc__disk_lock_journal(disk)) return;
     afc__journal_unlock(&disk->journal);
     if (disk->journal.needs_scan) afc__disk_begin_scan(disk);
 }

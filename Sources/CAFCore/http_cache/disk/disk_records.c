@@ -13,7 +13,7 @@ void afc__disk_records_init(afc__disk_records *records, afc__disk *disk) {
 
 bool afc__disk_records_begin(afc__disk_records *records, afc__disk *disk) {
     afc__disk_records_init(records, disk);
-    records->is_locked = afc__journal_lock(&disk->journal);
+    records->is_locked = afc__disk_lock_journal(disk);
     return records->is_locked;
 }
 

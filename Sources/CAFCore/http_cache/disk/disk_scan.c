@@ -140,7 +140,7 @@ static void finish(folder_scan *scan) {
     afc__disk *disk = scan->job.disk;
     bool begins_again = false;
     if (scan->count != 0) qsort(scan->found, scan->count, sizeof *scan->found, compare_time);
-    if (afc__journal_lock(&disk->journal)) {
+    if (afc__disk_lock_journal(disk)) {
         /* Entries that the table has lost since the beginning were known, and passed over. */
         begins_again = disk->journal.needs_scan;
         take_found(scan);

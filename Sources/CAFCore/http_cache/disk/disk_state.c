@@ -103,6 +103,14 @@ bool afc__disk_has_content(afc__disk *disk, afc__cache_store_name name, uint64_t
     return has;
 }
 
+/* ---- The journal ----------------------------------------------------------------------------- */
+
+bool afc__disk_lock_journal(afc__disk *disk) {
+    /* Who removed it may have removed all of the folder. */
+    if (!afc__journal_is_in_place(&disk->journal)) (void)afc__folder_restore(&disk->folder);
+    return afc__journal_lock(&disk->journal);
+}
+
 /* ---- Records -------------------------------------------------------------------------------- */
 
 afc__journal_record afc__disk_put_record(afc__disk *disk, afc__cache_store_name name,

@@ -81,6 +81,9 @@ typedef struct afc__disk_job {
     bool (*work)(struct afc__disk_job *job);
 } afc__disk_job;
 
+/** Locks the journal, in a folder that is made again if it was removed. false: that isn't possible. */
+bool afc__disk_lock_journal(afc__disk *disk);
+
 /** Orders work. false: there is no thread; nothing was ordered. */
 bool afc__disk_order(afc__disk *disk, afc__disk_job *job, bool (*work)(afc__disk_job *job));
 

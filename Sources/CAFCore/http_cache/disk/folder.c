@@ -1,5 +1,6 @@
 #include "http_cache/disk/folder.h"
 
+#include "base/alloc.h"
 #include "base/checksum.h"
 #include "base/clock.h"
 #include "base/failure.h"
@@ -75,9 +76,15 @@ static bool is_private(int descriptor) {
     return false;
 }
 
-static bool write_key(int root, char bytes[KEY_SIZE]) {
+/** Writes this key, or a random one. */
+static bool write_key(int root, char bytes[KEY_SIZE], const uint64_t *key) {
     memcpy(bytes, MAGIC, sizeof MAGIC);
-    if (!afc__random(bytes + 8, 16)) return false;
+    if (key != NULL) {
+        afc__save_64(bytes + 8, key[0]);
+        afc__save_64(bytes + 16, key[1]);
+    } else if (!afc__random(bytes + 8, 16)) {
+        return false;
+    }
     afc__save_64(bytes + 24, afc__checksum(0, bytes, 24));
     int descriptor = openat(root, "key.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
                             0600);
@@ -122,14 +129,14 @@ bool afc__folder_lock(int descriptor, int patience_ms) {
     return true;
 }
 
-/** Reads the key or makes one, under a lock that other processes respect. */
-static bool have_key(afc__folder *folder) {
+/** Reads the key, or makes it of `key` or a random one, under a lock that other processes respect. */
+static bool have_key(afc__folder *folder, const uint64_t *key) {
     char bytes[KEY_SIZE];
     key_state state = read_key(folder->root, bytes);
     if (state == KEY_NONE) {
         if (!afc__folder_lock(folder->root, AFC__OPEN_MS)) return false;
         state = read_key(folder->root, bytes);
-        if (state == KEY_NONE && write_key(folder->root, bytes)) state = KEY_READ;
+        if (state == KEY_NONE && write_key(folder->root, bytes, key)) state = KEY_READ;
         int error = errno;
         flock(folder->root, LOCK_UN);
         errno = error;
@@ -140,27 +147,38 @@ static bool have_key(afc__folder *folder) {
     return true;
 }
 
-static bool open_all(afc__folder *folder, int outer) {
+static bool open_all(afc__folder *folder, int outer, const uint64_t *key) {
     folder->root = make_folder(outer, "1");
     if (folder->root < 0 || !is_private(folder->root)) return false;
     folder->entries = make_folder(folder->root, "entries");
     if (folder->entries < 0) return false;
     folder->fresh = make_folder(folder->root, "new");
-    return folder->fresh >= 0 && have_key(folder);
+    return folder->fresh >= 0 && have_key(folder, key);
 }
 
-afc_status afc__folder_open(afc__folder *folder, const char *path, afc_failure *failure) {
+/** Opens a folder, and gives it this key if it has none; NULL: a random one. */
+static afc_status open_with_key(afc__folder *folder, const char *path, const uint64_t *key,
+                                afc_failure *failure) {
     *folder = (afc__folder){.root = -1, .entries = -1, .fresh = -1};
     if (mkdir(path, 0700) != 0 && errno != EEXIST) return afc__folder_fail(failure, "make", path);
     int outer = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (outer < 0) return afc__folder_fail(failure, "open", path);
-    bool is_open = open_all(folder, outer);
+    bool is_open = open_all(folder, outer, key);
     int error = errno;
     close(outer);
     if (is_open) return AFC_OK;
     afc__folder_close(folder);
     errno = error;
     return afc__folder_fail(failure, "use", path);
+}
+
+afc_status afc__folder_open(afc__folder *folder, const char *path, afc_failure *failure) {
+    afc_status status = open_with_key(folder, path, NULL, failure);
+    if (status != AFC_OK) return status;
+    folder->path = afc__absolute_path(path);
+    if (folder->path != NULL) return AFC_OK;
+    afc__folder_close(folder);
+    return afc__fail_memory(failure);
 }
 
 static void close_one(int *descriptor) {
@@ -172,6 +190,31 @@ void afc__folder_close(afc__folder *folder) {
     close_one(&folder->root);
     close_one(&folder->entries);
     close_one(&folder->fresh);
+    afc_free(folder->path);
+    folder->path = NULL;
+}
+
+static bool is_linked(int descriptor) {
+    struct stat facts;
+    return fstat(descriptor, &facts) == 0 && facts.st_nlink > 0;
+}
+
+/** Other threads may be using the numbers. */
+static bool replace_descriptors(const afc__folder *folder, const afc__folder *made) {
+    return dup3(made->root, folder->root, O_CLOEXEC) >= 0 &&
+           dup3(made->entries, folder->entries, O_CLOEXEC) >= 0 &&
+           dup3(made->fresh, folder->fresh, O_CLOEXEC) >= 0;
+}
+
+bool afc__folder_restore(afc__folder *folder) {
+    afc__folder made;
+    if (is_linked(folder->root) && is_linked(folder->entries) && is_linked(folder->fresh))
+        return true;
+    if (open_with_key(&made, folder->path, folder->key, NULL) != AFC_OK) return false;
+    bool is_ours = made.key[0] == folder->key[0] && made.key[1] == folder->key[1] &&
+                   replace_descriptors(folder, &made);
+    afc__folder_close(&made);
+    return is_ours;
 }
 
 /* ---- Entries -------------------------------------------------------------------------------- */

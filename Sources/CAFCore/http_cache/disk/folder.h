@@ -20,6 +20,7 @@ enum { AFC__FOLDER_NAME_SIZE = 33 };
 typedef struct afc__folder {
     int root, entries, fresh; /**< Descriptors of FOLDER/1, entries and new; -1: closed. */
     uint64_t key[2];
+    char *path; /**< Absolute. */
 } afc__folder;
 
 /**
@@ -28,6 +29,12 @@ typedef struct afc__folder {
  */
 afc_status afc__folder_open(afc__folder *folder, const char *path, afc_failure *failure);
 void afc__folder_close(afc__folder *folder);
+
+/**
+ * Makes the folder again if it, or a part of it, was removed meanwhile, with the same key and under the same descriptors.
+ * false: that isn't possible now, or another process has made it with a key of its own.
+ */
+bool afc__folder_restore(afc__folder *folder);
 
 typedef enum afc__folder_access { AFC__FOLDER_READ, AFC__FOLDER_CHANGE } afc__folder_access;
 

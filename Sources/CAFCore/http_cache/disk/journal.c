@@ -146,8 +146,7 @@ static int open_file(int folder, const char *name, int flags) {
     return openat(folder, name, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
 }
 
-/** Returns whether this open file is still the journal. */
-static bool is_in_place(const afc__journal *journal) {
+bool afc__journal_is_in_place(const afc__journal *journal) {
     struct stat facts;
     return fstat(journal->descriptor, &facts) == 0 && facts.st_nlink > 0;
 }
@@ -158,7 +157,7 @@ static bool lock_current(afc__journal *journal, int patience_ms, bool *is_new) {
     *is_new = false;
     for (unsigned i = 0; i < MAX_TRIES; i++) {
         if (!afc__folder_lock(journal->descriptor, patience_ms)) return false;
-        if (is_in_place(journal)) {
+        if (afc__journal_is_in_place(journal)) {
             journal->is_locked = true;
             return true;
         }
@@ -256,7 +255,7 @@ bool afc__journal_replace(afc__journal *journal, const afc__journal_record *reco
         is_made = afc__journal_append(&made, records + i, some);
     }
     /* One that was discarded meanwhile says what this process doesn't know. */
-    is_made = is_made && is_in_place(journal) &&
+    is_made = is_made && afc__journal_is_in_place(journal) &&
               renameat(journal->folder, NEW_NAME, journal->folder, NAME) == 0;
     if (is_made && dup3(descriptor, journal->descriptor, O_CLOEXEC) >= 0) {
         /* The lock belongs to the open file, which stays open under the other number. */

@@ -60,6 +60,9 @@ bool afc__journal_open(afc__journal *journal, int folder, uint64_t seed,
                        afc__journal_reader reader);
 void afc__journal_close(afc__journal *journal);
 
+/** Returns whether the file is still the journal: it wasn't removed or replaced. */
+bool afc__journal_is_in_place(const afc__journal *journal);
+
 /** Returns whether there is something to read. Any thread; doesn't block. */
 bool afc__journal_has_changed(const afc__journal *journal);
 
