@@ -49,7 +49,8 @@ static void adapt(afc_cookie *cookie, char *domain) {
     for (char *at = domain; *at != '\0'; at++) *at = afc__lower(*at);
     cookie->domain = domain;
     bool is_address = afc__ip_read_host(&ip, afc_slice_of(domain)) == AFC__HOST_ADDRESS;
-    if (is_address || afc__is_public_suffix(domain)) cookie->is_host_only = true;
+    /* Without a list the domain stays as it is for the next process, and is sent to itself only. */
+    if (is_address || afc__is_known_suffix(domain)) cookie->is_host_only = true;
     if (cookie->path[0] != '/') cookie->path = "/";
 }
 

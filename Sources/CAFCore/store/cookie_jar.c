@@ -245,12 +245,12 @@ static bool choose_domain(afc__jar_cookie *out, afc_slice requested_domain, cons
         return false;
     }
     afc__ip ip;
-    bool is_narrow = afc__ip_parse(&ip, own) || afc__is_public_suffix(storage);
-    if (is_narrow && !is_own) {
+    bool is_address = afc__ip_parse(&ip, own);
+    if ((is_address || afc__is_public_suffix(storage)) && !is_own) {
         *why = "the cookie's domain is a public suffix";
         return false;
     }
-    out->is_host_only = is_narrow;
+    out->is_host_only = is_address || afc__is_known_suffix(storage);
     return true;
 }
 
@@ -326,7 +326,7 @@ afc_status afc__cookie_jar_put(afc_cookie_jar *jar, const afc_cookie *given, int
     if (!read_domain(&new.domain, &is_address, storage))
         *why = "invalid cookie domain: expected an address or a lower-case ASCII name";
     bool is_wide = *why == NULL && !new.is_host_only;
-    if (is_wide && (is_address || afc__is_public_suffix(given->domain))) {
+    if (is_wide && (is_address || afc__is_known_suffix(given->domain))) {
         *why = "the cookie's domain is a public suffix";
     }
     /* A semicolon would be sent as the start of another cookie. */
@@ -367,11 +367,17 @@ static void select_cookie(cookie_selection *selection, afc__jar_cookie *cookie) 
     selection->cookies[selection->count++] = cookie;
 }
 
+/** Returns whether the cookies of a domain with subdomains are sent to those: without a list it may be a public suffix. */
+static bool reaches_subdomains(const afc__jar_cookie *cookie) {
+    return !cookie->is_host_only && afc__suffixes_are_known();
+}
+
 static void select_domain(const afc_cookie_jar *jar, const afc__cookie_site *site, afc_slice domain,
                           bool is_host, int64_t now, cookie_selection *out) {
     for (afc__jar_cookie *cookie = jar->buckets[bucket_of_domain(jar, domain)]; cookie != NULL;
          cookie = cookie->next) {
-        bool is_sent = afc__is_same(cookie->domain, domain) && (is_host || !cookie->is_host_only) &&
+        bool is_sent = afc__is_same(cookie->domain, domain) &&
+                       (is_host || reaches_subdomains(cookie)) &&
                        (site->is_secure || !cookie->is_secure) && !has_expired(cookie, now) &&
                        afc__cookie_path_matches(site->path, cookie->path);
         if (is_sent) select_cookie(out, cookie);

@@ -43,6 +43,10 @@ bool afc__is_public_suffix(const char *domain) {
     return !afc__suffixes_are_known() || is_suffix(list, domain) != 0;
 }
 
+bool afc__is_known_suffix(const char *domain) {
+    return afc__suffixes_are_known() && is_suffix(list, domain) != 0;
+}
+
 /** Returns the registrable domain; NULL: none. */
 static const char *registered(const char *host) {
     afc__ip ip;
