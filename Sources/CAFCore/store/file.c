@@ -1,5 +1,6 @@
 #include "store/file.h"
 
+#include "base/alloc.h"
 #include "base/failure.h"
 #include "base/file.h"
 #include "base/temporary_file.h"
@@ -60,7 +61,7 @@ static afc_status save_failed(afc_failure *failure, const char *what, const char
     return afc__fail_file(failure, what, path, error);
 }
 
-afc_status afc__file_save(const char *path, afc_slice bytes, afc_failure *failure) {
+static afc_status save(const char *path, afc_slice bytes, afc_failure *failure) {
     int descriptor;
     char *name;
     int error = afc__temporary_create_private(path, &descriptor, &name);
@@ -77,5 +78,16 @@ afc_status afc__file_save(const char *path, afc_slice bytes, afc_failure *failur
         status = save_failed(failure, "cannot write", path, errno);
     if (status != AFC_OK && name != NULL) unlink(name);
     afc_free(name);
+    return status;
+}
+
+/** A link stays what it is: users keep such files elsewhere, under version control for example. */
+afc_status afc__file_save(const char *path, afc_slice bytes, afc_failure *failure) {
+    int error;
+    char *target = afc__follow_links(path, &error);
+    if (target == NULL)
+        return save_failed(failure, "cannot write", path, error != 0 ? error : ENOMEM);
+    afc_status status = save(target, bytes, failure);
+    afc_free(target);
     return status;
 }

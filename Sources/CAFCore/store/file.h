@@ -19,8 +19,8 @@ afc_status afc__file_load(afc__buffer *out, const char *path, afc_failure *failu
 bool afc__file_next_line(afc_slice *rest, char *line, size_t capacity);
 
 /**
- * Writes a new file with mode 0600 (base/temporary_file.h), syncs it, and renames it to `path`, which is unchanged until
- * then. AFC_EFILE, AFC_ENOMEM.
+ * Writes a new file with mode 0600 (base/temporary_file.h), syncs it, and renames it to `path`, or to what a symbolic link
+ * there leads to, which is unchanged until then. AFC_EFILE, AFC_ENOMEM.
  */
 afc_status afc__file_save(const char *path, afc_slice bytes, afc_failure *failure);
 

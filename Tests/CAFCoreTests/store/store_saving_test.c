@@ -348,6 +348,34 @@ static void refuses_file_that_can_never_be_saved(void **state) {
     folder_remove(&folder);
 }
 
+static void link_stays_a_link(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        const kind *kind = &kinds[i];
+        folder folder;
+        struct stat facts;
+        folder_make(&folder);
+        const char *link = path_in(&folder, "link"), *target = path_in(&folder, "target");
+        assert_int_equal(symlink("target", link), 0);
+        /* Its target is made, and then replaced. */
+        for (unsigned round = 0; round < 2; round++) {
+            void *store = kind->open(link);
+            kind->add(store, round == 0 ? "one" : "two");
+            check_status(kind->save(store), AFC_OK);
+            kind->release(store);
+            assert_int_equal(lstat(link, &facts), 0);
+            assert_true(S_ISLNK(facts.st_mode));
+            assert_int_equal(lstat(target, &facts), 0);
+            assert_true(S_ISREG(facts.st_mode));
+        }
+        void *store = kind->open(target);
+        assert_true(kind->has(store, "one"));
+        assert_true(kind->has(store, "two"));
+        kind->release(store);
+        folder_remove(&folder);
+    }
+}
+
 int main(int count, char **arguments) {
     program = arguments[0];
     if (count == 4) return leave(arguments + 1);
@@ -356,6 +384,7 @@ int main(int count, char **arguments) {
         cmocka_unit_test(refuses_file_that_can_never_be_saved),
         cmocka_unit_test(killed_save_leaves_the_old_file_and_no_other),
         cmocka_unit_test(exit_saves_what_has_changed),
+        cmocka_unit_test(link_stays_a_link),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,7 +164,8 @@ AFC_API size_t afc_cookie_jar_remove(afc_cookie_jar *jar, const char *name, cons
 
 /**
  * Saves the persistent cookies to `path` (NULL: the jar's file) in the Netscape format, which curl and
- * other programs read. Writes a new file with mode 0600 and syncs it before it replaces the old one.
+ * other programs read. Writes a new file with mode 0600 and syncs it before it replaces the old one, or the one
+ * that a symbolic link leads to.
  * Blocks on the disk, and until saves of other threads have ended: don't call it on a loop thread.
  *
  * Thread: any.    Owns: nothing.

@@ -95,8 +95,8 @@ AFC_API size_t afc_hsts_remove(afc_hsts *hsts, const char *host);
 
 /**
  * Saves the hosts to `path` (NULL: the store's file) in the format of curl's HSTS cache (CURLOPT_HSTS).
- * Writes a new file with mode 0600 and syncs it before it replaces the old one. Blocks on the disk, and until
- * saves of other threads have ended.
+ * Writes a new file with mode 0600 and syncs it before it replaces the old one, or the one that a symbolic link leads
+ * to. Blocks on the disk, and until saves of other threads have ended.
  *
  * Thread: any.    Owns: nothing.
  * Fails: AFC_EFILE (also more than 8 MiB), AFC_EINVAL (no path, and the store has no file), AFC_ENOMEM.
