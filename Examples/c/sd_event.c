@@ -8,15 +8,19 @@
 #include <time.h>
 
 static afc_session *session;
+static sd_event *event;
 static sd_event_source *input, *timer;
 
-static int dispatch(sd_event_source *source) {
-    sd_event *event = sd_event_source_get_event(source);
-    if (afc_session_dispatch(session) != AFC_OK) {
-        /* The session has closed its descriptor. */
-        input = sd_event_source_disable_unref(input);
-        return sd_event_exit(event, 0);
-    }
+/** The session closes its descriptor afterwards; until then sd-event can remove it from epoll. */
+static void on_closed(void *context) {
+    (void)context;
+    input = sd_event_source_disable_unref(input);
+    timer = sd_event_source_disable_unref(timer);
+    sd_event_exit(event, 0);
+}
+
+static int dispatch(void) {
+    if (afc_session_dispatch(session) != AFC_OK) return 0;
     int timeout = afc_session_get_timeout_ms(session);
     if (timeout < 0) return sd_event_source_set_enabled(timer, SD_EVENT_OFF);
     int error = sd_event_source_set_time_relative(timer, (uint64_t)timeout * 1000);
@@ -24,13 +28,13 @@ static int dispatch(sd_event_source *source) {
 }
 
 static int on_readable(sd_event_source *source, int fd, uint32_t events, void *context) {
-    (void)fd, (void)events, (void)context;
-    return dispatch(source);
+    (void)source, (void)fd, (void)events, (void)context;
+    return dispatch();
 }
 
 static int on_timer(sd_event_source *source, uint64_t time, void *context) {
-    (void)time, (void)context;
-    return dispatch(source);
+    (void)source, (void)time, (void)context;
+    return dispatch();
 }
 
 static void on_done(void *context, afc_result *result) {
@@ -43,9 +47,9 @@ static void on_done(void *context, afc_result *result) {
 
 int main(int argc, char **argv) {
     int code = 1;
-    sd_event *event = NULL;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.loop = AFC_LOOP_EXTERNAL;
+    options.on_closed = on_closed;
     if (argc != 2 || afc_session_new(&session, &options, NULL) != AFC_OK) return 2;
     if (sd_event_new(&event) < 0 ||
         sd_event_add_io(event, &input, afc_session_get_fd(session), EPOLLIN, on_readable, NULL) <
@@ -61,7 +65,6 @@ int main(int argc, char **argv) {
     afc_task_begin(NULL, session, &request, &events, NULL);
     afc_session_release(session); /* Closes when the task is done. */
     sd_event_loop(event);
-    sd_event_source_unref(timer);
     sd_event_unref(event);
     return code;
 }

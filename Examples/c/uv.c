@@ -23,14 +23,17 @@ static void on_timer(uv_timer_t *handle) {
 
 /** Asks for the next timeout after each dispatch. */
 static void dispatch(void) {
-    if (afc_session_dispatch(session) != AFC_OK) {
-        uv_close((uv_handle_t *)&poller, NULL);
-        uv_close((uv_handle_t *)&timer, NULL);
-        return;
-    }
+    if (afc_session_dispatch(session) != AFC_OK) return;
     int timeout = afc_session_get_timeout_ms(session);
     if (timeout < 0) uv_timer_stop(&timer);
     if (timeout >= 0) uv_timer_start(&timer, on_timer, (uint64_t)timeout, 0);
+}
+
+/** The session closes its descriptor afterwards: libuv must not poll it any longer. */
+static void on_closed(void *context) {
+    (void)context;
+    uv_close((uv_handle_t *)&poller, NULL);
+    uv_close((uv_handle_t *)&timer, NULL);
 }
 
 static void on_done(void *context, afc_result *result) {
@@ -46,6 +49,7 @@ int main(int argc, char **argv) {
     uv_loop_t *loop = uv_default_loop();
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.loop = AFC_LOOP_EXTERNAL;
+    options.on_closed = on_closed;
     if (argc != 2 || afc_session_new(&session, &options, NULL) != AFC_OK) return 2;
     uv_poll_init(loop, &poller, afc_session_get_fd(session));
     uv_timer_init(loop, &timer);

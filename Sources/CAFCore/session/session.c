@@ -161,10 +161,13 @@ static void ended(void *context) {
     afc__driver_free(session->driver);
     session->driver = NULL;
     afc__queue_clear(&session->queue);
-    /* A caller may keep a finished task, and with it the session's memory, for as long as it likes. */
-    afc__loop_close(&session->loop);
     if (session->writer != NULL) afc__writer_end(session->writer);
     if (session->on_closed != NULL) session->on_closed(session->context);
+    /*
+     * The program may keep a finished task, and with it the session's memory, for as long as it likes. Not before on_closed:
+     * another session made there would get the number of a descriptor that the program's loop still waits for.
+     */
+    afc__loop_close(&session->loop);
     afc__session_unreference(session);
 }
 

@@ -9,6 +9,7 @@
 #include "support/files.h"
 #include "support/recorded_socket.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -443,6 +444,42 @@ static void refuses_to_dispatch_inside_its_last_callback(void **state) {
     assert_int_equal(last.connections, 0);
 }
 
+typedef struct succession {
+    afc_session *session, *next;
+    int descriptor;
+    bool was_open;
+} succession;
+
+static void open_next(void *context) {
+    succession *succession = context;
+    afc_session_options options = external();
+    succession->descriptor = afc_session_get_fd(succession->session);
+    succession->was_open = fcntl(succession->descriptor, F_GETFD) >= 0;
+    (void)afc_session_new(&succession->next, &options, NULL);
+}
+
+/** A loop that still waits for the old descriptor would take the next one for it. */
+static void session_made_in_on_closed_has_another_descriptor(void **state) {
+    (void)state;
+    succession succession = {0};
+    afc_session_options options = external();
+    options.on_closed = open_next;
+    options.context = &succession;
+    closed_count = 0;
+    check_status(afc_session_new(&succession.session, &options, NULL), AFC_OK);
+    int descriptor = afc_session_get_fd(succession.session);
+    afc_session_release(succession.session);
+    while (turn(succession.session) == AFC_OK) {}
+    assert_int_equal(succession.descriptor, descriptor);
+    assert_true(succession.was_open);
+    assert_int_equal(fcntl(descriptor, F_GETFD), -1);
+    assert_non_null(succession.next);
+    assert_int_not_equal(afc_session_get_fd(succession.next), descriptor);
+    afc_session_release(succession.next);
+    while (turn(succession.next) == AFC_OK) {}
+    assert_int_equal(closed_count, 1);
+}
+
 static void refuses_to_wait(void **state) {
     fixture *fixture = *state;
     serve(fixture, "/", answer(200, NULL, "hello"));
@@ -521,6 +558,7 @@ int main(void) {
         FIXTURE_TEST(refuses_sessions_with_a_thread),
         EXTERNAL_TEST(refuses_to_dispatch_inside_its_callbacks),
         cmocka_unit_test(refuses_to_dispatch_inside_its_last_callback),
+        cmocka_unit_test(session_made_in_on_closed_has_another_descriptor),
         EXTERNAL_TEST(refuses_to_wait),
         cmocka_unit_test(refuses_other_loops),
         EXTERNAL_TEST(is_closed_in_a_child),

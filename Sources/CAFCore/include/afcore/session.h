@@ -66,7 +66,10 @@ typedef struct afc_session_options {
     const char *user_agent; /**< User-Agent of requests. Default: "afcore"; NULL: none. */
     /** Trust policy for servers; NULL: the defaults of afc_trust_options. The session retains it. */
     afc_trust_policy *trust;
-    /** Called once, last, on the loop thread, after the session has closed. May be NULL. */
+    /**
+     * Called once, last, on the loop thread, after the session has closed. With AFC_LOOP_EXTERNAL, the place to remove
+     * afc_session_get_fd() from the program's loop: it is closed afterwards. May be NULL.
+     */
     void (*on_closed)(void *context);
     void *context; /**< Passed to `on_closed` and `on_wake`. */
     /**
@@ -233,7 +236,7 @@ AFC_API void afc_session_wake(afc_session *session);
  * poll(), epoll (level-triggered), or the event loop of the program, and call afc_session_dispatch(). Don't read from
  * it or close it.
  *
- * Thread: any.    Owns: borrowed, valid until afc_session_dispatch() returns AFC_ECLOSED.
+ * Thread: any.    Owns: borrowed, valid until on_closed of the options has returned, in the last afc_session_dispatch().
  * Fails: -1 if the session has a thread.
  */
 AFC_API int afc_session_get_fd(const afc_session *session);
