@@ -92,6 +92,18 @@ static bool keep_encoding(afc__exchange *exchange) {
     return code == CURLE_OK;
 }
 
+/**
+ * Reports what was sent of a body that libcurl has from the beginning, as it asks for no pieces. Called when a response
+ * begins: a later one, to another round of authentication, has its own number.
+ */
+static void report_inline_body(const afc__exchange *exchange) {
+    afc__transfer *transfer = exchange->hop.transfer;
+    curl_off_t sent = 0;
+    if (!transfer->request.sends_body || exchange->state.request_kind != AFC__KIND_POST) return;
+    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+    afc__transfer_set_sent(transfer, (int64_t)sent);
+}
+
 /** Returns false if the hop ends here. */
 static bool accept_line(afc__exchange *exchange, afc_slice line) {
     afc__exchange_note_activity(exchange);
@@ -99,6 +111,7 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
     if (is_connected) afc__exchange_enter(exchange, AFC__PROGRESS_RESPONDING);
     afc__exchange_trace_line(exchange, line);
     if (!is_connected) return accept_connect_line(exchange, line);
+    if (afc__is_status_line(line)) report_inline_body(exchange);
     if (!afc__transfer_on_line(exchange->hop.transfer, line)) return false;
     if (afc__exchange_claims_http_2(exchange)) {
         return afc__transfer_fail_text(exchange->hop.transfer, AFC_EPROTOCOL,

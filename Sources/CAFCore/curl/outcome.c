@@ -238,6 +238,13 @@ static bool is_ended_connection(const afc__exchange *exchange, CURLcode code) {
            afc__hop_has_no_response(&exchange->hop.transfer->hop);
 }
 
+/** Returns whether the server may not have read the whole request. What is sent with the head was sent before it is read. */
+static bool may_be_unread(const afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->hop.transfer;
+    return transfer->request.sends_body && (exchange->state.request_kind == AFC__KIND_POST ||
+                                            transfer->progress.sent < transfer->source.length);
+}
+
 /** Detects the end of a body that ends with the connection: a server that hasn't read the whole request resets it. */
 static bool ends_by_reset(const afc__exchange *exchange, CURLcode code) {
     const afc__transfer *transfer = exchange->hop.transfer;
@@ -245,8 +252,7 @@ static bool ends_by_reset(const afc__exchange *exchange, CURLcode code) {
     if (code != CURLE_RECV_ERROR || transfer->request.url.is_https) return false;
     if (!afc__hop_ends_with_connection(&transfer->hop)) return false;
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &error);
-    return error == ECONNRESET && transfer->request.sends_body &&
-           afc__exchange_accepts_end(exchange) && transfer->progress.sent < transfer->source.length;
+    return error == ECONNRESET && may_be_unread(exchange) && afc__exchange_accepts_end(exchange);
 }
 
 /** libcurl has read an early response from our listener, which ends in order though the connection didn't. */

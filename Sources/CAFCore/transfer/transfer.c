@@ -278,6 +278,11 @@ void afc__transfer_took_body(afc__transfer *transfer, size_t count) {
     if (count > 0) afc__transfer_report_progress(transfer);
 }
 
+void afc__transfer_set_sent(afc__transfer *transfer, int64_t sent) {
+    transfer->progress.sent = sent;
+    afc__transfer_report_progress(transfer);
+}
+
 bool afc__transfer_rewind_body(afc__transfer *transfer) {
     afc_failure failure = {0};
     if (afc__source_rewind(&transfer->source, &failure) != AFC_OK)

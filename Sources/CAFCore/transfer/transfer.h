@@ -377,6 +377,9 @@ ptrdiff_t afc__transfer_read_body(afc__transfer *transfer, void *buffer, size_t 
 afc_slice afc__transfer_lend_body(const afc__transfer *transfer);
 void afc__transfer_took_body(afc__transfer *transfer, size_t count);
 
+/** Counts what was sent of a body that isn't read here, because libcurl has all of it. */
+void afc__transfer_set_sent(afc__transfer *transfer, int64_t sent);
+
 /** Rewinds the request body, which libcurl needs from the start for a retry of its own. */
 bool afc__transfer_rewind_body(afc__transfer *transfer);
 

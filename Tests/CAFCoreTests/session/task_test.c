@@ -1,4 +1,5 @@
 /* Tasks: their operations in every state, from every thread, and what is told in which order. */
+#include "session/task_internal.h"
 #include "support/call.h"
 
 #include <stdio.h>
@@ -390,6 +391,35 @@ static void progress_is_merged_and_the_last_is_reported(void **state) {
     call_free(call);
 }
 
+static afc_status note_sent(call *call, afc_response *response) {
+    (void)response;
+    *(int64_t *)call->payload = call->progress.sent;
+    return AFC_OK;
+}
+
+/** libcurl sends it with the head, and asks for no pieces. */
+static void small_body_is_reported_as_sent_before_the_head(void **state) {
+    fixture *fixture = *state;
+    static char bytes[64 * 1024];
+    static const size_t sizes[] = {1, sizeof bytes};
+    serve(fixture, "/", answer(200, NULL, "hello"));
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        int64_t sent = -1;
+        call *call = call_new(fixture, "/");
+        call_send(call, "POST", (afc_slice){bytes, sizes[i]});
+        call->at_head = note_sent;
+        call->payload = &sent;
+        make(call);
+        /* Every report is made. */
+        call->task->transfer.progress_interval_us = 0;
+        afc_task_start(call->task);
+        call_wait(call);
+        check_ended(call, AFC_OK);
+        assert_int_equal(sent, sizes[i]);
+        call_free(call);
+    }
+}
+
 static void total_is_unknown_without_a_length(void **state) {
     fixture *fixture = *state;
     afts_script *script = afts_script_new();
@@ -423,6 +453,7 @@ int main(void) {
         FIXTURE_TEST(upload_can_be_suspended),
         FIXTURE_TEST(callback_can_start_the_next_task),
         FIXTURE_TEST(progress_is_merged_and_the_last_is_reported),
+        FIXTURE_TEST(small_body_is_reported_as_sent_before_the_head),
         FIXTURE_TEST(total_is_unknown_without_a_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
