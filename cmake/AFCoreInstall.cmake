@@ -39,11 +39,15 @@ install(FILES
     COMPONENT development)
 
 # pkg-config finds the prefix from where the file lies, so an installed tree can be moved and
-# `cmake --install --prefix` is right. A directory given as an absolute path is kept as it is.
+# `cmake --install --prefix` is right. A directory given as an absolute path is kept as it is; pkg-config reads flags as a
+# shell does.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
     set(AFCORE_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
     set(AFCORE_PC_LIBDIR "${CMAKE_INSTALL_FULL_LIBDIR}")
     set(AFCORE_PC_INCLUDEDIR "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+    foreach(variable IN ITEMS AFCORE_PC_PREFIX AFCORE_PC_LIBDIR AFCORE_PC_INCLUDEDIR)
+        string(REPLACE " " "\\ " ${variable} "${${variable}}")
+    endforeach()
 else()
     file(RELATIVE_PATH AFCORE_PC_UP "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
     string(REGEX REPLACE "/$" "" AFCORE_PC_UP "${AFCORE_PC_UP}")
