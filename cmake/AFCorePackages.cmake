@@ -6,7 +6,8 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME afcore)
 set(CPACK_PACKAGE_VENDOR "SwiftAF")
 set(CPACK_PACKAGE_CONTACT "SwiftAF maintainers <maintainers@swiftaf.invalid>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+# Each component has a description of its own, whose first line is the synopsis.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 # The Debian revision; the packages depend on each other's whole version.
@@ -71,7 +72,7 @@ set(CPACK_DEBIAN_GIO_PACKAGE_SHLIBDEPS ON)
 # Finds libafcore.so, which no installed package has; the dependency on its package is given here.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}")
 set(CPACK_DEBIAN_GIO_PACKAGE_DEPENDS "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${AFCORE_PACKAGE_VERSION})")
-set(CPACK_COMPONENT_GIO_DESCRIPTION "An HTTP client library for programs of GLib: shared library, introspection")
+set(CPACK_COMPONENT_GIO_DESCRIPTION "An HTTP client library for programs of GLib: the shared library")
 
 # Not named after the soname: its file has the version of the namespace.
 set(CPACK_DEBIAN_GIO_INTROSPECTION_PACKAGE_NAME gir1.2-afgio-1.0)
