@@ -25,8 +25,10 @@ if(AFCORE_SWIFTAF_PREFIX)
     foreach(file IN ITEMS man/man1/swiftaf.1 bash-completion/completions/swiftaf zsh/site-functions/_swiftaf
         fish/vendor_completions.d/swiftaf.fish)
         get_filename_component(folder "${file}" DIRECTORY)
-        # Debian's zsh looks for those of packages elsewhere.
-        string(REPLACE zsh/site-functions zsh/vendor-completions folder "${folder}")
+        # Debian's zsh looks for those of packages elsewhere, and only there.
+        if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+            string(REPLACE zsh/site-functions zsh/vendor-completions folder "${folder}")
+        endif()
         install(FILES "${AFCORE_SWIFTAF_PREFIX}/share/${file}" DESTINATION "${CMAKE_INSTALL_DATADIR}/${folder}"
             COMPONENT program)
     endforeach()
