@@ -39,7 +39,8 @@ set_target_properties(afcore-gio PROPERTIES
     SOVERSION "${AFCORE_SOVERSION}")
 afcore_finish_shared(afcore-gio AFCORE_GIO afgio_)
 # Installed, it finds libafcore.so beside it, and so does the linker of a program that names libafcore-gio only.
-set_target_properties(afcore-gio PROPERTIES INSTALL_RPATH "$ORIGIN")
+# Before that, too: the path of the build folder would stay in the linker's identifier of the build.
+set_target_properties(afcore-gio PROPERTIES INSTALL_RPATH "$ORIGIN" BUILD_RPATH_USE_ORIGIN ON)
 
 # ---- Introspection ---------------------------------------------------------------------------------
 

@@ -19,6 +19,17 @@ foreach(library IN LISTS AFCORE_LIBRARIES)
     install(EXPORT ${library} NAMESPACE afcore:: DESTINATION "${AFCORE_PACKAGE_DIR}" COMPONENT development)
 endforeach()
 
+# Stripped as shared libraries are, by `cmake --install --strip` and by cpack.
+if(AFCORE_BUILD_STATIC AND CMAKE_STRIP)
+    set(archive "${CMAKE_INSTALL_LIBDIR}/libafcore.a")
+    if(NOT IS_ABSOLUTE "${archive}")
+        set(archive "\${CMAKE_INSTALL_PREFIX}/${archive}")
+    endif()
+    install(CODE "if(CMAKE_INSTALL_DO_STRIP)
+        execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"\$ENV{DESTDIR}${archive}\" COMMAND_ERROR_IS_FATAL ANY)
+    endif()" COMPONENT development)
+endif()
+
 configure_package_config_file(
     "${CMAKE_CURRENT_LIST_DIR}/afcoreConfig.cmake.in"
     "${PROJECT_BINARY_DIR}/afcoreConfig.cmake"

@@ -21,6 +21,11 @@ function(afcore_common_settings target)
         target_compile_options(${target} PRIVATE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
             -Wno-unused-result)
     endif()
+    if(AFCORE_REPRODUCIBLE)
+        # The last one that matches counts: the build folder is often inside the sources.
+        target_compile_options(${target} PRIVATE "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=."
+            "-ffile-prefix-map=${PROJECT_BINARY_DIR}=./build")
+    endif()
     afcore_sanitize(${target})
 endfunction()
 
