@@ -4,8 +4,8 @@
  * side then releases what belongs to the caller, on its thread, and the last side frees the call.
  *
  * The main context owns the source, and a call has no reference to the context. If a context is freed before its calls have
- * ended, their sources are destroyed, which cancels the calls. That is why there is no GTask: it holds its context, which
- * would hold the source and with it the task.
+ * ended, their sources are destroyed, which cancels the calls; the loop thread then releases what the core has read until
+ * then. That is why there is no GTask: it holds its context, which would hold the source and with it the task.
  */
 #include "internal.h"
 
