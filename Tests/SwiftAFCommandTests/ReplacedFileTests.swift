@@ -71,6 +71,22 @@ import Testing
         #expect(folder.names == (exists ? [Array("file".utf8)] : []))
     }
 
+    /// After a power failure, a file that got its name before its content was written may be empty.
+    @Test(arguments: [true, false])
+    func aFileThatCannotBeSyncedReplacesNone(exists: Bool) throws {
+        if exists { folder.write("former", to: "file") }
+        var file = try NewFile(folder.path("file"), syncs: true)
+        #expect(write(file.descriptor, "new", 3) == 3)
+        file.syncFile = { _ in
+            errno = EIO
+            return -1
+        }
+        let error = #expect(throws: SessionError.self) { try file.finish() }
+        #expect(error?.code == .file && error?.systemError == EIO)
+        #expect(folder.content(of: "file") == (exists ? "former" : nil))
+        #expect(folder.names == (exists ? [Array("file".utf8)] : []))
+    }
+
     /// Cookies and credentials are in it.
     @Test(arguments: [true, false]) func nothingIsLeftOfAFileThatIsNotComplete(exists: Bool) throws {
         if exists { folder.write("former", to: "file") }

@@ -19,13 +19,19 @@ struct NewFile: Sendable {
     private let path: RawText
     private let target: RawText
     private let place: Place
+    private let syncs: Bool
     /// Closes the descriptor. Tests let it fail.
     var closeFile: @Sendable (Int32) -> Int32 = { close($0) }
+    /// Writes the content to the disk. Tests let it fail.
+    var syncFile: @Sendable (Int32) -> Int32 = { fsync($0) }
 
-    /// - Parameter mode: The permissions of a file that replaces none, without those that the process's mask takes
-    ///   away.
-    init(_ path: RawText, mode: mode_t = 0o600) throws(SessionError) {
+    /// - Parameters:
+    ///   - mode: The permissions of a file that replaces none, without those that the process's mask takes away.
+    ///   - syncs: Whether the content is on the disk before the file gets its name. Otherwise it may be empty after a
+    ///     power failure.
+    init(_ path: RawText, mode: mode_t = 0o600, syncs: Bool = false) throws(SessionError) {
         self.path = path
+        self.syncs = syncs
         guard OutputFile.isReplaced(path) else {
             (target, place) = (path, .existing)
             descriptor = try OutputFile.open(path)
@@ -103,6 +109,11 @@ struct NewFile: Sendable {
             guard closeFile(descriptor) == 0 else { throw OutputFile.failure(path, errno) }
             return
         }
+        guard !syncs || syncFile(descriptor) == 0 else {
+            let number = errno
+            abandon()
+            throw OutputFile.failure(path, number)
+        }
         // Its permissions may not let it be opened again.
         let content = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard content >= 0 else {
@@ -170,6 +181,7 @@ struct NewFile: Sendable {
         }
         var number = Self.copy(content, to: copy)
         if number == 0, ftruncate(copy, size) != 0 { number = errno }
+        if number == 0, syncs, syncFile(copy) != 0 { number = errno }
         if close(copy) != 0, number == 0 { number = errno }
         guard number == 0 else {
             var error = OutputFile.failure(path, number)

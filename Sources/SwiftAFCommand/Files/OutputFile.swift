@@ -10,11 +10,13 @@ enum OutputFile {
     /// - Parameters:
     ///   - mode: The permissions of a file that replaces none, without those that the process's mask takes away.
     ///   - keepsExisting: Whether it fails if another file has that name.
+    ///   - syncs: Whether it must be complete after a power failure.
     ///   - isShown: Whether a terminal gets the text without control characters, because servers chose parts of it.
     static func write(
-        _ content: Data, to path: RawText, mode: mode_t = 0o600, keepsExisting: Bool = false, isShown: Bool = false
+        _ content: Data, to path: RawText, mode: mode_t = 0o600, keepsExisting: Bool = false, syncs: Bool = false,
+        isShown: Bool = false
     ) throws(SessionError) {
-        let file = try NewFile(path, mode: mode)
+        let file = try NewFile(path, mode: mode, syncs: syncs)
         let sink = DescriptorSink(descriptor: file.descriptor)
         do throws(WriteError) {
             try sink.write(isShown && sink.isTerminal ? PrintedBody.printable(content) : content)

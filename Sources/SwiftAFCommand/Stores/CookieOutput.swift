@@ -52,7 +52,7 @@ struct CookieOutput {
     }
 
     private func write(_ storage: CookieStorage) throws(SessionError) {
-        try OutputFile.write(try Self.text(of: storage), to: path, isShown: true)
+        try OutputFile.write(try Self.text(of: storage), to: path, syncs: true, isShown: true)
     }
 }
 

@@ -49,7 +49,7 @@ struct HSTSFile {
             var lines = HSTSLines(try content())
             do throws(SessionError) {
                 lines.merge(from: former, to: HSTSLines(try store.exported()))
-                try OutputFile.write(Data(lines.text.utf8), to: path)
+                try OutputFile.write(Data(lines.text.utf8), to: path, syncs: true)
             } catch {
                 throw Failure(error)
             }

@@ -165,7 +165,7 @@ struct NamedSession {
         do {
             let texts = try members.map { ($0.0, try JSONText.value($0.1)) }
             let text = JSONText.object(texts).pretty
-            try OutputFile.write(Data(text.bytes + "\n".utf8), to: documentPath)
+            try OutputFile.write(Data(text.bytes + "\n".utf8), to: documentPath, syncs: true)
         } catch let error as SessionError {
             throw Failure(error)
         } catch {
