@@ -40,7 +40,7 @@ enum UnheldTask {
         weak var value: SessionTask?
     }
 
-    private static func begin(_ start: () -> SessionTask?) -> (DispatchSemaphore, Int, WeakTask) {
+    private static func begin(_ start: () -> SessionTask?) -> (DispatchSemaphore, UInt64, WeakTask) {
         let task = start()
         let completed = DispatchSemaphore(value: 0)
         let observation = ProcessEvents.add { [id = task?.id] event in

@@ -48,7 +48,7 @@ public struct HTTPHeaders: Sendable {
     /// let headers = HTTPHeaders(settings.fields)      // [String: String]
     /// ```
     public init(_ dictionary: [String: String]) {
-        self.init(dictionary.sorted { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) })
+        self.init(dictionary.sortedByKey.map { Field(name: $0.key, value: $0.value) })
     }
 
     private enum Storage {

@@ -33,7 +33,7 @@ public struct JSONObject: Sendable {
     /// Creates an object of the members of a dictionary, sorted by key, because a dictionary has another order each
     /// time the program runs. A literal needs no initializer, and keeps its order.
     public init(_ dictionary: [String: JSONValue]) {
-        self.init(entries: dictionary.sorted { $0.key < $1.key }.map { Entry(key: $0.key, value: $0.value) })
+        self.init(entries: dictionary.sortedByKey.map { Entry(key: $0.key, value: $0.value) })
     }
 
     /// Creates an object with the members in order, including repeated keys.

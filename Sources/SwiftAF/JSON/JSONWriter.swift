@@ -99,8 +99,11 @@ struct JSONWriter {
     private mutating func write(_ object: JSONObject) throws(JSONValue.WritingError) {
         try open("{")
         if options.contains(.sortedKeys) {
-            let sorted = object.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-            for (index, member) in sorted.enumerated() { try write(member.key, member.value, isFirst: index == 0) }
+            let keys = object.keys
+            let order = keys.indices.sorted { keys[$0].utf8.lexicographicallyPrecedes(keys[$1].utf8) }
+            for (index, position) in order.enumerated() {
+                try write(keys[position], object[position].value, isFirst: index == 0)
+            }
         } else {
             for (index, member) in object.enumerated() { try write(member.key, member.value, isFirst: index == 0) }
         }

@@ -35,7 +35,7 @@ package enum ProcessEvents {
     package static var isObserved: Bool { hasObservers.load(ordering: .relaxed) }
 
     /// Returns a token for ``remove(_:)``.
-    package static func add(_ observer: @escaping Observer) -> Int {
+    package static func add(_ observer: @escaping Observer) -> UInt64 {
         observers.withLock { observers in
             hasObservers.store(true, ordering: .relaxed)
             // The registry is never closed.
@@ -44,7 +44,7 @@ package enum ProcessEvents {
     }
 
     /// An event that happens at the same time may still be reported.
-    package static func remove(_ id: Int) {
+    package static func remove(_ id: UInt64) {
         observers.withLock { observers in
             observers.remove(id)
             hasObservers.store(!observers.isEmpty, ordering: .relaxed)

@@ -17,7 +17,7 @@ public final class NetworkActivityIndicatorManager: Sendable {
     public static let shared = NetworkActivityIndicatorManager()
 
     private let storage: ActivityStorage
-    private let observation: Int
+    private let observation: UInt64
 
     /// Creates a manager that counts requests from now on.
     ///

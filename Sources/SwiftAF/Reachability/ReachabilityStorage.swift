@@ -104,7 +104,7 @@ final class ReachabilityStorage: Sendable {
     func makeStream(_ control: ReachabilityControl? = nil) -> AsyncStream<NetworkReachability> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let listener = Listener(continuation)
-            let added = state.withLock { state -> (id: Int, isKnown: Bool)? in
+            let added = state.withLock { state -> (id: UInt64, isKnown: Bool)? in
                 // The state of a monitor that was stopped may be an old one.
                 let isKnown = state.isWatched && state.reachability.status != .unknown
                 guard let id = state.listeners.add(listener) else { return nil }
@@ -126,7 +126,7 @@ final class ReachabilityStorage: Sendable {
         }
     }
 
-    private func forget(_ id: Int) {
+    private func forget(_ id: UInt64) {
         state.withLock { $0.listeners.remove(id) }
     }
 

@@ -2,23 +2,23 @@
 ///
 /// Adding and removing take constant time: a session registers each request that is intercepted.
 struct Registry<Element> {
-    private var elements: [Int: Element] = [:]
-    private var lastID = 0
+    private var elements: [UInt64: Element] = [:]
+    private var lastID: UInt64 = 0
     private var isClosed = false
 
     var isEmpty: Bool { elements.isEmpty }
 
-    var all: [Element] { elements.sorted { $0.key < $1.key }.map(\.value) }
+    var all: [Element] { elements.sortedByKey.map(\.value) }
 
     /// Adds an element. Returns its number for ``remove(_:)``; nil if the registry is closed.
-    mutating func add(_ element: Element) -> Int? {
+    mutating func add(_ element: Element) -> UInt64? {
         guard !isClosed else { return nil }
         lastID += 1
         elements[lastID] = element
         return lastID
     }
 
-    mutating func remove(_ id: Int) {
+    mutating func remove(_ id: UInt64) {
         elements[id] = nil
     }
 

@@ -21,7 +21,7 @@ final class TaskRegistry: Sendable {
 
     func tasks(where isWanted: (SessionTask) -> Bool) -> [SessionTask] {
         // Filtered and released outside of the lock: the last reference to a task may be among these.
-        let all = entries.withLock { $0.values.compactMap(\.task) }
-        return all.filter(isWanted).sorted { $0.id < $1.id }
+        let all = entries.withLock { $0.sortedByKey.compactMap(\.value.task) }
+        return all.filter(isWanted)
     }
 }

@@ -7,7 +7,7 @@ import SwiftAF
 /// Nothing is posted unless the bridge is installed, and the cost is then negligible. Awaited requests have no task, so
 /// only file notifications are posted for them.
 public enum NotificationBridge {
-    private static let installation = Locked<Int?>(nil)
+    private static let installation = Locked<UInt64?>(nil)
 
     /// Starts posting. Further calls have no effect. Can be called on any thread.
     public static func install() {
