@@ -58,6 +58,7 @@ final class CoreRequest: Sendable {
     /// them.
     ///
     /// - Parameter body: The source of a body that the core reads through callbacks.
+    // Short, because it is compiled again for each closure that it is called with.
     func withRequest<Result>(
         body source: CoreBodySource?, _ use: (UnsafePointer<afc_request>) -> Result
     ) -> Result {
@@ -68,12 +69,7 @@ final class CoreRequest: Sendable {
         return withUnsafeTemporaryAllocation(of: afc_header.self, capacity: fields) { headers in
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: textSize) { memory in
                 var texts = CStringArena(memory)
-                var core = coreRequest(&texts)
-                core.header_count = texts.put(http.headers, into: headers)
-                core.headers = UnsafePointer(headers.baseAddress)
-                core.body = makeBody(source, &texts)
-                core.credentials = http.credential.flatMap { try? arena?.copy($0) }
-                core.proxy_credentials = http.proxyCredential.flatMap { try? arena?.copy($0) }
+                var core = coreRequest(source, headers, &texts, arena)
                 return use(&core)
             }
         }
@@ -106,7 +102,10 @@ final class CoreRequest: Sendable {
         return size
     }
 
-    private func coreRequest(_ texts: inout CStringArena) -> afc_request {
+    private func coreRequest(
+        _ source: CoreBodySource?, _ headers: UnsafeMutableBufferPointer<afc_header>, _ texts: inout CStringArena,
+        _ arena: CoreArena?
+    ) -> afc_request {
         var core = afc_request()
         core.size = MemoryLayout<afc_request>.stride
         core.method = texts.put(http.method.rawValue)
@@ -140,6 +139,11 @@ final class CoreRequest: Sendable {
         core.main_document_url = http.mainDocumentURL.flatMap { texts.put($0) }
         core.unix_socket = http.unixSocket.flatMap { texts.put($0) }
         core.wait_for_network = http.waitsForConnectivity ?? session.configuration.waitsForConnectivity
+        core.header_count = texts.put(http.headers, into: headers)
+        core.headers = UnsafePointer(headers.baseAddress)
+        core.body = makeBody(source, &texts)
+        core.credentials = http.credential.flatMap { try? arena?.copy($0) }
+        core.proxy_credentials = http.proxyCredential.flatMap { try? arena?.copy($0) }
         return core
     }
 

@@ -252,24 +252,35 @@ public final class SessionTask: Sendable {
 
     // MARK: Implementation
 
+    // Short, because it is compiled again for each closure that it is called with.
     private func perform(_ change: (inout Storage) -> Phase.Action) {
         // Under the lock, so that the transfer and the monitors receive changes in order. Adding an event runs no code
         // of the program.
         let (action, watchers) = storage.withLock { storage -> (Phase.Action, [Watcher]) in
             let action = change(&storage)
-            switch action {
-            case .nothing, .completeCancelled: break
-            case .begin: events?.report(.resumed)
-            case .suspend(let work):
-                work.transfer?.suspend()
-                events?.report(.suspended)
-            case .resume(let work):
-                work.transfer?.resume()
-                events?.report(.resumed)
-            case .cancel(let work): work.transfer?.cancel()
-            }
+            forward(action)
             return (action, storage.watchers)
         }
+        carryOut(action, watchers)
+    }
+
+    /// What an action does to the transfer, and its events; under the lock.
+    private func forward(_ action: Phase.Action) {
+        switch action {
+        case .nothing, .completeCancelled: break
+        case .begin: events?.report(.resumed)
+        case .suspend(let work):
+            work.transfer?.suspend()
+            events?.report(.suspended)
+        case .resume(let work):
+            work.transfer?.resume()
+            events?.report(.resumed)
+        case .cancel(let work): work.transfer?.cancel()
+        }
+    }
+
+    /// The rest of an action, without the lock.
+    private func carryOut(_ action: Phase.Action, _ watchers: [Watcher]) {
         switch action {
         case .nothing: break
         case .begin(let work):
