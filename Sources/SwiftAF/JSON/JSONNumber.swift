@@ -339,19 +339,21 @@ private struct Significand: Hashable {
         guard hugeExponent.isEmpty, exponent >= 0, exponent <= Integer.bitWidth, tail.count <= Integer.bitWidth
         else { return nil }
         var value: Integer = 0
-        func append(_ digit: UInt8, to value: inout Integer) -> Bool {
+        for digit in integerDigits {
             let (tenfold, overflow) = value.multipliedReportingOverflow(by: 10)
-            guard !overflow, let digit = Integer(exactly: digit) else { return false }
+            guard !overflow, let digit = Integer(exactly: digit) else { return nil }
             // Negative values are accumulated downwards, because the minimum has no positive counterpart.
             let (sum, carry) =
                 isNegative ? tenfold.subtractingReportingOverflow(digit) : tenfold.addingReportingOverflow(digit)
+            guard !carry else { return nil }
             value = sum
-            return !carry
         }
-        for byte in String(head).utf8 where !append(byte - UInt8(ascii: "0"), to: &value) { return nil }
-        for digit in tail where !append(digit, to: &value) { return nil }
-        for _ in 0..<exponent where !append(0, to: &value) { return nil }
         return value
+    }
+
+    /// All digits of an integer, with the zeros at its end.
+    private var integerDigits: [UInt8] {
+        String(head).utf8.map { $0 - UInt8(ascii: "0") } + tail + Array(repeating: 0, count: exponent)
     }
 
     func decimal() -> Decimal? {

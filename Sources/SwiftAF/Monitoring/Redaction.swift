@@ -103,7 +103,7 @@ public struct Redaction: Sendable, Hashable {
 
     /// Whether the value of a query item is hidden. The name may be percent-encoded, and nested, as in
     /// `user[password]`: it is hidden if a part of it is.
-    func hidesQueryItem(_ name: some StringProtocol) -> Bool {
+    func hidesQueryItem(_ name: Substring) -> Bool {
         if queryItems.contains(where: { ASCII.equalIgnoringCase($0, name) }) { return true }
         guard name.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "[") }) else { return false }
         let decoded = String(decoding: Self.percentDecoded(name), as: UTF8.self)
@@ -113,7 +113,7 @@ public struct Redaction: Sendable, Hashable {
     }
 
     /// The bytes of a text, whatever they are: an invalid escape stays as it is.
-    private static func percentDecoded(_ text: some StringProtocol) -> [UInt8] {
+    private static func percentDecoded(_ text: Substring) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {

@@ -76,7 +76,7 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
     /// - Parameters:
     ///   - pinningMode: How a chain must match the certificates.
     ///   - pinnedCertificates: Certificates, each DER or PEM.
-    public init(pinningMode: PinningMode, pinnedCertificates: Set<Data> = []) {
+    public init(pinningMode: PinningMode, pinnedCertificates: Set<Data> = Set()) {
         self.init()
         pinning.mode = pinningMode
         pinning.certificates = pinnedCertificates
@@ -117,7 +117,8 @@ extension SecurityPolicy {
             set { chosenMode = newValue }
         }
         /// Certificates, each DER or PEM. Default: none.
-        public var certificates: Set<Data> = []
+        // No literal: it would compile the insertion of its elements, which is large for `Data`.
+        public var certificates = Set<Data>()
         /// Public keys as `sha256//BASE64` of the SubjectPublicKeyInfo, including backup pins. Used in both modes.
         /// Default: none.
         public var keys: [String] = []
@@ -146,7 +147,7 @@ extension SecurityPolicy {
         ///   - mode: Nil compares public keys.
         ///   - certificates: Certificates, each DER or PEM.
         ///   - keys: Public keys, each as `sha256//BASE64`.
-        public init(mode: PinningMode? = nil, certificates: Set<Data> = [], keys: [String] = []) {
+        public init(mode: PinningMode? = nil, certificates: Set<Data> = Set(), keys: [String] = []) {
             chosenMode = mode ?? (certificates.isEmpty && keys.isEmpty ? .publicKey : nil)
             self.certificates = certificates
             self.keys = keys
