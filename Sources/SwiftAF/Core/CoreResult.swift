@@ -186,6 +186,8 @@ extension Data {
 }
 
 extension HTTPResponse {
+    // Not inlined: several places call it.
+    @inline(never)
     init(_ head: afc_head, url: String, decodes: Bool = false, metrics: ResponseMetrics = ResponseMetrics()) {
         self.init(
             status: Int(head.status), version: HTTPVersion(head.version) ?? .http1_1, reason: head.reason.text,

@@ -24,6 +24,8 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral
 
 extension HTTPHeaders: Hashable {
     /// Equal fields in the same order and equal suppressed defaults; names are case-insensitive.
+    // Not inlined: it is a part of several comparisons.
+    @inline(never)
     public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
         left.fields == right.fields
             && left.suppressedDefaults.elementsEqual(right.suppressedDefaults, by: ASCII.equalIgnoringCase)

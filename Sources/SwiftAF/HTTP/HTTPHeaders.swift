@@ -125,6 +125,8 @@ public struct HTTPHeaders: Sendable {
     }
 
     /// Whether there is a field named `name`.
+    // Not inlined, like others below: many places call them.
+    @inline(never)
     public func contains(named name: String) -> Bool {
         switch storage {
         case .texts(let fields): fields.contains { $0.isNamed(name) }
@@ -144,6 +146,7 @@ public struct HTTPHeaders: Sendable {
     }
 
     /// Appends a field; existing fields of that name stay.
+    @inline(never)
     public mutating func add(_ field: Field) {
         forgetSuppressedDefault(field.name)
         change { $0.append(field) }
@@ -164,6 +167,7 @@ public struct HTTPHeaders: Sendable {
     }
 
     /// Removes all fields named `name`. The library's default is still added; see ``suppressDefault(_:)-(String)``.
+    @inline(never)
     public mutating func remove(named name: String) {
         guard contains(named: name) else { return }
         change { fields in fields.removeAll { $0.isNamed(name) } }
@@ -171,6 +175,7 @@ public struct HTTPHeaders: Sendable {
 
     /// Removes all fields named `name`, and keeps the library and libcurl from adding a default, as in
     /// `headers.suppressDefault("Accept")`. Adding a field of that name later reverts this.
+    @inline(never)
     public mutating func suppressDefault(_ name: String) {
         remove(named: name)
         forgetSuppressedDefault(name)
@@ -178,6 +183,7 @@ public struct HTTPHeaders: Sendable {
     }
 
     /// Whether ``suppressDefault(_:)-(String)`` was called for `name`.
+    @inline(never)
     public func isSuppressed(_ name: String) -> Bool {
         suppressedDefaults.contains { ASCII.equalIgnoringCase($0, name) }
     }
@@ -241,6 +247,7 @@ public struct HTTPHeaders: Sendable {
     }
 
     /// Marks all fields of a name as secret.
+    @inline(never)
     package mutating func markSecret(_ name: String) {
         change { fields in
             for index in fields.indices where fields[index].isNamed(name) { fields[index].isMarkedSecret = true }

@@ -60,6 +60,8 @@ public struct JSONObject: Sendable {
     /// and appends a new one. Setting nil removes the key. Setting replaces all values of a repeated key.
     public subscript(key: String) -> JSONValue? {
         get { position(of: key).map { entries[$0].value } }
+        // Not inlined: some callers set many keys.
+        @inline(never)
         set {
             if hasRepeats { removeRepeats(of: key) }
             switch (position(of: key), newValue) {
@@ -241,9 +243,11 @@ extension JSONObject {
 
 extension JSONObject: Hashable {
     /// Whether the keys and values are equal, in any order. The values of a repeated key must be in the same order.
+    // Not inlined: values contain objects, so each comparison of two values would repeat this code.
+    @inline(never)
     public static func == (left: JSONObject, right: JSONObject) -> Bool {
         guard left.count == right.count, left.hasRepeats == right.hasRepeats else { return false }
-        if left.hasRepeats { return left.elementsEqual(right) { areSame($0.key, $1.key) && $0.value == $1.value } }
+        if left.hasRepeats { return left.keys.elementsEqual(right.keys, by: areSame) && left.values == right.values }
         return left.entries.allSatisfy { right[$0.key] == $0.value }
     }
 
@@ -261,6 +265,8 @@ extension JSONObject: Hashable {
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
+    // Not inlined: there are many literals.
+    @inline(never)
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self.init(elements)
     }

@@ -53,8 +53,12 @@ package enum ProcessEvents {
 
     /// Calls the observers in the order in which they were added.
     package static func report(_ event: @autoclosure () -> ProcessEvent) {
-        guard isObserved else { return }
-        let event = event()
+        if isObserved { call(with: event()) }
+    }
+
+    // Not inlined: most programs have no observers.
+    @inline(never)
+    private static func call(with event: ProcessEvent) {
         for observer in observers.withLock({ $0.all }) { observer(event) }
     }
 }

@@ -478,6 +478,8 @@ extension HTTPSessionManager {
 extension HTTPSessionManager {
     /// A request before its parameters are added. `json` is encoded at once, where the caller runs: it may belong to an
     /// actor.
+    // Not inlined: each kind of request calls it.
+    @inline(never)
     func draft(
         _ method: HTTPMethod, _ url: String, headers: HTTPHeaders, json: (any Encodable)? = nil,
         body: HTTPBody? = nil, _ snapshot: Snapshot, configure: ((inout HTTPRequest) -> Void)? = nil

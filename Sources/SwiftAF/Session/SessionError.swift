@@ -27,6 +27,8 @@ public struct SessionError: Error, Sendable {
     ///   - response: The head of the response, if there is one.
     ///   - body: The body of the response, if there is one.
     ///   - underlying: The error that caused this one.
+    // Not inlined: more than a hundred places create errors, and inlining would make them no faster.
+    @inline(never)
     public init(
         _ code: Code,
         reason: Reason? = nil,
