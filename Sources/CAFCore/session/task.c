@@ -419,6 +419,26 @@ static void stop_waiting(afc_task *task, int64_t now) {
     }
 }
 
+static void wake(afc_task *task) {
+    task->woken_us = afc__now_us();
+    task->is_wake_delayed = false;
+    afc__transfer_wake(&task->transfer);
+}
+
+/** Calls on_wake; later, if it was called just now and nothing has paused that it makes go on. */
+static void wake_soon(afc_task *task) {
+    bool can_wait = afc__task_was_just_woken(task) &&
+                    !afc__transfer_waits_for_wake(&task->transfer);
+    if (can_wait) {
+        task->is_wake_delayed = true;
+        afc__task_arm(task);
+    } else {
+        wake(task);
+    }
+}
+
+static void check_flags(afc_task *task, unsigned requests);
+
 static void on_alarm(afc__alarm *alarm) {
     afc_task *task = AFC__OWNER(alarm, afc_task, alarm);
     afc_failure failure = {0};
@@ -435,6 +455,10 @@ static void on_alarm(afc__alarm *alarm) {
         break;
     case AFC__DUE_BYTES:
         stop_waiting(task, now);
+        break;
+    case AFC__DUE_WAKE:
+        check_flags(task, AFC__TASK_WAKE);
+        if (is_active(task)) afc__task_arm(task);
         break;
     case AFC__DUE_BODY:
         if (afc__exchange_send_waiting_body(task->exchange)) {
@@ -508,9 +532,10 @@ static void check_flags(afc_task *task, unsigned requests) {
         return;
     }
     if ((requests & AFC__TASK_WAKE) != 0) {
-        afc__transfer_wake(&task->transfer);
-    } else if ((requests & AFC__TASK_SEND) != 0) {
-        afc__transfer_wake_sending(&task->transfer);
+        wake(task);
+    } else {
+        if ((requests & AFC__TASK_WAKE_SOON) != 0) wake_soon(task);
+        if ((requests & AFC__TASK_SEND) != 0) afc__transfer_wake_sending(&task->transfer);
     }
     if (afc__transfer_is_suspended(&task->transfer)) return;
     afc__transfer_end_resuming(&task->transfer);
@@ -570,8 +595,8 @@ void afc__task_handle(afc_task *task) {
         if (is_active(task) && (requests & AFC__TASK_GATHERED)) on_gathered(task);
         if (is_active(task) && (requests & AFC__TASK_ANSWERED)) on_challenge_answer(task);
         if (is_active(task) && (requests & AFC__TASK_CACHED)) continue_from_cache(task);
-        bool has_flags = (requests & (AFC__TASK_CHECK | AFC__TASK_WAKE | AFC__TASK_SEND)) != 0;
-        if (has_flags && is_active(task)) check_flags(task, requests);
+        unsigned flags = AFC__TASK_CHECK | AFC__TASK_WAKE | AFC__TASK_WAKE_SOON | AFC__TASK_SEND;
+        if ((requests & flags) != 0 && is_active(task)) check_flags(task, requests);
     }
     afc_task_release(task);
 }

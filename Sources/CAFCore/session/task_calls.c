@@ -190,7 +190,8 @@ void afc_task_cancel(afc_task *task) {
 }
 
 void afc_task_wake(afc_task *task) {
-    post_if_started(task, AFC__TASK_WAKE);
+    bool is_in_callback = afc__loop_is_current(&task->session->loop);
+    post_if_started(task, is_in_callback ? AFC__TASK_WAKE_SOON : AFC__TASK_WAKE);
 }
 
 void afc__task_wake_sending(afc_task *task) {

@@ -19,7 +19,9 @@ enum {
     AFC__TASK_ANSWERED = 64u, /**< A challenge has been answered. */
     AFC__TASK_CACHED = 128u, /**< The cache has what the task waits for, or it is its turn again. */
     AFC__TASK_GATHERED = 256u, /**< Its sink holds bytes back until the turn of the loop ends. */
-    AFC__TASK_SEND = 512u /**< The request body has bytes; what on_body has refused still waits. */
+    AFC__TASK_SEND = 512u, /**< The request body has bytes; what on_body has refused still waits. */
+    AFC__TASK_WAKE_SOON =
+        1024u /**< The same as WAKE, if a callback asks for it: see wake_soon() of task.c. */
 };
 
 /** An answer to a challenge, on its way to the loop. */
@@ -43,7 +45,9 @@ struct afc_task {
     atomic_uint requests;
     atomic_bool was_started;
     atomic_bool completes_in_child; /**< Started after a fork, on the parent's session. */
-    atomic_uint completion;         /**< For those who wait; see task_wait.c. */
+    bool
+        is_wake_delayed; /**< Another on_wake follows: see wake_time(). Loop thread; takes no memory here. */
+    atomic_uint completion; /**< For those who wait; see task_wait.c. */
     afc__post post;
     afc_session *session;
     _Atomic(afc__reply *) reply; /**< To a challenge; the loop takes it. */
@@ -63,6 +67,7 @@ struct afc_task {
     afc__watch body_watch; /**< Of the body's descriptor; `ready` is NULL unless it is watched. */
     int64_t started_us, connecting_since_us;
     afc__connectivity network;
+    int64_t woken_us; /**< The last on_wake; 0: none yet. */
     /* The creating thread until the start, then the loop thread; its flags are for any. */
     afc__transfer transfer;
 };

@@ -6,6 +6,12 @@
 
 #include <stdint.h>
 
+/*
+ * Between two calls of on_wake that a callback has asked for. What is called usually wakes a thread, which costs as much
+ * as receiving 20 KiB: the row `events` of Benchmarks/run, where 64 KiB arrive every 40 µs.
+ */
+enum { WAKE_INTERVAL_US = 1000 };
+
 static int64_t after(int64_t since_us, uint32_t limit_ms) {
     return limit_ms != 0 ? since_us + (int64_t)limit_ms * 1000 : INT64_MAX;
 }
@@ -51,12 +57,22 @@ static int64_t network_deadline(const afc_task *task) {
     return task->network.retry_us != 0 ? task->network.retry_us : INT64_MAX;
 }
 
+static int64_t wake_time(const afc_task *task) {
+    return task->is_wake_delayed ? task->woken_us + WAKE_INTERVAL_US : INT64_MAX;
+}
+
+bool afc__task_was_just_woken(const afc_task *task) {
+    if (task->woken_us == 0) return false;
+    return afc__loop_now(&task->session->loop) < task->woken_us + WAKE_INTERVAL_US;
+}
+
 void afc__task_arm(afc_task *task) {
     int64_t deadline = after(task->started_us, task->transfer.timeouts.total_ms);
     deadline = earlier(deadline, connect_deadline(task));
     deadline = earlier(deadline, next_try(task));
     deadline = earlier(deadline, continue_deadline(task));
     deadline = earlier(deadline, network_deadline(task));
+    deadline = earlier(deadline, wake_time(task));
     /* While idleness doesn't count it may begin to; looking again then is cheap. */
     if (task->exchange != NULL && task->transfer.timeouts.idle_ms != 0) {
         int64_t idle = idle_deadline(task);
@@ -111,5 +127,6 @@ afc__due afc__task_due(const afc_task *task, int64_t now, afc_failure *failure) 
         return AFC__DUE_HOP_END;
     }
     if (now >= continue_deadline(task)) return AFC__DUE_BODY;
+    if (now >= wake_time(task)) return AFC__DUE_WAKE;
     return now >= next_try(task) ? AFC__DUE_BYTES : AFC__DUE_NOTHING;
 }

@@ -544,6 +544,10 @@ static void forget_waits(afc__transfer *transfer) {
     transfer->send_rate.wakeup_us = transfer->receive_rate.wakeup_us = 0;
 }
 
+bool afc__transfer_waits_for_wake(const afc__transfer *transfer) {
+    return transfer->hop.is_held || transfer->source.is_waiting;
+}
+
 void afc__transfer_wake(afc__transfer *transfer) {
     transfer->hop.is_held = false;
     afc__transfer_wake_sending(transfer);

@@ -364,6 +364,9 @@ int64_t afc__transfer_wakeup(const afc__transfer *transfer);
 /** Forgets those moments that have passed; a direction that must still wait sets its own again. */
 void afc__transfer_stop_waiting(afc__transfer *transfer, int64_t now);
 
+/** Whether something has paused until afc__transfer_wake(), in either direction. */
+bool afc__transfer_waits_for_wake(const afc__transfer *transfer);
+
 /** Retries what was paused, in either direction. */
 void afc__transfer_wake(afc__transfer *transfer);
 

@@ -1,4 +1,5 @@
 /* Tasks: their operations in every state, from every thread, and what is told in which order. */
+#include "base/clock.h"
 #include "session/task_internal.h"
 #include "support/call.h"
 
@@ -260,6 +261,88 @@ static void callbacks_can_cancel_their_task(void **state) {
     }
 }
 
+/* ---- Waking -------------------------------------------------------------------------------- */
+
+/** What on_wake has seen of a body. */
+typedef struct wakes {
+    afc_task *task;
+    atomic_uint count;
+    atomic_size_t seen; /**< The bytes that had been received at the last one. */
+    unsigned rounds;    /**< How often it wakes its task again. */
+} wakes;
+
+static afc_status wake_at_body(call *call, afc_slice chunk) {
+    (void)chunk;
+    wakes *wakes = call->payload;
+    afc_task_wake(wakes->task);
+    return AFC_OK;
+}
+
+static void count_wake(void *context) {
+    call *call = context;
+    wakes *wakes = call->payload;
+    if (wakes->rounds > 0) {
+        wakes->rounds--;
+        afc_task_wake(wakes->task);
+    }
+    pthread_mutex_lock(&call->lock);
+    atomic_store(&wakes->seen, atomic_load(&call->taken));
+    atomic_fetch_add(&wakes->count, 1);
+    pthread_cond_broadcast(&call->changed);
+    pthread_mutex_unlock(&call->lock);
+}
+
+static call *call_that_wakes(fixture *fixture, const char *path, wakes *wakes) {
+    call *call = call_new(fixture, path);
+    call->request.sink.kind = AFC_SINK_CALLBACK;
+    call->events.on_wake = count_wake;
+    call->at_body = wake_at_body;
+    call->payload = wakes;
+    make(call);
+    *wakes = (struct wakes){.task = call->task};
+    return call;
+}
+
+static void wakes_at_most_once_a_millisecond_for_its_callbacks(void **state) {
+    fixture *fixture = *state;
+    enum { ROUNDS = 20 };
+    serve_stalled(fixture, "/stall");
+    wakes wakes;
+    call *call = call_that_wakes(fixture, "/stall", &wakes);
+    wakes.rounds = ROUNDS - 1;
+    int64_t begin_us = afc__now_us();
+    afc_task_start(call->task);
+    call_wait_for(call, &wakes.count, ROUNDS);
+    int64_t taken_us = afc__now_us() - begin_us;
+    assert_true(taken_us >= (ROUNDS - 1) * 1000);
+    afts_release(fixture->server, "/stall", 1);
+    call_wait(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+}
+
+static void delayed_wake_follows_when_no_more_arrives(void **state) {
+    fixture *fixture = *state;
+    enum { SIZE = 1 << 20 };
+    static char part[SIZE];
+    afts_script *script = afts_script_new();
+    afts_respond_chunked(script, 200, NULL);
+    afts_chunk(script, part, SIZE);
+    afts_stall(script, "rest");
+    afts_last_chunk(script, NULL);
+    serve(fixture, "/part", script);
+    wakes wakes;
+    call *call = call_that_wakes(fixture, "/part", &wakes);
+    afc_task_start(call->task);
+    for (unsigned i = 1; atomic_load(&wakes.seen) < SIZE; i++) {
+        call_wait_for(call, &wakes.count, i);
+    }
+    afts_release(fixture->server, "rest", 1);
+    call_wait(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+}
+
 /* ---- Suspending ---------------------------------------------------------------------------- */
 
 static void task_suspended_before_its_start_waits(void **state) {
@@ -447,6 +530,8 @@ int main(void) {
         FIXTURE_TEST(task_cancelled_in_flight_ends_at_once),
         FIXTURE_TEST(cancelling_finished_task_changes_nothing),
         FIXTURE_TEST(callbacks_can_cancel_their_task),
+        FIXTURE_TEST(wakes_at_most_once_a_millisecond_for_its_callbacks),
+        FIXTURE_TEST(delayed_wake_follows_when_no_more_arrives),
         FIXTURE_TEST(task_suspended_before_its_start_waits),
         FIXTURE_TEST(suspended_task_can_be_cancelled),
         FIXTURE_TEST(suspending_loses_no_byte),

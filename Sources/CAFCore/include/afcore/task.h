@@ -154,7 +154,8 @@ typedef struct afc_task_events {
     /**
      * An afc_task_wake() has reached the loop; paused reads and on_body calls follow. One on_wake may stand for
      * several calls. If afc_task_wake() is called inside on_body, on_wake follows after all data that can be
-     * read without waiting, up to a few MiB.
+     * read without waiting, up to a few MiB. For calls inside callbacks, on_wake is called at most once a
+     * millisecond, unless on_body or the reader of the request body waits for it.
      */
     void (*on_wake)(void *context);
     /**
