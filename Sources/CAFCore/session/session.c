@@ -78,7 +78,8 @@ static void take_posts(void *context, afc__post *post) {
 
 /*
  * Waking a thread costs both sides some microseconds, as much as a fifth of a small request. Where
- * requests come one by one there is nothing to wait for, and gathered results are reported at once, too.
+ * requests come one by one there is nothing to wait for, and gathered results are reported at once, too. So they are if
+ * no other task is active: the row `small_1` of Benchmarks/run.
  */
 enum { MAX_BATCH_TURNS = 4 };
 _Static_assert((int)MAX_BATCH_TURNS < (int)AFC__LOOP_DISPATCH_TURNS,
@@ -142,7 +143,8 @@ static afc__turn finish_turn(void *context, bool was_idle) {
     /* Connections that were made, and tasks that an alarm has ended, make room as well. */
     run_queue(session);
     if (!afc__list_is_empty(&session->completed) || !afc__list_is_empty(&session->batches)) {
-        bool waits = session->gathers_results && !was_idle;
+        bool may_gather = session->gathers_results && session->active_count > 0;
+        bool waits = may_gather && !was_idle;
         if (waits && session->batch_turns++ < MAX_BATCH_TURNS) return AFC__TURN_LOOK;
         report_results(session);
         end_batches(session);
