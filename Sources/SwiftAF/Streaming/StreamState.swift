@@ -2,8 +2,9 @@ import FoundationEssentials
 
 /// The phase of a stream, its buffered data, and the call that waits. Changes nothing else; copies share the buffer.
 ///
-/// Pieces are merged. A waiting reader is resumed when much data is buffered or when there is nothing more to read for
-/// now, rather than for each piece.
+/// Pieces are merged. A waiting reader is resumed when much data is buffered, or when there is nothing more to read for
+/// now, rather than for each piece. If several KiB are buffered each time, the latter is at most once a millisecond, for
+/// which the core delays ``CoreTask/didWake()``.
 struct StreamState {
     /// In this order, except that the transfer may be paused and resumed several times, and may finish in any phase.
     private enum Phase {
@@ -139,8 +140,8 @@ struct StreamState {
         pending.endWriting(space)
         guard case .reading(var reading) = phase, let reader = reading.reader else { return Step() }
         // libcurl splits a read into pieces of equal size, so a piece of another size is the last one of a read.
-        let isLast = space.count != Self.pieceSize
-        if isLast || buffered >= Self.enough {
+        let isShortRead = space.count != Self.pieceSize && buffered < Self.pieceSize
+        if isShortRead || buffered >= Self.enough {
             reading.reader = nil
             phase = .reading(reading)
             return Step(reader: reader)

@@ -9,6 +9,9 @@ public import FoundationEssentials
 ///
 /// Without `validated()`, the body of an error such as 404 is read like any other.
 ///
+/// A task that waits for data is resumed once there is some; while much arrives, at most once a millisecond, or when
+/// 512 KiB are there.
+///
 /// Data is received only as fast as ``bytes`` is read (back-pressure): up to 1.5 MiB of unread data waits in a buffer,
 /// more in the connection. Releasing the response and its iterators before the end cancels the transfer.
 public struct StreamedResponse: Sendable {

@@ -261,11 +261,11 @@ import Testing
 
     @Test(
         arguments: [
-            ([1], 0, true), ([16_383], 0, true), ([16_385], 0, true), ([16_384], 1, false),
-            ([16_384, 16_384, 16_384], 1, false), ([16_384, 16_384, 5], 1, true),
+            ([1], 0, true), ([16_383], 0, true), ([16_385], 1, false), ([16_384], 1, false),
+            ([16_384, 16_384, 16_384], 1, false), ([16_384, 16_384, 5], 1, false),
             (Array(repeating: 16_384, count: 31), 1, false), (Array(repeating: 16_384, count: 32), 1, true),
         ] as [([Int], Int, Bool)])
-    func resumesWaitingReaderAfterLastOrEnoughBytes(sizes: [Int], expected: Int, isTold: Bool) async {
+    func resumesWaitingReaderAfterShortReadOrEnoughBytes(sizes: [Int], expected: Int, isTold: Bool) async {
         var wakes = 0
         switch await told(after: sizes, wakes: &wakes) {
         case .ready: #expect(isTold)
