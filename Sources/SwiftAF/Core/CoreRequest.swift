@@ -154,13 +154,8 @@ final class CoreRequest: Sendable {
     }
 
     private var timeouts: afc_timeouts {
-        var limits = http.timeouts
-        limits.fillGaps(from: session.configuration.timeouts)
-        limits.fillGaps(from: .standard)
-        var timeouts = afc_timeouts()
-        timeouts.connect_ms = limits.connect?.coreMilliseconds ?? 0
-        timeouts.idle_ms = limits.idle?.coreMilliseconds ?? 0
-        timeouts.total_ms = limits.total?.coreMilliseconds ?? 0
+        var timeouts = session.timeouts
+        timeouts.replace(by: http.timeouts)
         return timeouts
     }
 
@@ -181,6 +176,15 @@ final class CoreRequest: Sendable {
 
     /// Whether every redirect is an error. The core's limits start at 1.
     var refusesRedirects: Bool { redirectPolicy.followsRedirects && redirectPolicy.maximumCount == 0 }
+}
+
+extension afc_timeouts {
+    /// Replaces the limits by those that aren't nil.
+    mutating func replace(by limits: HTTPRequest.Timeouts) {
+        if let connect = limits.connect { connect_ms = connect.coreMilliseconds }
+        if let idle = limits.idle { idle_ms = idle.coreMilliseconds }
+        if let total = limits.total { total_ms = total.coreMilliseconds }
+    }
 }
 
 extension afc_http_version_preference {

@@ -7,6 +7,9 @@ final class CoreSession: @unchecked Sendable {
     /// Thread-safe in the core.
     let raw: OpaquePointer
     let configuration: SessionConfiguration
+    /// The time limits of requests without their own. Converted once: a `Duration` takes 300 instructions, in each
+    /// request of the row `small_16` of Benchmarks/run.
+    let timeouts: afc_timeouts
     /// Called when all tasks are cancelled, for work that waits between two transfers.
     let cancellations = Locked(Registry<@Sendable () -> Void>())
     /// Transfers of the core, and work between two of them.
@@ -45,6 +48,10 @@ final class CoreSession: @unchecked Sendable {
         self.raw = raw
         executor = CoreExecutor(raw, jobs)
         self.configuration = configuration
+        var timeouts = afc_timeouts()
+        timeouts.replace(by: .standard)
+        timeouts.replace(by: configuration.timeouts)
+        self.timeouts = timeouts
     }
 
     /// The core's options but for the policies; valid as long as the arena.

@@ -48,7 +48,8 @@ struct CStringArena {
         for field in headers.fields {
             let name = append(field.name)
             let value = field.isLatin1 ? append(field.rawValue) : append(field.value)
-            let flags = field.isSecret ? UInt32(AFC_HEADER_SECRET) : 0
+            // The core knows the names of credentials.
+            let flags = field.isMarkedSecret ? UInt32(AFC_HEADER_SECRET) : 0
             core.initializeElement(at: count, to: afc_header(name: name, value: value, flags: flags))
             count += 1
         }

@@ -223,7 +223,7 @@ extension CoreTask {
 
     /// Every event except the end costs a call into Swift, so only the required ones are set.
     private func events() -> afc_task_events {
-        let handlers = request.handlers
+        // As in `hopEvents()`, no copy of the handlers.
         var events = hopEvents()
         events.size = MemoryLayout<afc_task_events>.stride
         events.on_done = { context, result in
@@ -239,25 +239,26 @@ extension CoreTask {
             task.takeUnretainedValue().request.session.activity.end()
             task.release()
         }
-        if handlers.progress != nil || handle != nil {
+        if request.handlers.progress != nil || handle != nil {
             events.on_progress = { context, progress in
                 guard let progress, let task = CoreTask.from(context) else { return }
                 task.report(TransferProgress(progress.pointee))
             }
         }
-        if handlers.caching != nil {
+        if request.handlers.caching != nil {
             events.on_cache = { context, candidate in
                 guard let candidate, let task = CoreTask.from(context) else { return false }
                 return task.decide(candidate)
             }
         }
-        if handlers.response != nil || handlers.monitors != nil || request.sink == .callback {
+        let isCallback = request.sink == .callback
+        if request.handlers.response != nil || request.handlers.monitors != nil || isCallback {
             events.on_head = { context, response in
                 guard let response, let task = CoreTask.from(context) else { return .AFC_EINTERNAL }
                 return task.receiveHead(response)
             }
         }
-        if request.sink == .callback {
+        if isCallback {
             events.on_body = { context, chunk in
                 guard let task = CoreTask.from(context) else { return .AFC_EINTERNAL }
                 let bytes = UnsafeRawBufferPointer(start: chunk.bytes, count: chunk.size)

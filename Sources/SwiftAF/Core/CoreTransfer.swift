@@ -84,16 +84,17 @@ class CoreTransfer: @unchecked Sendable {
     ///
     /// - Returns: A task's events, of which a WebSocket has those about hops, too.
     final func hopEvents() -> afc_task_events {
-        let handlers = request.handlers
-        let isMonitored = handlers.monitors != nil
+        // Each is asked for itself: a copy of all would retain them, in each request (the row `small_16` of
+        // Benchmarks/run).
+        let isMonitored = request.handlers.monitors != nil
         var events = afc_task_events()
-        if handlers.redirect != nil || request.refusesRedirects || isMonitored {
+        if request.handlers.redirect != nil || request.refusesRedirects || isMonitored {
             events.on_redirect = { context, redirect in
                 guard let redirect, let transfer = CoreTransfer.from(context) else { return AFC_REDIRECT_FAIL }
                 return transfer.decide(redirect)
             }
         }
-        if handlers.answersChallenges {
+        if request.handlers.answersChallenges {
             events.on_challenge = { context, challenge, _ in
                 guard let challenge, let transfer = CoreTransfer.from(context) else { return AFC_CHALLENGE_FAIL }
                 return transfer.answer(challenge.pointee)
@@ -109,13 +110,13 @@ class CoreTransfer: @unchecked Sendable {
                 request.handlers.events?.report(.challenged(shown))
             }
         }
-        if handlers.informational != nil || isMonitored {
+        if request.handlers.informational != nil || isMonitored {
             events.on_informational = { context, head in
                 guard let head else { return }
                 CoreTransfer.from(context)?.request.handlers.report(InformationalResponse(head.pointee))
             }
         }
-        if handlers.monitors?.tracesWire == true {
+        if request.handlers.monitors?.tracesWire == true {
             events.on_trace = { context, trace in
                 guard let trace, let seen = WireTrace(trace.pointee) else { return }
                 CoreTransfer.from(context)?.request.handlers.events?.report(.traced(seen))

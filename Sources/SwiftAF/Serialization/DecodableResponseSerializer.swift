@@ -50,7 +50,7 @@ struct DecodableBody {
 
     func value<Value: Decodable>(_ type: Value.Type, from response: HTTPResponse, _ body: Data) throws -> Value {
         if let error = validation.validate(response, body: body).error { throw error }
-        if let empty = Empty() as? Value { return empty }
+        if type == Empty.self, let empty = Empty() as? Value { return empty }
         do {
             return try isBlank(body) ? Self.nothing() : decoder.decodeReceived(type, from: body)
         } catch {

@@ -36,7 +36,11 @@ package enum ASCII {
     package static func equalIgnoringCase(_ left: String, _ right: some StringProtocol) -> Bool {
         let (left, right) = (left.utf8, right.utf8)
         guard left.count == right.count else { return false }
-        return left.elementsEqual(right) { lowercased($0) == lowercased($1) }
+        // Strings have their bytes in one place, which takes a third of the time: the row `json_64` of Benchmarks/run.
+        let areEqual = left.withContiguousStorageIfAvailable { left in
+            right.withContiguousStorageIfAvailable { right in equalIgnoringCase(left, right) }
+        }
+        return (areEqual ?? nil) ?? left.elementsEqual(right) { lowercased($0) == lowercased($1) }
     }
 
     /// Compares bytes, ignoring the case of ASCII letters only.
