@@ -29,6 +29,9 @@ final class RequestEvents: Sendable {
     private let monitors: MonitorGroup?
     /// Whether observers of the process get the events of a task instead of those of a transfer.
     private let isTask: Bool
+    /// Whether the end was reported. Nothing is reported after it, such as a retry that was decided when the request was
+    /// cancelled.
+    private let hasEnded = Locked(false)
 
     /// - Parameter task: The number of the task, if there is one.
     private init(_ request: HTTPRequest, _ monitors: MonitorGroup?, task: UInt64?) {
@@ -63,7 +66,13 @@ final class RequestEvents: Sendable {
             default: break
             }
         }
-        monitors?.report(event, of: MonitoredRequest(id: id, request: request))
+        guard let monitors else { return }
+        // Under the lock, so that no event comes after the end. Adding an event runs no code of the program.
+        hasEnded.withLock { hasEnded in
+            guard !hasEnded else { return }
+            if case .finished = event { hasEnded = true }
+            monitors.report(event, of: MonitoredRequest(id: id, request: request))
+        }
     }
 
     func finish(_ outcome: CoreOutcome, hasBody: Bool = true) {

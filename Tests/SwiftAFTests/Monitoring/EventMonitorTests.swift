@@ -44,6 +44,17 @@ struct EventMonitorTests {
         manager.eventMonitors = []
     }
 
+    @Test func reportsNothingAfterTheEnd() async throws {
+        let queue = MonitorQueue()
+        let request = HTTPRequest("http://host/")
+        let events = try #require(RequestEvents.begun(request, MonitorGroup([notes], on: queue)))
+        events.finish(CoreOutcome(failure: SessionError(.cancelled)))
+        events.report(.retried(AttemptOutcome(attempt: RequestAttempt()), delay: .zero))
+        await queue.flush()
+        #expect(notes.ends.values.count == 1)
+        #expect(notes.events.values.last?.hasPrefix("finished") == true)
+    }
+
     private static let whole = ["created", "resumed", "sent 1 -", "answered 200", "metrics 1", "finished "]
 
     @Test func reportsEventsOfAwaitedRequest() async throws {
