@@ -12,6 +12,8 @@ final class CoreSession: @unchecked Sendable {
     let timeouts: afc_timeouts
     /// Called when all tasks are cancelled, for work that waits between two transfers.
     let cancellations = Locked(Registry<@Sendable () -> Void>())
+    /// Called when the manager is invalidated, for delays before a request that it would refuse.
+    let invalidations = Locked(Registry<@Sendable () -> Void>())
     /// Transfers of the core, and work between two of them.
     let activity = SessionActivity()
     /// Runs Swift tasks on the loop thread.
@@ -95,6 +97,11 @@ final class CoreSession: @unchecked Sendable {
         if isFinal { isCancelled.store(true, ordering: .sequentiallyConsistent) }
         for handler in cancellations.withLock({ isFinal ? $0.close() : $0.all }) { handler() }
         afc_session_cancel_all(raw)
+    }
+
+    /// Ends the delays before requests that an invalid manager would refuse.
+    func invalidate() {
+        for handler in invalidations.withLock({ $0.close() }) { handler() }
     }
 
     /// Whether a transfer that has just started must be cancelled: it may have missed ``cancelAll(isFinal:)``.

@@ -445,7 +445,8 @@ public final class HTTPSessionManager: Sendable {
         for session in retired { session.cancelAll(isFinal: isFinal) }
     }
 
-    /// Invalidates the manager: later requests fail with ``SessionError/Code/closed``.
+    /// Invalidates the manager: later requests fail with ``SessionError/Code/closed``, and so do events and messages that
+    /// wait to reconnect.
     ///
     /// - Parameter cancellingTasks: True to cancel everything under way, and tasks that were not started; false to
     ///   let it complete.
@@ -459,6 +460,8 @@ public final class HTTPSessionManager: Sendable {
             return Snapshot(closed, state.snapshot.securityPolicy, state.snapshot.settings)
         }
         if cancellingTasks { cancel(former, retired, isFinal: true) }
+        former.session.made?.invalidate()
+        for session in retired { session.invalidate() }
         guard former.session.made != nil else { return }
         RequestEvents.reportInvalidated(self, to: former.settings.handlers.monitors)
     }

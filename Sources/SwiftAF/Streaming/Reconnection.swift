@@ -23,29 +23,33 @@ extension ReconnectionPacing {
     /// Waits before a connection.
     ///
     /// - Throws: ``SessionError/Code/cancelled`` if the task or all requests of the manager are cancelled meanwhile;
-    ///   ``SessionError/Code/closed`` if the manager is invalid.
+    ///   ``SessionError/Code/closed`` if the manager is invalid, or becomes so: the connection would be refused.
     func pause(_ delay: Duration, in manager: HTTPSessionManager) async throws(SessionError) {
         let session = try manager.snapshot.session.get()
         guard session.activity.begin() else { throw SessionError(.closed) }
         defer { session.activity.end() }
-        // Whether the wait was interrupted.
-        let end = OneValueChannel<Bool>()
+        // Why the wait was interrupted; nil if it wasn't.
+        let end = OneValueChannel<SessionError.Code?>()
         // Before the wait begins, so that no cancellation is missed once it has.
-        guard let id = session.cancellations.withLock({ $0.add { end.send(true) } }) else {
+        guard let cancellation = session.cancellations.withLock({ $0.add { end.send(.cancelled) } }) else {
             throw SessionError(.closed)
         }
-        defer { session.cancellations.withLock { $0.remove(id) } }
+        defer { session.cancellations.withLock { $0.remove(cancellation) } }
+        guard let invalidation = session.invalidations.withLock({ $0.add { end.send(.closed) } }) else {
+            throw SessionError(.closed)
+        }
+        defer { session.invalidations.withLock { $0.remove(invalidation) } }
         let pause = Task { [wait] in
             await wait(delay)
-            end.send(false)
+            end.send(nil)
         }
         defer { pause.cancel() }
-        let isInterrupted = await withTaskCancellationHandler {
+        let interruption = await withTaskCancellationHandler {
             await end.wait()
         } onCancel: {
-            end.send(true)
+            end.send(.cancelled)
         }
-        if isInterrupted { throw SessionError(.cancelled) }
+        if let interruption { throw SessionError(interruption) }
     }
 }
 

@@ -93,6 +93,28 @@ struct EventReconnectionTests {
         #expect(waits.values.isEmpty)
     }
 
+    /// Whether the session is that of an earlier trust policy.
+    @Test(arguments: [false, true])
+    func shutdownEndsDelay(isRetired: Bool) async throws {
+        server.route("/events", .events("data: a\n\n"))
+        var events = manager.events(from: HTTPRequest("events"))
+        events.pacing.wait = { [waits] in
+            waits.record($0)
+            await Duration.seconds(3600).pause()
+        }
+        let reading = Task { [events] in
+            var iterator = events.makeAsyncIterator()
+            #expect(try await iterator.next()?.data == "a")
+            _ = try await iterator.next()
+        }
+        await waits.wait()
+        if isRetired { manager.securityPolicy = SecurityPolicy(allowsInvalidCertificates: true) }
+        await manager.shutdown()
+        let error = await #expect(throws: SessionError.self) { try await reading.value }
+        #expect(error?.code == .closed)
+        #expect(server.requests.count == 1)
+    }
+
     @Test func errorOfRefusedStatusHasTheBody() async throws {
         server.route("/events", .json(#"{"error":"too many"}"#, status: 429))
         var events = events(.post, .text("question"))
