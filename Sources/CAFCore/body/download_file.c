@@ -35,7 +35,8 @@ afc_status afc__file_failed(const afc__file *file, int error, afc_failure *failu
 }
 
 static afc_status fail_busy(const afc__file *file, afc_failure *failure) {
-    afc_status status = afc__fail(failure, AFC_EFILE, "%s is in use by another download",
+    afc_status status = afc__fail(failure, AFC_EFILE,
+                                  "%s is in use by another download: retry when that has ended",
                                   file->partial_path);
     if (failure != NULL) failure->system_error = EBUSY;
     return status;

@@ -12,7 +12,12 @@ extension HTTPSessionManager {
     /// ```
     ///
     /// The first downloads start immediately, in order. Unfinished downloads are cancelled when the iterating task is
-    /// cancelled, when the loop is left, or when the sequence is released.
+    /// cancelled, when the loop is left, or when the sequence is released. ``cancelAll()`` also cancels those that
+    /// haven't begun, and their results are returned.
+    ///
+    /// The loop doesn't wait for the transfers that it cancels. Until they have ended, which takes a moment, their
+    /// partial files are in use: a download that resumes one fails with ``SessionError/Code/file``. To restart downloads
+    /// at once, end them with ``cancelAll()`` and read the results to the end.
     ///
     /// - Parameters:
     ///   - items: The downloads.
@@ -29,11 +34,17 @@ extension HTTPSessionManager {
     ) -> AsyncStream<DownloadResult> {
         let batch = DownloadBatch(items, downloadDestination, progress)
         let (results, continuation) = AsyncStream.makeStream(of: DownloadResult.self)
+        let session = try? snapshot.session.get()
+        // The number of the batch among what the session cancels.
+        let registration = OneValueChannel<Int?>()
         let work = Task {
+            let number = await registration.wait()
             await batch.run(on: self, atOnce: max(1, maximumConcurrent)) { continuation.yield($0) }
             await batch.reportEnd()
             continuation.finish()
+            if let number { session?.cancellations.withLock { $0.remove(number) } }
         }
+        registration.send(session?.cancellations.withLock { $0.add { work.cancel() } } ?? nil)
         continuation.onTermination = { _ in
             batch.stopReporting()
             work.cancel()

@@ -14,7 +14,9 @@
 ///
 /// The call begins with the iteration; each iterator makes its own call. A slow reader gets the latest progress. The
 /// sequence ends with ``TransferUpdate/completed(_:)``, or throws the error of the call. Releasing the iterator before
-/// that cancels the call. So does cancelling the iterating task, which throws ``SessionError/Code/cancelled``.
+/// that cancels the call. So does cancelling the iterating task, which throws ``SessionError/Code/cancelled``. Neither
+/// waits for the end of the call. Until then the partial file of a download is in use: a download that resumes it fails
+/// with ``SessionError/Code/file``. To restart a download at once, use its task, and `cancelProducingResumeToken()`.
 public struct TransferUpdates<Value: Sendable>: AsyncSequence, Sendable {
     public typealias Element = TransferUpdate<Value>
     public typealias Failure = any Error

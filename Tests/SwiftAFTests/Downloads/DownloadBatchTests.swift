@@ -275,6 +275,43 @@ struct DownloadBatchTests {
         try await eventually { try folder.names == [] }
     }
 
+    @Test func cancelAllCancelsDownloadsThatHaveNotBegun() async throws {
+        let items = endless(6)
+        let task = Task { [manager] in
+            var codes: [SessionError.Code?] = []
+            for await download in manager.downloads(of: items, maximumConcurrent: 2) {
+                if case .failure(let error) = download.result { codes.append(error.code) } else { codes.append(nil) }
+            }
+            return codes
+        }
+        for name in ["f0", "f1"] { #expect(await server.wait(for: .stalled(at: name))) }
+        manager.cancelAll()
+        #expect(await task.value == Array(repeating: .cancelled, count: 6))
+        #expect(Set(server.requests.map(\.path)) == ["/f0", "/f1"])
+        for name in ["f0", "f1"] { server.open(name) }
+        // The manager stays usable.
+        server.route("/after", .text("done"))
+        for await download in manager.downloads(of: self.items(["after"])) { _ = try download.get() }
+    }
+
+    /// As documented: once the results were read, the partial files are free.
+    @Test func batchCanBeResumedAfterCancelAll() async throws {
+        server.route(
+            "/f", [.send("HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 5\r\n\r\nx"), .waitForPeerClose])
+        for _ in 0..<5 {
+            let received = Recorder<Bool>()
+            let downloads = manager.downloads(of: items(["f"], options: [.keepsPartialFile, .resumes])) { progress in
+                if progress.all.received > 0 { received.record(true) }
+            }
+            await received.wait()
+            manager.cancelAll()
+            for await download in downloads {
+                let error = #expect(throws: SessionError.self) { try download.get() }
+                #expect(error?.code == .cancelled)
+            }
+        }
+    }
+
     @Test func leavingLoopCancelsRemainingDownloads() async throws {
         let items = endless(2)
         server.route("/f1", .text("done"))
