@@ -87,7 +87,7 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
     }
 
     /// Cancels the task; its end is still reported. Before ``begin()``, prevents the start.
-    final func cancel() {
+    override final func cancel() {
         state.withLock { state in
             switch state {
             case .new: state = .cancelledBeforeStart

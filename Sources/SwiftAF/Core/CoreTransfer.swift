@@ -37,6 +37,9 @@ class CoreTransfer: @unchecked Sendable {
 
     // MARK: For subclasses
 
+    /// Cancels the transfer; its end is still reported. Before its start, prevents that. Any thread.
+    func cancel() {}
+
     /// Passes a decision to the core, once it knows this transfer. Any thread.
     func send(_ reply: ChallengeReply) {}
 

@@ -15,14 +15,14 @@ final class AttemptChain: Sendable {
     private let interceptors: [any RequestInterceptor]
     private let attempt: RequestAttempt
     private let events: RequestEvents?
-    private let send: @Sendable (CoreRequest) async -> CoreOutcome
+    private let send: RetryLoop.Send
     private let sink: CoreRequest.Sink
     private let state: Locked<State>
 
     /// - Parameter send: Performs one transfer.
     init(
         _ loop: RetryLoop, _ interceptors: [any RequestInterceptor], _ request: CoreRequest, _ attempt: RequestAttempt,
-        _ events: RequestEvents?, _ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome
+        _ events: RequestEvents?, _ send: @escaping RetryLoop.Send
     ) {
         self.loop = loop
         self.interceptors = interceptors
@@ -72,9 +72,9 @@ final class AttemptChain: Sendable {
 
     // What comes before and after the transfer isn't async: the memory of a waiting task has no copy of its values.
     private func transfer(_ http: HTTPRequest) async throws(SessionError) -> Response<Data> {
-        try await loop.waitUntilResumed(http.url)
+        try await loop.waitUntilResumed(http.url, attempt.number)
         let request = try begin(http)
-        return try end(request.http, await send(request))
+        return try end(request.http, await send(request, loop))
     }
 
     /// Announces a transfer, and makes its request.
@@ -92,7 +92,7 @@ final class AttemptChain: Sendable {
         try http.encodeJSON(with: prepared.handlers.encoder)
         try http.validate()
         guard last == nil || http.body.isReplayable else { throw SessionError(.bodyNotReplayable, url: http.url) }
-        try loop.beginSending(http.url)
+        try loop.beginSending(http.url, attempt.number)
         if let last { events?.report(.retried(retried(last), delay: .zero)) }
         events?.report(.sent(http, attempt: attempt.number))
         return prepared.with(http: http)

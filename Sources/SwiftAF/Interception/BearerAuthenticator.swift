@@ -127,7 +127,9 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
             let value = request.headers.first(named: .authorization), value.hasPrefix(Self.scheme)
         else { return .doNotRetry }
         let refused = String(value.dropFirst(Self.scheme.count))
-        switch await decide({ $0.decide(refused: refused, start: outcome.attempt.start) }) {
+        let step: (BearerState) -> BearerState.Step = { $0.decide(refused: refused, start: outcome.attempt.start) }
+        // A refresh over the same manager may need the connection of a refused stream.
+        switch await decide(step, willWait: { outcome.release?() }) {
         case .use: return .retry
         case .fail(let error): return .fail(error.adding(outcome))
         case .ignore: return .doNotRetry
@@ -168,7 +170,11 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     /// What a request does, after the refresh that it needs: the running one, or a new one. After that of a token that
     /// was replaced meanwhile, such as another user's, it is decided again. However the program changes the token, the
     /// number of refreshes is limited.
-    private func decide(_ ask: (BearerState) -> BearerState.Step) async -> Decision {
+    ///
+    /// - Parameter willWait: Called before each wait for a refresh.
+    private func decide(
+        _ ask: (BearerState) -> BearerState.Step, willWait: () -> Void = {}
+    ) async -> Decision {
         for _ in 0..<Self.maximumRefreshes {
             let (step, run, isOutdated) = decideOnce(ask)
             switch step {
@@ -178,6 +184,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
             case .refresh: break
             }
             guard let run else { return .ignore }
+            willWait()
             let end = await run.task.value
             // The request has ended: nothing is asked for on its behalf.
             guard !Task.isCancelled else { return .fail(SessionError(.cancelled)) }

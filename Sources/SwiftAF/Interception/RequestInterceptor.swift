@@ -45,7 +45,8 @@ public protocol RequestInterceptor: Sendable {
     func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest
 
     /// Wraps an attempt: returns the response of `next`, a changed one, or one of its own without calling `next` at
-    /// all, such as a mock or a cached response. `next` may be called several times, one call after the other.
+    /// all, such as a mock or a cached response. `next` may be called several times, one call after the other, and in
+    /// other tasks. The attempt ends with the return: a transfer that wasn't waited for is cancelled.
     ///
     /// The response may have any status; a refused one has its body. Failed transfers throw.
     ///
@@ -130,7 +131,7 @@ public struct RequestSender: Sendable {
     /// - Parameter request: The request; it is validated, and gets what is left of the total time limit.
     /// - Throws: The error of the transfer or of an inner interceptor; ``SessionError/Code/bodyNotReplayable`` if the
     ///   request is sent again and its body can't be; ``SessionError/Code/invalidInput`` while an earlier call runs;
-    ///   ``SessionError/Code/cancelled`` once the request has ended.
+    ///   ``SessionError/Code/cancelled`` once the request or this attempt has ended.
     public func callAsFunction(_ request: HTTPRequest) async throws(SessionError) -> Response<Data> {
         switch step {
         case .chain(let chain, let index, let given):
@@ -179,6 +180,10 @@ public struct AttemptOutcome: Sendable {
     /// Whether ``RequestInterceptor/adapt(_:for:)`` of an interceptor threw ``error``, so that nothing was sent. Its
     /// response, if it has one, is that of another request, such as the refresh of a token, so ``response`` is nil.
     public var endedInAdapt: Bool
+    /// Releases the response of a stream, whose body may still arrive, so that its connection is free. Nil if the
+    /// outcome may be final, or nothing is open. For an interceptor that is about to wait for a request of its own, and
+    /// then retries or fails.
+    var release: (@Sendable () -> Void)?
 
     /// Creates an outcome, for tests.
     public init(

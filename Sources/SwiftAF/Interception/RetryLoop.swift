@@ -3,14 +3,25 @@
 /// The interceptors run in a task of their own. The caller waits for the outcome, which is that task's result, or comes
 /// from ``interrupt()`` or the time limit while the task is in an interceptor. So both hold for any interceptor.
 final class RetryLoop: Sendable {
+    /// Performs one transfer. One that is sent by a loop is passed to its ``sends(_:)`` before it begins.
+    typealias Send = @Sendable (CoreRequest, RetryLoop?) async -> CoreOutcome
+
     private enum Phase {
         /// An interceptor runs, or the delay before an attempt. The loop can end at once.
         case intercepting
         /// A transfer waits until the task is resumed. The loop can end at once.
         case waiting
-        /// A transfer is in flight; its end is waited for, because its outcome says what was kept of a download.
-        case sending
+        /// A transfer is in flight, nil before it is made; its end is waited for, because its outcome says what was
+        /// kept of a download.
+        case sending(CoreTransfer?)
+        /// The interceptors have ended the attempt without waiting for its transfer, which is cancelled. Its end is
+        /// sent to the channel.
+        case abandoned(OneValueChannel<Void>)
         case ended
+
+        var isEnded: Bool { if case .ended = self { true } else { false } }
+
+        var isWaiting: Bool { if case .waiting = self { true } else { false } }
     }
 
     private enum Stop {
@@ -19,6 +30,8 @@ final class RetryLoop: Sendable {
 
     private struct State {
         var phase = Phase.intercepting
+        /// The number of the attempt that may send. The interceptors of an earlier one may have kept its `next`.
+        var attempt = 1
         /// Why nothing more is sent; nil while there is no reason.
         var stop: Stop?
         /// What an earlier transfer of a download has kept.
@@ -28,17 +41,22 @@ final class RetryLoop: Sendable {
 
     private let interceptors: [any RequestInterceptor]
     private let events: RequestEvents?
+    private let release: (@Sendable () -> Void)?
     private let waitForTask: (@Sendable () async -> Void)?
     private let state = Locked(State())
     private let end = OneValueChannel<CoreOutcome>()
 
-    /// - Parameter waitForTask: Waits until the task isn't suspended; nil if nothing can suspend it.
+    /// - Parameters:
+    ///   - release: Releases what the last attempt has opened, which ends its transfer; nil if an attempt leaves
+    ///     nothing open.
+    ///   - waitForTask: Waits until the task isn't suspended; nil if nothing can suspend it.
     init(
         _ interceptors: [any RequestInterceptor], _ events: RequestEvents?,
-        waitForTask: (@Sendable () async -> Void)? = nil
+        release: (@Sendable () -> Void)? = nil, waitForTask: (@Sendable () async -> Void)? = nil
     ) {
         self.interceptors = interceptors
         self.events = events
+        self.release = release
         self.waitForTask = waitForTask
     }
 
@@ -47,10 +65,7 @@ final class RetryLoop: Sendable {
         stop(.interrupted, SessionError(.cancelled))
     }
 
-    /// - Parameter send: Performs one transfer.
-    func run(
-        _ request: CoreRequest, _ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome
-    ) async -> CoreOutcome {
+    func run(_ request: CoreRequest, _ send: @escaping Send) async -> CoreOutcome {
         let session = request.session
         guard session.activity.begin() else { return CoreOutcome(failure: request.closed) }
         defer { session.activity.end() }
@@ -77,8 +92,7 @@ final class RetryLoop: Sendable {
     }
 
     private func startWorker(
-        _ request: CoreRequest, _ deadline: ContinuousClock.Instant?,
-        _ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome
+        _ request: CoreRequest, _ deadline: ContinuousClock.Instant?, _ send: @escaping Send
     ) {
         // A task of its own would leave the executor that the caller prefers.
         let executor = withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }
@@ -86,7 +100,7 @@ final class RetryLoop: Sendable {
             self.finish(await self.attempts(request, deadline, send))
         }
         let mustCancel = state.withLock { state in
-            if state.phase != .ended { state.worker = worker }
+            if !state.phase.isEnded { state.worker = worker }
             return state.stop != nil
         }
         if mustCancel { worker.cancel() }
@@ -98,19 +112,26 @@ final class RetryLoop: Sendable {
 
     /// Ends the loop at once, unless a transfer is in flight.
     private func stop(_ reason: Stop, _ error: SessionError) {
-        typealias Step = (worker: Task<Void, Never>?, ending: SessionError?)
+        typealias Step = (worker: Task<Void, Never>?, transfer: CoreTransfer?, ending: SessionError?)
         let step = state.withLock { state -> Step in
-            guard state.phase != .ended, state.stop != .interrupted else { return (nil, nil) }
+            guard !state.phase.isEnded, state.stop != .interrupted else { return (nil, nil, nil) }
             state.stop = reason
+            switch state.phase {
+            case .intercepting, .waiting, .ended: break
             // A transfer ends at the time limit by itself.
-            if state.phase == .sending { return (reason == .interrupted ? state.worker : nil, nil) }
+            case .sending(let transfer):
+                return reason == .interrupted ? (state.worker, transfer, nil) : (nil, nil, nil)
+            case .abandoned: return (nil, nil, nil)
+            }
             state.phase = .ended
             defer { state.worker = nil }
             var error = error
             error.resumeToken = state.token
-            return (state.worker, error)
+            return (state.worker, nil, error)
         }
         step.worker?.cancel()
+        // An interceptor may have called `next` in another task.
+        step.transfer?.cancel()
         if let error = step.ending { end.send(CoreOutcome(failure: error)) }
     }
 
@@ -124,7 +145,7 @@ final class RetryLoop: Sendable {
                 state.phase = .ended
                 state.worker = nil
             }
-            return state.phase != .ended
+            return !state.phase.isEnded
         }
         if ends { end.send(outcome) }
     }
@@ -133,40 +154,67 @@ final class RetryLoop: Sendable {
 
     /// Waits while the task is suspended. Meanwhile the loop can end at once, for instance at the time limit.
     ///
-    /// - Throws: As ``beginSending(_:)``, also if another transfer waits: the task knows one transfer at a time.
-    func waitUntilResumed(_ url: String) async throws(SessionError) {
+    /// - Throws: As ``beginSending(_:_:)``, also if another transfer waits: the task knows one transfer at a time.
+    func waitUntilResumed(_ url: String, _ attempt: Int) async throws(SessionError) {
         guard let waitForTask else { return }
-        try leaveInterceptors(for: .waiting, url)
+        try leaveInterceptors(for: .waiting, url, attempt)
         await waitForTask()
-        state.withLock { if $0.phase == .waiting { $0.phase = .intercepting } }
+        state.withLock { state in
+            if state.attempt == attempt, state.phase.isWaiting { state.phase = .intercepting }
+        }
     }
 
     /// Announces a transfer.
     ///
-    /// - Throws: ``SessionError/Code/cancelled`` if the loop has ended; ``SessionError/Code/invalidInput`` if another
-    ///   transfer is in flight.
-    func beginSending(_ url: String) throws(SessionError) {
-        try leaveInterceptors(for: .sending, url)
+    /// - Parameter attempt: The number of its attempt.
+    /// - Throws: ``SessionError/Code/cancelled`` if the loop or the attempt has ended;
+    ///   ``SessionError/Code/invalidInput`` if another transfer is in flight.
+    func beginSending(_ url: String, _ attempt: Int) throws(SessionError) {
+        try leaveInterceptors(for: .sending(nil), url, attempt)
     }
 
-    private func leaveInterceptors(for next: Phase, _ url: String) throws(SessionError) {
-        let phase = state.withLock { state in
-            defer { if state.phase == .intercepting { state.phase = next } }
-            return state.phase
+    private func leaveInterceptors(for next: Phase, _ url: String, _ attempt: Int) throws(SessionError) {
+        enum Permission {
+            case granted, busy, late
         }
-        switch phase {
-        case .intercepting: return
-        case .waiting, .sending:
+        let permission = state.withLock { state -> Permission in
+            guard state.attempt == attempt else { return .late }
+            switch state.phase {
+            case .intercepting:
+                state.phase = next
+                return .granted
+            case .waiting, .sending, .abandoned: return .busy
+            case .ended: return .late
+            }
+        }
+        switch permission {
+        case .granted: return
+        case .busy:
             throw SessionError(
                 .invalidInput, message: "an interceptor called next while its earlier call was running", url: url)
-        case .ended: throw SessionError(.cancelled, url: url)
+        case .late: throw SessionError(.cancelled, url: url)
         }
+    }
+
+    /// Records the announced transfer, so that it can be cancelled whichever task has called `next`. Call before it
+    /// begins.
+    func sends(_ transfer: CoreTransfer) {
+        let isUnwanted = state.withLock { state in
+            switch state.phase {
+            case .sending:
+                state.phase = .sending(transfer)
+                return state.stop == .interrupted
+            case .abandoned: return true
+            case .intercepting, .waiting, .ended: return false
+            }
+        }
+        if isUnwanted { transfer.cancel() }
     }
 
     /// Records the end of a transfer. If the loop was to stop meanwhile, that is its end.
     func endSending(_ ended: CoreOutcome, collects: Bool) {
         var outcome = ended
-        typealias Step = (stop: Stop?, worker: Task<Void, Never>?)
+        typealias Step = (former: Phase, stop: Stop?, worker: Task<Void, Never>?)
         let step = state.withLock { state -> Step in
             // An attempt that was cancelled before it began leaves the file of the one before it.
             if outcome.download != nil || outcome.failure == nil {
@@ -174,36 +222,65 @@ final class RetryLoop: Sendable {
             } else {
                 outcome.failure?.resumeToken = state.token
             }
+            // The transfer is released by the caller, as its request may have objects of the program.
+            let former = state.phase
             guard let stop = state.stop else {
-                if state.phase == .sending { state.phase = .intercepting }
-                return (nil, nil)
+                if !former.isEnded { state.phase = .intercepting }
+                return (former, nil, nil)
             }
             defer {
                 state.phase = .ended
                 state.worker = nil
             }
-            return (state.phase != .ended ? stop : nil, state.worker)
+            return (former, former.isEnded ? nil : stop, state.worker)
+        }
+        var isAbandoned = false
+        if case .abandoned(let ended) = step.former {
+            isAbandoned = true
+            ended.send()
         }
         // The interceptors around the transfer have nothing left to decide.
         defer { step.worker?.cancel() }
         guard let stop = step.stop else { return }
         // No interceptor sees this outcome, so a body that one may have to change isn't returned.
-        let isWhole = outcome.failure != nil || !collects
-        let failure: SessionError =
+        let isWhole = !isAbandoned && (outcome.failure != nil || !collects)
+        var failure: SessionError =
             switch stop {
             case .interrupted: SessionError(.cancelled)
             case .expired: .totalTimeout()
             }
+        failure.resumeToken = outcome.failure?.resumeToken
         end.send(isWhole ? outcome : CoreOutcome(failure: failure))
     }
 
-    private var isOver: Bool { state.withLock { $0.phase == .ended } }
+    /// Ends an attempt: cancels a transfer that its interceptors haven't waited for, and waits for its end. Its `next`
+    /// sends nothing more.
+    @inline(never)
+    private func endAttempt(_ number: Int) async {
+        typealias Step = (transfer: CoreTransfer?, end: OneValueChannel<Void>)
+        let step = state.withLock { state -> Step? in
+            state.attempt = number + 1
+            switch state.phase {
+            case .waiting: state.phase = .intercepting
+            case .sending(let transfer):
+                let end = OneValueChannel<Void>()
+                state.phase = .abandoned(end)
+                return (transfer, end)
+            case .intercepting, .abandoned, .ended: break
+            }
+            return nil
+        }
+        guard let step else { return }
+        step.transfer?.cancel()
+        await step.end.wait()
+    }
+
+    private var isOver: Bool { state.withLock { $0.phase.isEnded } }
 
     // MARK: Attempts
 
     private func attempts(
-        _ request: CoreRequest, _ deadline: ContinuousClock.Instant?,
-        _ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome
+        _ request: CoreRequest, _ deadline: ContinuousClock.Instant?, _ send: @escaping Send
     ) async -> CoreOutcome {
         var request = request
         var attempt = RequestAttempt(requestID: events?.id ?? SessionTask.nextID(), deadline: deadline)
@@ -218,6 +295,7 @@ final class RetryLoop: Sendable {
             } catch {
                 end = .notAdapted(http, error)
             }
+            await endAttempt(attempt.number)
             do throws(SessionError) {
                 guard isRetryable(end), try await retries(after: end, attempt) else { return end.outcome }
             } catch {
@@ -289,6 +367,7 @@ final class RetryLoop: Sendable {
     private func retries(after end: AttemptEnd, _ attempt: RequestAttempt) async throws(SessionError) -> Bool {
         let (request, shown) = end.shown(attempt)
         var outcome = shown
+        if mayRetry(request, outcome, after: .zero) { outcome.release = release }
         var decision = await decision(request, outcome)
         var missing: SessionError?
         if case .fail(let cause as SessionError) = decision, cause.credentialFailure != nil, !isOver {
@@ -300,6 +379,9 @@ final class RetryLoop: Sendable {
         switch decision {
         case .retry(let delay) where mayRetry(request, outcome, after: delay):
             let delay = max(.zero, min(delay, .longestPause))
+            // The connection of a refused stream is free during the delay.
+            release?()
+            outcome.release = nil
             events?.report(.retried(outcome, delay: delay))
             if delay > .zero { await delay.pause() }
             return !isOver

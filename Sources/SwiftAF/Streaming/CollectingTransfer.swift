@@ -19,8 +19,8 @@ private final class CollectingTransfer: CoreTask, @unchecked Sendable {
     }
 
     /// Runs the task to its end, and adds the body to its outcome.
-    func collected() async -> CoreOutcome {
-        var outcome = await outcome()
+    func collected(in loop: RetryLoop?) async -> CoreOutcome {
+        var outcome = await outcome(in: loop)
         guard head != nil else { return outcome }
         outcome.body = body
         if outcome.failure?.response != nil { outcome.failure?.body = body }
@@ -68,7 +68,7 @@ private final class PieceFeed: Sendable {
 extension CoreRequest {
     fileprivate func collected(_ feed: PieceFeed) async -> CoreOutcome {
         defer { feed.finish() }
-        return await outcome { await CollectingTransfer($0, feed).collected() }
+        return await outcome { await CollectingTransfer($0, feed).collected(in: $1) }
     }
 }
 

@@ -14,10 +14,13 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     }
 
     /// Sends the request once.
-    private static func send(_ request: CoreRequest) async throws(SessionError) -> StreamedResponse {
+    private static func send(
+        _ request: CoreRequest, in loop: RetryLoop?
+    ) async throws(SessionError) -> StreamedResponse {
         guard !Task.isCancelled else { throw SessionError(.cancelled, url: request.http.url) }
         let stream = StreamTransfer(request)
         let owner = StreamOwner(stream)
+        loop?.sends(stream)
         if let error = stream.begin() { throw error }
         switch await stream.waitForHead() {
         case .head(let response):

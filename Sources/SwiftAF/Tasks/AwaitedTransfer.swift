@@ -68,7 +68,7 @@ extension CoreRequest {
     ///
     /// - Parameter send: Makes one attempt.
     func outcome(
-        _ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome = { await CoreTask($0).outcome() }
+        _ send: @escaping RetryLoop.Send = { await CoreTask($0).outcome(in: $1) }
     ) async -> CoreOutcome {
         // Until the end has been reported. Before the beginning is, as a call that is refused is no request for
         // monitors.
@@ -88,12 +88,17 @@ extension CoreRequest {
     }
 
     /// Makes one attempt, or several if there are interceptors.
-    func retrying(_ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome) async -> CoreOutcome {
+    ///
+    /// - Parameter release: Releases what the last attempt has opened, which ends its transfer; nil if an attempt
+    ///   leaves nothing open.
+    func retrying(
+        _ send: @escaping RetryLoop.Send, releasing release: (@Sendable () -> Void)? = nil
+    ) async -> CoreOutcome {
         guard !handlers.interceptors.isEmpty else {
             handlers.events?.report(.sent(http, attempt: 1))
-            return await send(self)
+            return await send(self, nil)
         }
-        let loop = RetryLoop(handlers.interceptors, handlers.events)
+        let loop = RetryLoop(handlers.interceptors, handlers.events, release: release)
         return await withTaskCancellationHandler {
             await loop.run(self, send)
         } onCancel: {
@@ -125,8 +130,11 @@ extension CoreTask {
         try response(from: result, settings, isChecked: false).value()
     }
 
-    /// Runs the task to its end; throws if it can't begin. Cancelling the Swift task cancels it.
-    func outcome() async -> CoreOutcome {
+    /// Runs the task to its end. Cancelling the Swift task cancels it.
+    ///
+    /// - Parameter loop: The attempts that the task is one of, if there may be several.
+    func outcome(in loop: RetryLoop? = nil) async -> CoreOutcome {
+        loop?.sends(self)
         do throws(SessionError) {
             return take(try await run())
         } catch {

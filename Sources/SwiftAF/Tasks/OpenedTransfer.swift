@@ -17,7 +17,7 @@ extension CoreRequest {
     ///
     /// - Parameter send: Sends the request once.
     func open<Opened: OpenedTransfer>(
-        _ send: @escaping @Sendable (CoreRequest) async throws(SessionError) -> Opened
+        _ send: @escaping @Sendable (CoreRequest, RetryLoop?) async throws(SessionError) -> Opened
     ) async throws(SessionError) -> Opened {
         // Until the end has been reported, or will be by the transfer. Before the beginning is, as a call that is
         // refused is no request for monitors.
@@ -25,7 +25,7 @@ extension CoreRequest {
         defer { session.activity.end() }
         guard let events = RequestEvents.begun(http, handlers.monitors) else {
             // Without the loop of attempts, whose memory is large.
-            if handlers.interceptors.isEmpty { return try await send(self) }
+            if handlers.interceptors.isEmpty { return try await send(self, nil) }
             return try await opened(send)
         }
         do throws(SessionError) {
@@ -41,25 +41,33 @@ extension CoreRequest {
     }
 
     private func opened<Opened: OpenedTransfer>(
-        _ send: @escaping @Sendable (CoreRequest) async throws(SessionError) -> Opened
+        _ send: @escaping @Sendable (CoreRequest, RetryLoop?) async throws(SessionError) -> Opened
     ) async throws(SessionError) -> Opened {
         let last = LastAttempt<Opened>()
-        let outcome = await retrying { request in
-            // Releasing what an earlier attempt has opened ends its transfer.
-            last.set(nil)
+        // Releasing what an earlier attempt has opened ends its transfer.
+        let release: @Sendable () -> Void = { last.set(nil) }
+        let attempt: RetryLoop.Send = { request, loop in
+            // An interceptor may call `next` several times.
+            release()
             let result: Result<Opened, SessionError>
             do throws(SessionError) {
-                result = .success(try await send(request))
+                result = .success(try await send(request, loop))
             } catch {
                 result = .failure(error)
             }
             last.set(result)
             return Opened.outcome(of: result)
         }
+        let outcome = await retrying(attempt, releasing: release)
         // An interceptor that ignores cancellation keeps the closure above, and must not keep what was opened with it.
         let result = last.take()
         if let failure = outcome.failure { throw failure }
-        guard let result, let head = outcome.response else { throw .noResponse(to: self) }
+        guard let head = outcome.response else { throw .noResponse(to: self) }
+        guard let result else {
+            throw SessionError(
+                .status, message: "the response was released for a retry, which didn't follow", url: head.url,
+                response: head)
+        }
         return try result.get().replacing(head: head)
     }
 }

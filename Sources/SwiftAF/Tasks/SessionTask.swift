@@ -309,8 +309,9 @@ public final class SessionTask: Sendable {
             // Until the closures are on their way.
             guard request.session.activity.begin() else { throw request.closed }
             guard !request.handlers.interceptors.isEmpty else { return .transfer(CoreTask(request)) }
-            let loop = RetryLoop(request.handlers.interceptors, events) { [weak self] in await self?.waitUntilResumed()
-            }
+            let loop = RetryLoop(
+                request.handlers.interceptors, events,
+                waitForTask: { [weak self] in await self?.waitUntilResumed() })
             return .attempts(loop, request, .none)
         } catch {
             return .failure(error)
@@ -326,7 +327,7 @@ public final class SessionTask: Sendable {
             transfer.handle = self
             if let error = transfer.begin() { complete(failing: error) }
         case .attempts(let loop, let request, _):
-            Task { self.complete(with: await loop.run(request) { await self.send($0) }) }
+            Task { self.complete(with: await loop.run(request) { await self.send($0, in: $1) }) }
         }
     }
 
@@ -368,31 +369,49 @@ public final class SessionTask: Sendable {
 
     // MARK: Attempts
 
-    private func send(_ request: CoreRequest) async -> CoreOutcome {
+    private func send(_ request: CoreRequest, in loop: RetryLoop?) async -> CoreOutcome {
+        guard let transfer = newTransfer(request) else {
+            return CoreOutcome(failure: SessionError(.cancelled, url: request.http.url))
+        }
+        return await transfer.outcome(in: loop)
+    }
+
+    /// Makes the transfer of an attempt; nil if the task was cancelled.
+    private func newTransfer(_ request: CoreRequest) -> CoreTask? {
         let transfer = CoreTask(request)
         transfer.handle = self
-        let isWanted = storage.withLock { storage in
-            storage.phase.update { $0.attempt = .sent(transfer) }
+        // The former attempt is released without the lock: its request may have the last reference to an object of the
+        // program, which may ask this task for its state when it is freed.
+        let (isWanted, former) = storage.withLock { storage -> (Bool, TaskAttempt?) in
+            let former = storage.phase.update { $0.exchange(.sent(transfer)) }
             switch storage.phase.state {
-            case .cancelling, .completed: return false
+            case .cancelling, .completed: return (false, nil)
             case .suspended: transfer.suspend()
             case .running: break
             }
-            return true
+            return (true, former ?? nil)
         }
-        guard isWanted else { return CoreOutcome(failure: SessionError(.cancelled, url: request.http.url)) }
-        return await transfer.outcome()
+        // An interceptor may have returned while its call of `next` was waiting.
+        former?.resume()
+        return isWanted ? transfer : nil
     }
 
     /// Waits until the task isn't suspended.
     private func waitUntilResumed() async {
-        let resumption = storage.withLock { storage -> OneValueChannel<Void>? in
-            guard storage.phase.state == .suspended else { return nil }
+        await newResumption()?.wait()
+    }
+
+    /// Makes what an attempt waits for; nil if the task isn't suspended.
+    private func newResumption() -> OneValueChannel<Void>? {
+        // The former attempt is released without the lock, as in `newTransfer`.
+        let (resumption, former) = storage.withLock { storage -> (OneValueChannel<Void>?, TaskAttempt?) in
+            guard storage.phase.state == .suspended else { return (nil, nil) }
             let resumption = OneValueChannel<Void>()
-            storage.phase.update { $0.attempt = .waiting(resumption) }
-            return resumption
+            guard let former = storage.phase.update({ $0.exchange(.waiting(resumption)) }) else { return (nil, nil) }
+            return (resumption, former)
         }
-        await resumption?.wait()
+        former?.resume()
+        return resumption
     }
 
     /// Records why the response of a completed transfer wasn't accepted.

@@ -81,16 +81,21 @@ enum SessionTaskPhase<Spec: Sendable, Work: Sendable, Ending: Sendable>: Sendabl
     }
 
     /// Changes the work of a task that runs or is suspended.
-    mutating func update(_ change: (inout Work) -> Void) {
+    ///
+    /// - Returns: What `change` returns, such as a former value for the caller to release; nil in another phase.
+    @discardableResult
+    mutating func update<Result>(_ change: (inout Work) -> Result) -> Result? {
         switch self {
         case .running(let spec, var work):
-            change(&work)
+            let result = change(&work)
             self = .running(spec, work)
+            return result
         case .suspended(let spec, var work):
-            change(&work)
+            let result = change(&work)
             self = .suspended(spec, work)
+            return result
         case .created, .cancelling, .completed:
-            break
+            return nil
         }
     }
 
@@ -140,18 +145,16 @@ enum TaskWork: Sendable {
         }
     }
 
-    /// The attempt, if there may be several.
-    var attempt: TaskAttempt? {
-        get { if case .attempts(_, _, let attempt) = self { attempt } else { nil } }
-        set {
-            guard let newValue, case .attempts(let loop, let request, _) = self else { return }
-            self = .attempts(loop, request, newValue)
-        }
+    /// Replaces the attempt, if there may be several. Returns the former one.
+    mutating func exchange(_ attempt: TaskAttempt) -> TaskAttempt? {
+        guard case .attempts(let loop, let request, let former) = self else { return nil }
+        self = .attempts(loop, request, attempt)
+        return former
     }
 
     /// Lets an attempt start that waits until its task is resumed.
     func resumeAttempt() {
-        if case .attempts(_, _, .waiting(let resumption)) = self { resumption.send() }
+        if case .attempts(_, _, let attempt) = self { attempt.resume() }
     }
 }
 
@@ -162,4 +165,9 @@ enum TaskAttempt: Sendable {
     /// Waits until the task is resumed.
     case waiting(OneValueChannel<Void>)
     case sent(CoreTask)
+
+    /// Ends the wait, if it waits.
+    func resume() {
+        if case .waiting(let resumption) = self { resumption.send() }
+    }
 }

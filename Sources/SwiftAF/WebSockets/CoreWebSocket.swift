@@ -68,7 +68,10 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
     // MARK: Opening
 
     /// Opens the socket. Call once. Cancelling the Swift task cancels the handshake.
-    func open() async throws(SessionError) -> Opening {
+    ///
+    /// - Parameter loop: The attempts that the handshake is one of, if there may be several.
+    func open(in loop: RetryLoop?) async throws(SessionError) -> Opening {
+        loop?.sends(self)
         let opened = await withTaskCancellationHandler {
             await withUnsafeContinuation { waiter in
                 if let error = begin(waiter) { waiter.resume(returning: .failure(error)) }
@@ -227,7 +230,7 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
     /// How the socket ended; nil before.
     var end: WebSocketState.End? { state.withLock { $0.socket.end } }
 
-    func cancel() {
+    override func cancel() {
         state.withLock { state in
             state.isCancelled = true
             if let raw = state.raw { afc_websocket_cancel(raw) }

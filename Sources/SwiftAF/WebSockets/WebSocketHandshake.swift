@@ -16,10 +16,10 @@ struct WebSocketHandshake: Sendable {
     }
 
     /// Sends the request once.
-    private func send(_ request: CoreRequest) async throws(SessionError) -> WebSocket {
+    private func send(_ request: CoreRequest, in loop: RetryLoop?) async throws(SessionError) -> WebSocket {
         guard !Task.isCancelled else { throw SessionError(.cancelled, url: request.http.url) }
         let core = CoreWebSocket(request, protocols, options)
-        return WebSocket(core, try await core.open(), decoder)
+        return WebSocket(core, try await core.open(in: loop), decoder)
     }
 }
 

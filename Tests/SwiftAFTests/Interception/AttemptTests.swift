@@ -177,6 +177,16 @@ struct AttemptTests {
         #expect(attempts == ["1", "2", "3"])
     }
 
+    @Test func refusedStreamFreesItsConnectionDuringDelay() async throws {
+        manager.interceptors = [patient]
+        server.route("/x", [.chunkedHead(503), .chunk("busy"), .waitForPeerClose])
+        let task = Task { [manager] in try await manager.stream(HTTPRequest("x")).status }
+        #expect(await server.wait(for: .closes(1)))
+        task.cancel()
+        await #expect { try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        #expect(server.requests.count == 1)
+    }
+
     @Test func streamIsNotRetriedAfterItsHead() async throws {
         server.route("/x", .truncated(body: Data("do".utf8), promising: 4))
         let response = try await manager.stream(HTTPRequest("x"))
@@ -441,6 +451,46 @@ struct AttemptTests {
         task.cancel()
         #expect(try await ends.value()?.code == .cancelled)
         #expect(server.requests.count == 1)
+    }
+
+    /// An object of a program that asks a task for its state when it is freed.
+    private final class Asking: Sendable {
+        let tasks: Recorder<DataTask>
+        let states: Recorder<SessionTask.State?>
+
+        init(_ tasks: Recorder<DataTask>, _ states: Recorder<SessionTask.State?>) {
+            (self.tasks, self.states) = (tasks, states)
+        }
+
+        deinit {
+            states.record(tasks.values.first?.state)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func requestOfFormerAttemptMayAskTaskWhenFreed(isSuspended: Bool) async throws {
+        fail(1)
+        let (tasks, states) = (Recorder<DataTask>(), Recorder<SessionTask.State?>())
+        manager.interceptors = [
+            Interceptor(
+                adapt: { request, _ in
+                    var request = request
+                    let asking = Asking(tasks, states)
+                    request.responseHandler = { _ in withExtendedLifetime(asking) { .allow } }
+                    return request
+                },
+                retry: { _, _ in
+                    if isSuspended { tasks.values.first?.suspend() }
+                    return .retry
+                })
+        ]
+        let ends = Recorder<SessionError?>()
+        let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }
+        tasks.record(task)
+        task.resume()
+        #expect(try await states.value() == (isSuspended ? .suspended : .running))
+        task.resume()
+        #expect(try await ends.value() == nil)
     }
 
     @Test func everyConcurrentTaskCompletesOnce() async throws {

@@ -209,6 +209,46 @@ struct BearerTests {
         #expect(refreshes.values.count == 1)
     }
 
+    /// With one connection, that of the refused stream, whose body doesn't end.
+    private func streamingManager() -> HTTPSessionManager {
+        server.route("/stream") { request, connection in
+            let isAccepted = request["Authorization"] == "Bearer new"
+            try connection.run(
+                isAccepted ? .text("fine") : [.chunkedHead(401), .chunk("denied"), .waitForPeerClose])
+        }
+        server.route("POST /token", .text("new"))
+        var configuration = SessionConfiguration()
+        configuration.maximumConnectionsPerHost = 1
+        let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
+        manager.interceptors = [
+            BearerAuthenticator(for: server.urlString("/"), token: BearerToken("old")) { [weak manager] _ in
+                BearerToken(try await manager?.post("token", as: String.self) ?? "")
+            }
+        ]
+        return manager
+    }
+
+    @Test func refusedStreamFreesItsConnectionForRefresh() async throws {
+        let response = try await streamingManager().stream("stream")
+        #expect(response.status == 200)
+        #expect(try await response.collect(upTo: 100) == Data("fine".utf8))
+    }
+
+    /// A response that can't be retried is the caller's, with its body.
+    @Test func refusedStreamOfUnreplayableBodyIsReturned() async throws {
+        let manager = streamingManager()
+        manager.interceptors = [authenticator()]
+        let chunks = AsyncStream<Data> { continuation in
+            continuation.yield(Data("once".utf8))
+            continuation.finish()
+        }
+        let response = try await manager.stream(HTTPRequest(.put, "stream", body: .stream(once: chunks)))
+        #expect(response.status == 401)
+        var iterator = response.makeAsyncIterator()
+        #expect(try await iterator.next() == Data("denied".utf8))
+        #expect(refreshes.values == [BearerToken("old")])
+    }
+
     @Test func aChallengeOfTheRefreshIsAnsweredOverTheSameManager() async throws {
         server.route("/password", .text("passwd"))
         server.route("POST /token") { request, connection in

@@ -90,7 +90,8 @@ struct FailureTests {
         let socket = try manager.prepare(HTTPRequest("x"), manager.snapshot)
         manager.invalidate(cancellingTasks: true)
         #expect(await CoreTask(request).outcome().failure?.code == .cancelled)
-        let error = await #expect(throws: SessionError.self) { _ = try await CoreWebSocket(socket, [], .init()).open() }
+        let opening = CoreWebSocket(socket, [], .init())
+        let error = await #expect(throws: SessionError.self) { _ = try await opening.open(in: nil) }
         #expect(error?.code == .cancelled)
     }
 
