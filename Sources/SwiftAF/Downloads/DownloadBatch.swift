@@ -36,7 +36,7 @@ extension HTTPSessionManager {
         let (results, continuation) = AsyncStream.makeStream(of: DownloadResult.self)
         let session = try? snapshot.session.get()
         // The number of the batch among what the session cancels.
-        let registration = OneValueChannel<Int?>()
+        let registration = OneValueChannel<UInt64?>()
         let work = Task {
             let number = await registration.wait()
             await batch.run(on: self, atOnce: max(1, maximumConcurrent)) { continuation.yield($0) }
