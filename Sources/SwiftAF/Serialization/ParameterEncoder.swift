@@ -120,8 +120,7 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
     private func flatten(_ value: Parameters, key: String?, into pairs: inout [Pair]) throws {
         switch value {
         case .dictionary(let members):
-            for position in Self.order(of: members.map(\.key)) {
-                let member = members[position]
+            for member in members.sorted(by: { Self.precedes($0.key, $1.key) }) {
                 try flatten(member.value, key: key.map { "\($0)[\(member.key)]" } ?? member.key, into: &pairs)
             }
         case .array(let elements):
@@ -129,8 +128,9 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
                 try flatten(element, key: elementKey(key ?? "(null)", index), into: &pairs)
             }
         case .set(let elements):
-            for position in Self.order(of: elements.map { sortText($0) }) {
-                try flatten(elements[position], key: key, into: &pairs)
+            let described = elements.map { (element: $0, text: sortText($0)) }
+            for (element, _) in described.sorted(by: { Self.precedes($0.text, $1.text) }) {
+                try flatten(element, key: key, into: &pairs)
             }
         case .encodable(let encodable):
             try flatten(Self.expand(encodable), key: key, into: &pairs)
@@ -193,9 +193,9 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
         Parameters(try JSONCoder(dates: .iso8601).encodeTree(value))
     }
 
-    /// The positions of texts in order of their UTF-16 code units, as AFNetworking's platform compares them.
-    private static func order(of texts: [String]) -> [Int] {
-        texts.indices.sorted { texts[$0].utf16.lexicographicallyPrecedes(texts[$1].utf16) }
+    /// Compares by UTF-16 code units, as AFNetworking's platform does.
+    private static func precedes(_ left: String, _ right: String) -> Bool {
+        left.utf16.lexicographicallyPrecedes(right.utf16)
     }
 
     private static let hexadecimalDigits = Array("0123456789ABCDEF".utf8)

@@ -244,7 +244,7 @@ extension Parameters {
             .array(value.enumerated().map { make(of: $1, at: "\(key ?? "")[\($0)]", encoder: encoder) })
         case let value as [String: Any?]:
             .dictionary(
-                value.sortedByKey.map { name, value in
+                value.sorted { $0.key < $1.key }.map { name, value in
                     Member(
                         key: name, value: make(of: value, at: key.map { "\($0)[\(name)]" } ?? name, encoder: encoder))
                 })
