@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /** Checks whether a file can be created in the folder of `path`: otherwise saving it would fail, perhaps unseen. */
@@ -81,9 +82,17 @@ static afc_status save(const char *path, afc_slice bytes, afc_failure *failure) 
     return status;
 }
 
+/** Whether a path is the link of a descriptor, such as /proc/self/fd/3. Its file may be deleted, or another's by now. */
+static bool is_descriptor(const char *path) {
+    struct stat link, proc;
+    return lstat(path, &link) == 0 && S_ISLNK(link.st_mode) && stat("/proc/self", &proc) == 0 &&
+           link.st_dev == proc.st_dev;
+}
+
 /** A link stays what it is: users keep such files elsewhere, under version control for example. */
 afc_status afc__file_save(const char *path, afc_slice bytes, afc_failure *failure) {
     int error;
+    if (is_descriptor(path)) return save_failed(failure, "cannot replace", path, EXDEV);
     char *target = afc__follow_links(path, &error);
     if (target == NULL)
         return save_failed(failure, "cannot write", path, error != 0 ? error : ENOMEM);

@@ -13,6 +13,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -376,6 +377,42 @@ static void link_stays_a_link(void **state) {
     }
 }
 
+/** Such as one that was opened, checked, and deleted or replaced since then. */
+static void files_behind_descriptors_are_not_replaced(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "store"), *deleted = path_in(&folder, "store (deleted)");
+    for (size_t i = 0; i < 2 * COUNT_OF(kinds); i++) {
+        const kind *kind = &kinds[i / 2];
+        bool is_deleted = i % 2 == 1;
+        void *store = kind->open(path);
+        kind->add(store, "one");
+        check_status(kind->save(store), AFC_OK);
+        kind->release(store);
+        int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+        assert_true(descriptor >= 0);
+        if (is_deleted) assert_int_equal(unlink(path), 0);
+        char name[32];
+        snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
+        store = kind->open(name);
+        assert_true(kind->has(store, "one"));
+        kind->add(store, "two");
+        check_status(kind->save(store), AFC_EFILE);
+        /* Saves once more. */
+        kind->release(store);
+        close(descriptor);
+        assert_int_equal(access(deleted, F_OK), -1);
+        assert_int_equal(access(path, F_OK), is_deleted ? -1 : 0);
+        if (is_deleted) continue;
+        store = kind->open(path);
+        assert_true(kind->has(store, "one") && !kind->has(store, "two"));
+        kind->release(store);
+        assert_int_equal(unlink(path), 0);
+    }
+    folder_remove(&folder);
+}
+
 int main(int count, char **arguments) {
     program = arguments[0];
     if (count == 4) return leave(arguments + 1);
@@ -385,6 +422,7 @@ int main(int count, char **arguments) {
         cmocka_unit_test(killed_save_leaves_the_old_file_and_no_other),
         cmocka_unit_test(exit_saves_what_has_changed),
         cmocka_unit_test(link_stays_a_link),
+        cmocka_unit_test(files_behind_descriptors_are_not_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
