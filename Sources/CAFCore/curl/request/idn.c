@@ -49,6 +49,7 @@ static bool can_convert(void) {
 /** The caller frees `*out` with curl_free(). AFC_EINVAL: the name can't be converted. AFC_ENOMEM. */
 static afc_status convert(char **out, const char *name) {
     CURLUcode code = CURLUE_UNKNOWN_PART;
+    bool is_set = false;
     *out = NULL;
 #ifdef CURLU_PUNYCODE
     locale_t locale;
@@ -58,14 +59,16 @@ static afc_status convert(char **out, const char *name) {
     locale_t before = locale != (locale_t)0 ? uselocale(locale) : (locale_t)0;
     code = url != NULL ? curl_url_set(url, CURLUPART_SCHEME, "https", 0) : CURLUE_OUT_OF_MEMORY;
     if (code == CURLUE_OK) code = curl_url_set(url, CURLUPART_HOST, name, 0);
-    if (code == CURLUE_OK) code = curl_url_get(url, CURLUPART_HOST, out, CURLU_PUNYCODE);
+    is_set = code == CURLUE_OK;
+    if (is_set) code = curl_url_get(url, CURLUPART_HOST, out, CURLU_PUNYCODE);
     if (before != (locale_t)0) uselocale(before);
     curl_url_cleanup(url);
 #else
     (void)name, (void)get_locale;
 #endif
     if (code == CURLUE_OK) return AFC_OK;
-    return code == CURLUE_OUT_OF_MEMORY ? AFC_ENOMEM : AFC_EINVAL;
+    /* libcurl 7.88 also calls it a lack of memory that a name can't be converted. */
+    return code == CURLUE_OUT_OF_MEMORY && !is_set ? AFC_ENOMEM : AFC_EINVAL;
 }
 
 /** AFC_EINVAL: this libcurl can't convert it. AFC_ENOMEM. */
