@@ -2,6 +2,9 @@
  * Connections from the pool: bytes that no request waits for are no response to the next one (RFC 9112 6.3), and a
  * request is sent again only where that can't process it twice (RFC 9110 9.2.2).
  */
+#include "curl/connection/socket.h"
+#include "curl/driver_internal.h"
+#include "session/session_internal.h"
 #include "support/call.h"
 #include "support/form.h"
 #include "support/h2.h"
@@ -193,6 +196,41 @@ static afc_session_options one_connection(void) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_connections_per_host = 1;
     return options;
+}
+
+/** What the loop does if libcurl reads a whole response before the socket's turn comes. */
+static void report_idle_sockets_as_readable(call *call) {
+    afc__driver *driver = call->session->driver;
+    size_t *count = call->payload;
+    for (size_t i = 0; i < driver->socket_capacity; i++) {
+        afc__socket *socket = driver->sockets[i];
+        if (socket == NULL || socket->kind != AFC__CONNECTION_HTTP_1 || socket->wanted != 0)
+            continue;
+        if (afc__socket_is_in_use(socket)) continue;
+        socket->watch.ready(&socket->watch, AFC__READABLE);
+        ++*count;
+    }
+}
+
+static void keeps_idle_connection_whose_input_was_read(void **state) {
+    (void)state;
+    fixture *fixture = fixture_new(NULL, NULL), *other = fixture_new(NULL, NULL);
+    serve(fixture, "/genuine", answer(200, NULL, "genuine"));
+    serve(other, "/", answer(200, NULL, "other"));
+    check_genuine(fixture, NULL);
+    size_t count = 0;
+    call *call = call_new(other, "/");
+    call->session = fixture->session;
+    call->at_done = report_idle_sockets_as_readable;
+    call->payload = &count;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    assert_true(count >= 1);
+    check_genuine(fixture, NULL);
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 1);
+    fixture_free(other);
+    fixture_free(fixture);
 }
 
 static void discards_pooled_connection_with_input(void **state) {
@@ -498,6 +536,7 @@ int main(void) {
         cmocka_unit_test(ends_idle_tls_connection_with_input),
         cmocka_unit_test(closes_connection_after_transfer_coding_of_http_1_0),
         cmocka_unit_test(ends_idle_connection_to_proxy_with_input),
+        cmocka_unit_test(keeps_idle_connection_whose_input_was_read),
         cmocka_unit_test(discards_pooled_connection_with_input),
         cmocka_unit_test(discards_pooled_tls_connection_with_input),
         cmocka_unit_test(discards_pooled_unix_socket_connection_with_input),

@@ -34,16 +34,6 @@ enum { MAX_DRAIN = 16 };
 
 /* ---- Input --------------------------------------------------------------------------------- */
 
-/** Returns whether bytes, an end or an error are pending, without consuming them. */
-static bool has_input(int descriptor) {
-    char byte;
-    ssize_t count;
-    do {
-        count = recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    } while (count < 0 && errno == EINTR);
-    return count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
-}
-
 static const void *ssl_of(const afc__exchange *exchange) {
     const struct curl_tlssessioninfo *tls = NULL;
     if (!exchange->hop.transfer->request.url.is_https) return NULL;
@@ -59,7 +49,7 @@ static bool is_unclean(const afc__socket *socket, const void *ssl) {
     if (socket->kind == AFC__CONNECTION_ENDED) return true;
     if (ssl != NULL && afc__tls_has_input(ssl)) return true;
     if (afc__tls_peer_has_input(socket->proxy)) return true;
-    return has_input(socket->watch.descriptor);
+    return afc__socket_has_input(socket->watch.descriptor);
 }
 
 /* ---- Which socket it is -------------------------------------------------------------------- */
@@ -188,7 +178,7 @@ void afc__reuse_closing(afc__socket *socket) {
          * descriptor.
          */
         socket->was_open = socket->kind == AFC__CONNECTION_HTTP_2 &&
-                           !has_input(socket->watch.descriptor);
+                           !afc__socket_has_input(socket->watch.descriptor);
         socket->closed_number = socket->number;
     }
     socket->number = 0;
@@ -235,7 +225,8 @@ static bool is_clear_connection_open(const afc__exchange *exchange) {
     const afc__quirks *quirks = &exchange->driver->quirks;
     if (quirks->hides_broken_frames && !quirks->fails_on_second_clear_request) return false;
     const afc__socket *socket = exchange->driver->sockets[exchange->carrier_socket];
-    if (socket->number == exchange->carrier) return !has_input(exchange->carrier_socket);
+    if (socket->number == exchange->carrier)
+        return !afc__socket_has_input(exchange->carrier_socket);
     return socket->closed_number == exchange->carrier && socket->was_open;
 }
 

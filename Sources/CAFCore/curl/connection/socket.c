@@ -2,6 +2,9 @@
 
 #include "curl/exchange_state.h"
 
+#include <errno.h>
+#include <sys/socket.h>
+
 /** Moves the socket from the list of one exchange to that of another; either may be NULL. */
 static void move(afc__exchange **from, afc__node *node, afc__exchange *to, afc__list *list) {
     if (*from == to) return;
@@ -47,4 +50,13 @@ void afc__exchange_forget_sockets(afc__exchange *exchange) {
         afc__socket_set_last(AFC__OWNER(node, afc__socket, last_node), NULL);
     while ((node = afc__list_first(&exchange->opened)) != NULL)
         afc__socket_set_opener(AFC__OWNER(node, afc__socket, opener_node), NULL);
+}
+
+bool afc__socket_has_input(int descriptor) {
+    char byte;
+    ssize_t count;
+    do {
+        count = recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    } while (count < 0 && errno == EINTR);
+    return count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }

@@ -58,6 +58,9 @@ void afc__socket_set_opener(afc__socket *socket, afc__exchange *exchange);
 /** Watches the socket for what libcurl waits for, if it waits for anything. false: that isn't possible. */
 bool afc__socket_watch(afc__socket *socket);
 
+/** Returns whether bytes, an end or an error are pending at a descriptor, without consuming them. */
+bool afc__socket_has_input(int descriptor);
+
 /** Returns whether an exchange is running on its connection, also if it is paused. */
 bool afc__socket_is_in_use(const afc__socket *socket);
 

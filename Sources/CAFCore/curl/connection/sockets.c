@@ -63,12 +63,21 @@ static void drive(afc__driver *driver, curl_socket_t descriptor, int what) {
     if (afc__multi_is_usable(&driver->multi)) afc__driver_flush(driver);
 }
 
+/**
+ * Returns whether there is something to read on a socket that libcurl doesn't wait for. What was there when the loop looked
+ * may have been read since then: for another socket, libcurl also runs the transfers whose timers have expired.
+ */
+static bool is_still_readable(const afc__watch *watch, unsigned readiness) {
+    if ((readiness & (AFC__ENDED | AFC__BROKEN)) != 0) return true;
+    return (readiness & AFC__READABLE) != 0 && afc__socket_has_input(watch->descriptor);
+}
+
 static void socket_is_ready(afc__watch *watch, unsigned readiness) {
     afc__socket *entry = (afc__socket *)(void *)watch;
     afc__driver *driver = entry->driver;
     if (entry->wanted == 0) {
         /* Still watched from its last use; that it is writable isn't relevant. */
-        if (readiness == AFC__WRITABLE &&
+        if (!is_still_readable(watch, readiness) &&
             afc__loop_watch(driver->loop, watch, AFC__READABLE) == AFC_OK) {
             return;
         }
