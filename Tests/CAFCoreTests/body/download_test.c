@@ -295,12 +295,11 @@ static void changed_file_starts_over(void **state) {
     check_done(download_fixture, call, new_of(download_fixture), AFC_RESUMPTION_RESTARTED);
 }
 
-/** Reads the first byte of a file; '\0' if it is empty. */
-static char first_byte_of(const char *path) {
-    char byte = '\0';
+/** Returns the first byte of a file; EOF if it is empty, or doesn't exist: a part that starts over is made again. */
+static int first_byte_of(const char *path) {
     FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    if (fread(&byte, 1, 1, file) != 1) byte = '\0';
+    if (file == NULL) return EOF;
+    int byte = fgetc(file);
     fclose(file);
     return byte;
 }
