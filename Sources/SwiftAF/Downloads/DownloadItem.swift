@@ -38,7 +38,7 @@ extension DownloadItem: CustomStringConvertible {
 public struct DownloadResult: Sendable {
     /// The index of the item in the batch.
     public let index: Int
-    /// The response, or why there is none.
+    /// The response, or the error.
     public let result: Result<DownloadResponse, SessionError>
 
     /// Creates a result, for tests.

@@ -574,7 +574,7 @@ static void folder_that_another_process_made_again_is_its_own(void **state) {
     remove_folder(box->path);
     afc_http_cache *other = open_cache(box, MEMORY);
     store(other, SHARED);
-    /* Under the key of this cache, nobody else would find its files. */
+    /* Its files would have names that only this cache finds, because they depend on the key. */
     response response = response_of(SHARED, 1);
     (void)response_store(box->cache, &response, SIZE);
     afc_http_cache_flush(box->cache);

@@ -40,18 +40,23 @@ static void check(afc_trust_policy *policy, const char *chain, afc_trust_reason 
     afc_trust_report_free(report);
 }
 
+static afc_trust_options own_and_system_anchors(void) {
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+    options.anchors = afc_slice_of(afts_cert_pem(shared_chains->self_signed));
+    options.keep_system_anchors = true;
+    return options;
+}
+
 /** An image has a directory with hashed names; who runs it puts a bundle of its own in place. */
 static void bundle_counts_beside_the_directory(void **state) {
     (void)state;
     folder folder;
     make_system(&folder);
-    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
-    afc_trust_policy *system = policy_new(&options);
+    afc_trust_policy *system = policy_new(NULL);
     check(system, "good", AFC_TRUST_ACCEPTED);
     check(system, "lonely", AFC_TRUST_SELF_SIGNED);
     /* A store of its own, which has the system's anchors as well. */
-    options.anchors = afc_slice_of(afts_cert_pem(shared_chains->self_signed));
-    options.keep_system_anchors = true;
+    afc_trust_options options = own_and_system_anchors();
     afc_trust_policy *both = policy_new(&options);
     check(both, "good", AFC_TRUST_ACCEPTED);
     check(both, "good", AFC_TRUST_ACCEPTED);
@@ -99,9 +104,7 @@ static void policy_that_cannot_read_the_anchors_is_not_made(void **state) {
     folder folder;
     afc_failure failure;
     make_system(&folder);
-    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
-    options.anchors = afc_slice_of(afts_cert_pem(shared_chains->self_signed));
-    options.keep_system_anchors = true;
+    afc_trust_options options = own_and_system_anchors();
     afc_trust_policy *policy;
     descriptors_deny();
     afc_status status = afc_trust_policy_new(&policy, &options, &failure);
@@ -118,9 +121,7 @@ static void bundle_is_read_again_after_a_shortage(void **state) {
     folder folder;
     afc_failure failure;
     make_system(&folder);
-    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
-    options.anchors = afc_slice_of(afts_cert_pem(shared_chains->self_signed));
-    options.keep_system_anchors = true;
+    afc_trust_options options = own_and_system_anchors();
     afc_trust_policy *policy = policy_new(&options);
     check_status(evaluate_without_descriptors(policy, "good", &failure), AFC_ENOMEM);
     check_contains(failure.text, "bundle.crt");
@@ -148,9 +149,7 @@ static void root_that_cannot_be_opened_is_no_verdict(void **state) {
     afc_failure failure;
     make_system(&folder);
     write_hashed(&folder, shared_chains->untrusted_root);
-    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
-    options.anchors = afc_slice_of(afts_cert_pem(shared_chains->self_signed));
-    options.keep_system_anchors = true;
+    afc_trust_options options = own_and_system_anchors();
     afc_trust_policy *policy = policy_new(&options);
     /* Reads the bundle. */
     check_status(evaluate(policy, "good", &failure), AFC_OK);

@@ -284,23 +284,9 @@ struct InterceptTests {
 
     // MARK: Several calls
 
-    private final class Sends: EventMonitor {
-        let events = Recorder<String>()
-
-        func requestSent(_ request: MonitoredRequest, as sent: HTTPRequest, attempt: Int) { events.record("sent") }
-
-        func requestRetried(_ request: MonitoredRequest, after outcome: AttemptOutcome, delay: Duration) {
-            events.record("retried \(outcome.status ?? 0)")
-        }
-
-        func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
-            events.record("finished \(result.response?.status ?? 0)")
-        }
-    }
-
     @Test func callsNextSeveralTimes() async throws {
         server.route("/x", times: 2, .text("busy", status: 503))
-        let monitor = Sends()
+        let monitor = AttemptNotes()
         manager.eventMonitors = [monitor]
         intercept { request, next in
             var response = try await next(request)

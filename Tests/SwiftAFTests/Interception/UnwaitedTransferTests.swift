@@ -22,20 +22,6 @@ struct UnwaitedTransferTests {
 
     private struct Impatience: Error {}
 
-    private final class Notes: EventMonitor {
-        let events = Recorder<String>()
-
-        func requestSent(_ request: MonitoredRequest, as sent: HTTPRequest, attempt: Int) { events.record("sent") }
-
-        func requestRetried(_ request: MonitoredRequest, after outcome: AttemptOutcome, delay: Duration) {
-            events.record("retried \(outcome.status ?? 0)")
-        }
-
-        func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
-            events.record("finished \(result.response?.status ?? 0)")
-        }
-    }
-
     enum Call: CaseIterable, Sendable {
         case data, received, download, stream, webSocket
 
@@ -91,7 +77,7 @@ struct UnwaitedTransferTests {
 
     @Test(arguments: [true, false])
     func transferEndsWithItsRequest(fails: Bool) async throws {
-        let (ends, notes) = (Recorder<SessionError.Code?>(), Notes())
+        let (ends, notes) = (Recorder<SessionError.Code?>(), AttemptNotes())
         manager.eventMonitors = [notes]
         manager.interceptors = [
             giveUp(ends) {
@@ -114,7 +100,7 @@ struct UnwaitedTransferTests {
     }
 
     @Test func transferEndsWithItsAttempt() async throws {
-        let (ends, notes) = (Recorder<SessionError.Code?>(), Notes())
+        let (ends, notes) = (Recorder<SessionError.Code?>(), AttemptNotes())
         let kept = Recorder<RequestSender>()
         manager.eventMonitors = [notes]
         manager.interceptors = [

@@ -260,7 +260,8 @@ afc_status afc__driver_check_route(const afc__driver *driver, const afc__transfe
                                    afc_failure *failure) {
     if (transfer->own_proxy == NULL || afc__driver_socket(driver, transfer) == NULL) return AFC_OK;
     return afc__fail(failure, AFC_EINVAL,
-                     "proxy can't be combined with unix_socket of the %s; \"\" is none",
+                     "the %s's unix_socket can't be combined with a proxy: set the request's "
+                     "unix_socket to \"\" to use the proxy",
                      transfer->unix_socket != NULL ? "request" : "session");
 }
 

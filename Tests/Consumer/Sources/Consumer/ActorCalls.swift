@@ -23,6 +23,13 @@ final class Screen {
         title = "\(users.count)"
     }
 
+    func keep(_ cookies: CookieStorage, in folder: URL) async throws {
+        try cookies.save(to: folder.appending(path: title))
+        let form = HTTPRequest(.post, "photos", body: .multipart { try $0.append(self.title, name: "title") })
+        let stored = try await form.writeMultipart(to: folder.appending(path: "form"))
+        title = stored.url
+    }
+
     func upload(_ jpeg: Data) async throws {
         let photo: User = try await manager.post(
             "photos",

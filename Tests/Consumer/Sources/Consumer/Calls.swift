@@ -509,3 +509,16 @@ func validatesStreams(_ manager: HTTPSessionManager) async throws {
         print(error.code, error.body?.count ?? 0)
     }
 }
+
+// MARK: File URLs
+
+func saveToFileURLs(_ folder: URL) async throws {
+    let cookies = try CookieStorage(path: folder.appending(path: "cookies.txt"))
+    try cookies.save(to: folder.appending(path: "copy.txt"))
+    try cookies.save()
+    let hosts = try HSTSStore(path: folder.appending(path: "hsts.txt"))
+    try hosts.save(to: folder.appending(path: "copy.txt"))
+    try hosts.save(to: "/tmp/hsts.txt")
+    let form = HTTPRequest(.post, "photos", body: .multipart { try $0.append("1", name: "a") })
+    print(try await form.writeMultipart(to: folder.appending(path: "form")))
+}
