@@ -325,7 +325,8 @@ static void check_task(fixture *fixture, const char *proxy, const char *socket,
     request.proxy = proxy;
     request.unix_socket = socket;
     check_status(afc_task_new(&task, fixture->session, &request, NULL, &failure), expected);
-    if (expected != AFC_OK) check_contains(failure.text, "unix_socket can't be combined with a proxy");
+    if (expected != AFC_OK)
+        check_contains(failure.text, "unix_socket can't be combined with a proxy");
     afc_task_release(task);
 }
 

@@ -670,9 +670,13 @@ static void removed_folder_is_an_empty_cache(void **state) {
     reopen(box);
     assert_int_equal(count_right(box, responses, 3), 0);
     assert_int_equal(system(command), 0);
-    /* It is made again. What is stored at the same time may be lost. */
+    /*
+     * It is made again. A response that was ordered before the loss was noticed isn't stored, as the journal that was lost
+     * may have made it outdated.
+     */
     store_three(box, later);
-    afc_http_cache_flush(box->cache);
+    reopen(box);
+    assert_true(count_right(box, later, 3) >= 2);
     store_three(box, later);
     reopen(box);
     assert_int_equal(count_right(box, later, 3), 3);
