@@ -217,7 +217,7 @@ void afc__reuse_broke(const afc__exchange *exchange) {
 /* ---- Sending again ------------------------------------------------------------------------- */
 
 /**
- * Returns whether a connection in cleartext is open, and libcurl would have told of broken frames. It isn't known what
+ * Returns whether a connection in cleartext is open, and libcurl would have reported broken frames. It isn't known what
  * libcurl has read, so a connection with pending input, including an end, doesn't count as open.
  */
 static bool is_clear_connection_open(const afc__exchange *exchange) {

@@ -106,7 +106,7 @@ bool afc__disk_has_content(afc__disk *disk, afc__cache_store_name name, uint64_t
 /* ---- The journal ----------------------------------------------------------------------------- */
 
 bool afc__disk_lock_journal(afc__disk *disk) {
-    /* Who removed it may have removed all of the folder. */
+    /* The rest of the folder may have been removed with it. */
     if (!afc__journal_is_in_place(&disk->journal)) (void)afc__folder_restore(&disk->folder);
     return afc__journal_lock(&disk->journal);
 }
