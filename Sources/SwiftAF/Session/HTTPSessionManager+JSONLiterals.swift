@@ -38,7 +38,7 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    nonisolated(nonsending) public func post<Value: Decodable & Sendable>(
+    nonisolated(nonsending) public func post<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
@@ -47,19 +47,6 @@ extension HTTPSessionManager {
             .post, url.urlText, parameters: parameters, body: json.body, headers: headers,
             configure: configure, progress: progress
         ).awaitedValue()
-    }
-
-    /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
-    @_disfavoredOverload
-    @_documentation(visibility: internal)
-    nonisolated(nonsending) public func post<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
-        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
-    ) async throws(SessionError) -> Value {
-        try await post(
-            url, parameters: parameters, body: json.body, headers: headers, as: type,
-            configure: configure, progress: progress)
     }
 
     /// The call with a JSON literal of mixed values.
@@ -79,7 +66,7 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    nonisolated(nonsending) public func put<Value: Decodable & Sendable>(
+    nonisolated(nonsending) public func put<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
@@ -88,19 +75,6 @@ extension HTTPSessionManager {
             .put, url.urlText, parameters: parameters, body: json.body, headers: headers,
             configure: configure, progress: progress
         ).awaitedValue()
-    }
-
-    /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
-    @_disfavoredOverload
-    @_documentation(visibility: internal)
-    nonisolated(nonsending) public func put<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
-        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
-    ) async throws(SessionError) -> Value {
-        try await put(
-            url, parameters: parameters, body: json.body, headers: headers, as: type,
-            configure: configure, progress: progress)
     }
 
     /// The call with a JSON literal of mixed values.
@@ -120,7 +94,7 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    nonisolated(nonsending) public func patch<Value: Decodable & Sendable>(
+    nonisolated(nonsending) public func patch<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
@@ -129,19 +103,6 @@ extension HTTPSessionManager {
             .patch, url.urlText, parameters: parameters, body: json.body, headers: headers,
             configure: configure, progress: progress
         ).awaitedValue()
-    }
-
-    /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
-    @_disfavoredOverload
-    @_documentation(visibility: internal)
-    nonisolated(nonsending) public func patch<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
-        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
-    ) async throws(SessionError) -> Value {
-        try await patch(
-            url, parameters: parameters, body: json.body, headers: headers, as: type,
-            configure: configure, progress: progress)
     }
 
     /// The call with a JSON literal of mixed values.
@@ -161,7 +122,7 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    nonisolated(nonsending) public func delete<Value: Decodable & Sendable>(
+    nonisolated(nonsending) public func delete<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
@@ -170,19 +131,6 @@ extension HTTPSessionManager {
             .delete, url.urlText, parameters: parameters, body: json.body, headers: headers,
             configure: configure, progress: progress
         ).awaitedValue()
-    }
-
-    /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
-    @_disfavoredOverload
-    @_documentation(visibility: internal)
-    nonisolated(nonsending) public func delete<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
-        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
-    ) async throws(SessionError) -> Value {
-        try await delete(
-            url, parameters: parameters, body: json.body, headers: headers, as: type,
-            configure: configure, progress: progress)
     }
 
     /// The call with a JSON literal of mixed values.
@@ -202,7 +150,7 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    nonisolated(nonsending) public func request<Value: Decodable & Sendable>(
+    nonisolated(nonsending) public func request<Value: Decodable>(
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
@@ -211,19 +159,6 @@ extension HTTPSessionManager {
             method, url.urlText, parameters: parameters, body: json.body, headers: headers,
             configure: configure, progress: progress
         ).awaitedValue()
-    }
-
-    /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
-    @_disfavoredOverload
-    @_documentation(visibility: internal)
-    nonisolated(nonsending) public func request<Value: Decodable>(
-        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
-        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
-    ) async throws(SessionError) -> Value {
-        try await request(
-            method, url, parameters: parameters, body: json.body, headers: headers, as: type,
-            configure: configure, progress: progress)
     }
 
     /// The call with a JSON literal of mixed values.

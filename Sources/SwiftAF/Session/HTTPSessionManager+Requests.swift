@@ -15,16 +15,15 @@ extension HTTPSessionManager {
     ///   - parameters: Added to the query.
     ///   - headers: Replace the fields of ``headers`` with the same names.
     ///   - type: The type of the value: any `Decodable`, ``JSONValue``, `Data` or `String`. An optional type is nil,
-    ///     and an ``EmptyResponse`` such as ``Empty`` has its empty value, if the response has no body. A `Sendable`
-    ///     value is decoded on one of Swift's shared threads. A value that isn't, or whose conformance belongs to an
-    ///     actor, is decoded where the caller runs.
+    ///     and an ``EmptyResponse`` such as ``Empty`` has its empty value, if the response has no body. Decoded on
+    ///     one of Swift's shared threads, or where the caller runs if the conformance of the type belongs to an actor.
     ///   - configure: Changes the request before its parameters are added, such as its time limits. Called at once,
     ///     where the caller runs.
     ///   - progress: Called on the session's network thread, at most ten times a second and once at the end. Must not
     ///     block.
     /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/contentType`` if ``validation`` doesn't accept the
     ///   response, ``SessionError/Code/serialization`` if the value can't be decoded, or the error of the transfer.
-    nonisolated(nonsending) public func get<Value: Decodable & Sendable>(
+    nonisolated(nonsending) public func get<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         as type: Value.Type = Value.self, configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
@@ -56,7 +55,7 @@ extension HTTPSessionManager {
     ///   - progress: Called on the session's network thread with the bytes sent and received.
     ///
     /// The other parameters and the errors are those of ``get(_:parameters:headers:as:configure:progress:)``.
-    nonisolated(nonsending) public func post<Value: Decodable & Sendable>(
+    nonisolated(nonsending) public func post<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
@@ -71,7 +70,7 @@ extension HTTPSessionManager {
 
     /// Sends a PUT request and decodes the response; see
     /// ``post(_:parameters:json:body:headers:as:configure:progress:)``.
-    nonisolated(nonsending) public func put<Value: Decodable & Sendable>(
+    nonisolated(nonsending) public func put<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
@@ -86,7 +85,7 @@ extension HTTPSessionManager {
 
     /// Sends a PATCH request and decodes the response; see
     /// ``post(_:parameters:json:body:headers:as:configure:progress:)``.
-    nonisolated(nonsending) public func patch<Value: Decodable & Sendable>(
+    nonisolated(nonsending) public func patch<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
@@ -101,7 +100,7 @@ extension HTTPSessionManager {
 
     /// Sends a DELETE request and decodes the response. Parameters are added to the query. See
     /// ``post(_:parameters:json:body:headers:as:configure:progress:)``.
-    nonisolated(nonsending) public func delete<Value: Decodable & Sendable>(
+    nonisolated(nonsending) public func delete<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
@@ -116,98 +115,6 @@ extension HTTPSessionManager {
 
     /// Sends a request with any method and decodes the response; see
     /// ``post(_:parameters:json:body:headers:as:configure:progress:)``.
-    nonisolated(nonsending) public func request<Value: Decodable & Sendable>(
-        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
-        json: (any Encodable)? = nil,
-        body: HTTPBody? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
-        configure: ((inout HTTPRequest) -> Void)? = nil,
-        progress: ProgressHandler? = nil
-    ) async throws(SessionError) -> Value {
-        try await prepared(
-            method, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
-            progress: progress
-        ).awaitedValue()
-    }
-}
-
-// The same calls, for values that aren't `Sendable` and conformances that belong to an actor, such as those of a module
-// whose default isolation is the main actor. The body is decoded where the caller runs. Callers see no difference, so
-// the documentation shows both as one call.
-extension HTTPSessionManager {
-    /// The call for a value that isn't `Sendable`.
-    @_documentation(visibility: internal)
-    nonisolated(nonsending) public func get<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
-        as type: Value.Type = Value.self, configure: ((inout HTTPRequest) -> Void)? = nil,
-        progress: ProgressHandler? = nil
-    ) async throws(SessionError) -> Value {
-        try await prepared(
-            .get, url.urlText, parameters: parameters, headers: headers, configure: configure, progress: progress
-        ).awaitedResponse().value()
-    }
-
-    /// The call for a value that isn't `Sendable`.
-    @_documentation(visibility: internal)
-    nonisolated(nonsending) public func post<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
-        body: HTTPBody? = nil,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
-        configure: ((inout HTTPRequest) -> Void)? = nil,
-        progress: ProgressHandler? = nil
-    ) async throws(SessionError) -> Value {
-        try await prepared(
-            .post, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
-            progress: progress
-        ).awaitedResponse().value()
-    }
-
-    /// The call for a value that isn't `Sendable`.
-    @_documentation(visibility: internal)
-    nonisolated(nonsending) public func put<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
-        body: HTTPBody? = nil,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
-        configure: ((inout HTTPRequest) -> Void)? = nil,
-        progress: ProgressHandler? = nil
-    ) async throws(SessionError) -> Value {
-        try await prepared(
-            .put, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
-            progress: progress
-        ).awaitedResponse().value()
-    }
-
-    /// The call for a value that isn't `Sendable`.
-    @_documentation(visibility: internal)
-    nonisolated(nonsending) public func patch<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
-        body: HTTPBody? = nil,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
-        configure: ((inout HTTPRequest) -> Void)? = nil,
-        progress: ProgressHandler? = nil
-    ) async throws(SessionError) -> Value {
-        try await prepared(
-            .patch, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
-            progress: progress
-        ).awaitedResponse().value()
-    }
-
-    /// The call for a value that isn't `Sendable`.
-    @_documentation(visibility: internal)
-    nonisolated(nonsending) public func delete<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
-        body: HTTPBody? = nil,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
-        configure: ((inout HTTPRequest) -> Void)? = nil,
-        progress: ProgressHandler? = nil
-    ) async throws(SessionError) -> Value {
-        try await prepared(
-            .delete, url.urlText, parameters: parameters, json: json, body: body, headers: headers,
-            configure: configure, progress: progress
-        ).awaitedResponse().value()
-    }
-
-    /// The call for a value that isn't `Sendable`.
-    @_documentation(visibility: internal)
     nonisolated(nonsending) public func request<Value: Decodable>(
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
         json: (any Encodable)? = nil,
@@ -218,7 +125,7 @@ extension HTTPSessionManager {
         try await prepared(
             method, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
             progress: progress
-        ).awaitedResponse().value()
+        ).awaitedValue()
     }
 }
 

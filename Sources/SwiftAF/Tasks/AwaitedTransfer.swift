@@ -32,10 +32,16 @@ struct AwaitedTransfer {
         do throws(SessionError) { return try await response(isChecked: isChecked) } catch { throw error }
     }
 
-    /// Returns the value, which is decoded elsewhere, or throws, on the caller's actor.
+    /// Returns the value or throws, on the caller's actor. The value is decoded elsewhere, unless its conformance belongs
+    /// to an actor: then it must be the caller's.
     @inline(__always)
-    nonisolated(nonsending) func awaitedValue<Value: Decodable & Sendable>() async throws(SessionError) -> Value {
-        do throws(SessionError) { return try await value() } catch { throw error }
+    nonisolated(nonsending) func awaitedValue<Value: Decodable>() async throws(SessionError) -> Value {
+        do throws(SessionError) {
+            switch try await received() as Received<Value> {
+            case .value(let value): return value
+            case .response(let response): return try response.value()
+            }
+        } catch { throw error }
     }
 
     @inline(__always)
@@ -46,7 +52,7 @@ struct AwaitedTransfer {
     }
 
     @inline(__always)
-    private func value<Value: Decodable & Sendable>() async throws(SessionError) -> Value {
+    private func received<Value: Decodable>() async throws(SessionError) -> sending Received<Value> {
         guard isPlain else { return try await observedValue() }
         let transfer = CoreTask(request)
         return try transfer.value(from: try await transfer.run(), settings)
@@ -58,10 +64,37 @@ struct AwaitedTransfer {
     }
 
     @inline(never)
-    private func observedValue<Value: Decodable & Sendable>() async throws(SessionError) -> Value {
-        try await request.outcome().reportedResponse(settings, isChecked: false).value()
+    private func observedValue<Value: Decodable>() async throws(SessionError) -> sending Received<Value> {
+        try Received(try await request.outcome().reportedResponse(settings, isChecked: false))
     }
 }
+
+/// What an awaited transfer has received.
+private enum Received<Value: Decodable> {
+    case value(Value)
+    /// The value must be decoded by the caller.
+    case response(Response<Data>)
+
+    /// Decodes the value, unless its conformance belongs to an actor. Called outside of all actors.
+    init(_ response: Response<Data>) throws(SessionError) {
+        self = DecodingProbe<Value>().isDecodable ? .value(try response.value()) : .response(response)
+    }
+}
+
+/// Shows whether a type can be decoded outside of all actors.
+///
+/// A type's conformance to `Decodable` may belong to an actor, as in a module whose default isolation is the main actor.
+/// Generic functions don't see that, but a dynamic cast to such a conformance fails outside of the actor (SE-0470). The
+/// cast of a metatype doesn't fail, so the probe is a value.
+private struct DecodingProbe<Value> {
+    // Not inlined: where `Value` is known to be `Decodable`, the compiler could leave out the cast.
+    @inline(never)
+    var isDecodable: Bool { self as Any is any DecodableOutsideOfActors }
+}
+
+private protocol DecodableOutsideOfActors {}
+
+extension DecodingProbe: DecodableOutsideOfActors where Value: Decodable {}
 
 extension CoreRequest {
     /// Runs a transfer in one or more attempts. Cancelling the Swift task cancels it.
@@ -122,12 +155,12 @@ extension CoreTask {
         return response
     }
 
-    /// Decodes the result. Call once.
+    /// Decodes the result, if that is possible on every thread. Call once.
     @inline(never)
-    fileprivate func value<Value: Decodable & Sendable>(
+    fileprivate func value<Value: Decodable>(
         from result: CoreResult, _ settings: ResponseSettings
-    ) throws(SessionError) -> Value {
-        try response(from: result, settings, isChecked: false).value()
+    ) throws(SessionError) -> sending Received<Value> {
+        try Received(try response(from: result, settings, isChecked: false))
     }
 
     /// Runs the task to its end. Cancelling the Swift task cancels it.

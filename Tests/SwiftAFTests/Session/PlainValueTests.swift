@@ -4,7 +4,7 @@ import Glibc
 import SwiftAF
 import Testing
 
-/// Values that aren't `Sendable`, and conformances that belong to an actor: decoded where the call was made.
+/// Values that aren't `Sendable`, and conformances that belong to an actor.
 @Suite(.timeLimit(.minutes(10)))
 struct PlainValueTests {
     /// Isn't `Sendable`.
@@ -26,6 +26,22 @@ struct PlainValueTests {
         }
     }
 
+    @globalActor private actor Archive {
+        static let shared = Archive()
+    }
+
+    /// Can be decoded by one actor only, which isn't the main actor.
+    @Archive private struct Entry: @Archive Decodable {
+        let title: String
+
+        private enum Key: CodingKey { case title }
+
+        init(from decoder: any Decoder) throws {
+            Archive.preconditionIsolated()
+            title = try decoder.container(keyedBy: Key.self).decode(String.self, forKey: .title)
+        }
+    }
+
     /// Can be encoded on the main actor only.
     @MainActor private struct Draft: @MainActor Encodable {
         var title = "rain"
@@ -42,6 +58,15 @@ struct PlainValueTests {
 
         init(from decoder: any Decoder) throws {
             thread = pthread_self()
+        }
+    }
+
+    /// The same, but not `Sendable`.
+    private final class Spot: Decodable {
+        let place: Place
+
+        init(from decoder: any Decoder) throws {
+            place = try Place(from: decoder)
         }
     }
 
@@ -68,6 +93,8 @@ struct PlainValueTests {
         manager = HTTPSessionManager(baseURL: server.urlString("/"))
         server.route("/folder", .json(#"{"name":"a","folders":[{"name":"b"},{"name":"c"}]}"#))
         server.route("/note", .json(#"{"title":"rain"}"#))
+        server.route("/notes", .json(#"[{"title":"rain"},{"title":"snow"}]"#))
+        server.route("/known", .json(#"{"a":{"title":"rain"}}"#))
         server.route("/empty", .respond(204))
         server.route("/refused", .json(#"{"title":"no"}"#, status: 422))
         server.route("/page", .respond(200, headers: ["Content-Type": "text/html"], body: Data("{}".utf8)))
@@ -105,6 +132,27 @@ struct PlainValueTests {
         let note: Note = try await manager.get("note")
         let notes = try await [note, manager.get("note", as: Note.self), manager.post("note").value(as: Note.self)]
         #expect(notes.map(\.title) == ["rain", "rain", "rain"] && Note.count == before + 3)
+        let list: [Note] = try await manager.get("notes")
+        let known: [String: Note?] = try await manager.post("known", json: ["a": 1, "b": "two"])
+        let missing: Note? = try await manager.get("empty")
+        #expect(list.count == 2 && known.count == 1 && missing == nil && Note.count == before + 6)
+    }
+
+    @Test @Archive func conformancesOfOtherActorsDecodeOnThem() async throws {
+        let entry: Entry = try await manager.get("note")
+        let entries: [Entry] = try await manager.get("notes")
+        manager.eventMonitors = [AttemptNotes()]
+        let monitored = try await manager.get("note", as: Entry.self)
+        #expect([entry, entries[1], monitored].map(\.title) == ["rain", "snow", "rain"])
+    }
+
+    @Test @MainActor func classesAreDecodedOnAnotherThread() async throws {
+        let spots: [Spot] = [
+            try await manager.get("note"), try await manager.post("note", json: ["q": 1, "r": "x"]),
+            try await manager.get("notes", as: [Spot].self)[1],
+        ]
+        let thread = pthread_self()
+        #expect(spots.count == 3 && spots.allSatisfy { $0.place.thread != thread })
     }
 
     @Test @MainActor func sendableValuesAreDecodedOnAnotherThread() async throws {
