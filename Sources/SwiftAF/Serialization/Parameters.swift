@@ -265,11 +265,20 @@ extension Parameters {
         switch "\(type(of: value))" {
         case "NSNull": return .null
         case "__NSCFBoolean": return (value as? Bool).map { .bool($0) }
+        // Its conversions to binary numbers are inexact: 19.99 would be 19.990000000000002.
+        case "NSDecimalNumber": return ofText(of: value) ?? .double(.nan)
         default: break
         }
         if let value = value as? Int64 { return .integer(value) }
         if let value = value as? UInt64 { return .unsigned(value) }
-        return (value as? Double).map { .double($0) }
+        guard let double = value as? Double else { return nil }
+        // A `Float` describes itself with fewer digits than the `Double` of the same value.
+        return ofText(of: value) ?? .double(double)
+    }
+
+    /// Makes parameters of the digits with which a number describes itself; nil if it is infinite or NaN.
+    private static func ofText(of number: Any) -> Parameters? {
+        JSONNumber("\(number)").map { Parameters($0) }
     }
 
     /// Makes parameters of a raw value. Only of one that is a value by itself: a raw value can be of the same type, and

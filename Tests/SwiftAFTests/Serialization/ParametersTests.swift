@@ -93,6 +93,25 @@ import Testing
                 == "letter=%C3%A9&prefix=Ad&s=text")
     }
 
+    @Test func numbersOfFoundationKeepTheirDigits() throws {
+        let prices = (0..<1000).map { NSDecimalNumber(mantissa: $0, exponent: -2, isNegative: false) }
+        #expect(try json(Parameters(prices)) == "[\(prices.map(\.description).joined(separator: ","))]")
+        for text in ["19.99", "-9223372036854775809", "18446744073709551617", "0.12345678901234567890123456789", "100"]
+        {
+            #expect(try json(["n": NSDecimalNumber(string: text)]) == "{\"n\":\(text)}")
+            #expect(try query(["n": NSDecimalNumber(string: text)]) == "n=\(text)")
+        }
+        #expect(try query(["n": NSDecimalNumber.notANumber, "i": NSNumber(value: Double.infinity)]) == "i=inf&n=nan")
+        #expect(throws: SessionError.self) { try json(["n": NSDecimalNumber.notANumber]) }
+        let numbers: Parameters = [
+            "float": NSNumber(value: Float(0.1)), "double": NSNumber(value: 0.1), "whole": NSNumber(value: 3.0),
+            "least": NSNumber(value: Int64.min), "most": NSNumber(value: UInt64.max),
+        ]
+        #expect(
+            try json(numbers)
+                == #"{"float":0.1,"double":0.1,"whole":3,"least":-9223372036854775808,"most":18446744073709551615}"#)
+    }
+
     @Test func variablesOfAnyTypeAreConverted() throws {
         let (count, text, ratio, none, codes) = (7, "x" as Substring, 0.5 as Float, nil as String?, [1: "a"])
         var parameters: Parameters = [:]
