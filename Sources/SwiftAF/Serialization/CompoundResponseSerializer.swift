@@ -39,8 +39,10 @@ public struct CompoundResponseSerializer: ResponseSerializer {
 
     public func serialize(_ response: HTTPResponse, body: Data) throws -> any Sendable {
         let result = result(for: response, body: body)
-        if let error = result.error { throw error }
-        return result.value ?? body
+        guard let error = result.error else { return result.value ?? body }
+        guard var refusal = error as? SessionError else { throw error }
+        refusal.parsedBody = result.value
+        throw refusal
     }
 
     public func result(for response: HTTPResponse, body: Data) -> SerializedResult<any Sendable> {

@@ -49,6 +49,17 @@ import Testing
         #expect(shape(result) == expected)
     }
 
+    @Test func thrownErrorHasParsedBody() throws {
+        let refused = try #require(throws: SessionError.self) {
+            try compound.serialize(response("application/json", 404), body: Data(#"{"e":1}"#.utf8))
+        }
+        #expect(refused.code == .status && refused.parsedBody as? JSONValue == ["e": 1])
+        let unused = try #require(throws: SessionError.self) {
+            try compound.serialize(response("image/png", 404), body: Data("x".utf8))
+        }
+        #expect(unused.code == .status && unused.parsedBody as? Data == Data("x".utf8))
+    }
+
     @Test(arguments: [("", "data 0"), ("null", "json null")])
     func emptyBodyIsDataWhileNullIsJSON(body: String, expected: String) {
         let compound = CompoundResponseSerializer([
