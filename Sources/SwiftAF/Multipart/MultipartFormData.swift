@@ -310,7 +310,9 @@ extension HTTPBody {
     /// })
     /// ```
     ///
-    /// Parameters of the request are the form's first fields.
+    /// Parameters of the request are the form's first fields. Without any parts, the manager's calls with a method and
+    /// a URL send what the request serializer makes without parameters, because a multipart body must have a part
+    /// (RFC 2046 5.1.1).
     ///
     /// - Parameter build: Adds the parts. Called at once. Its error fails the request: a ``SessionError``, or another
     ///   one as the ``SessionError/underlying`` error.

@@ -609,8 +609,12 @@ public final class HTTPSessionManager: Sendable {
         try complete(&request, snapshot.settings)
         do {
             var parameters = parameters.unlessNull
-            if case .form(let form) = request.body.content, let fields = parameters {
-                request.body = .multipart(try form.beginning(with: fields, encoder: serializer.parameterEncoder))
+            if case .form(var form) = request.body.content {
+                if let fields = parameters {
+                    form = try form.beginning(with: fields, encoder: serializer.parameterEncoder).form
+                }
+                // A multipart body must have a part (RFC 2046 5.1.1).
+                request.body = form.parts.isEmpty ? .none : HTTPBody(.form(form))
                 parameters = nil
             }
             var serialized = try serializer.serialize(

@@ -195,6 +195,17 @@ struct MultipartTransferTests {
         #expect(seen["User-Agent"] == DefaultHeaders.all["User-Agent"])
     }
 
+    @Test(arguments: [nil, [:], ["a": []]] as [Parameters?])
+    func formWithoutPartsIsOrdinaryRequest(parameters: Parameters?) async throws {
+        try await manager.post("form", parameters: parameters, body: .multipart { _ in })
+        manager.requestSerializer = JSONRequestSerializer()
+        try await manager.post("form", parameters: parameters, body: .multipart { _ in })
+        try await manager.delete("form", body: .multipart { _ in })
+        #expect(
+            server.requests.map { $0["Content-Type"] } == ["application/x-www-form-urlencoded", nil, nil])
+        #expect(server.requests.map(\.bodyText) == ["", "", ""])
+    }
+
     @Test func headersOfCallReplaceFormType() async throws {
         let type = "multipart/form-data; boundary=\"mine\""
         try await manager.post(
