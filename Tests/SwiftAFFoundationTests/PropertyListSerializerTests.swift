@@ -185,11 +185,23 @@ import Testing
         }
     }
 
-    @Test func containersAreMutableOnRequest() throws {
-        let data = try PropertyListSerialization.data(fromPropertyList: ["a": [1]], format: .xml, options: 0)
-        let serializer = PropertyListResponseSerializer(readOptions: [.mutableContainersAndLeaves])
-        let value = try #require(try serializer.serialize(plist, body: data))
-        #expect((value.value as? [String: Any])?["a"] as? [Int] == [1])
+    @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
+    func outermostContainerIsMutableOnRequest(format: PropertyListSerialization.PropertyListFormat) throws {
+        func object(_ list: Any, _ options: PropertyListSerialization.ReadOptions) throws -> Any? {
+            let data = try PropertyListSerialization.data(fromPropertyList: list, format: format, options: 0)
+            return try PropertyListResponseSerializer(readOptions: options).serialize(plist, body: data)?.value
+        }
+        #expect(try !(object(["a": [1]], []) is NSMutableDictionary))
+        for options in [.mutableContainers, .mutableContainersAndLeaves] as [PropertyListSerialization.ReadOptions] {
+            let members = try #require(try object(["a": [1]], options) as? NSMutableDictionary)
+            members["b"] = 2
+            #expect(members.count == 2 && members["a"] as? [Int] == [1])
+            #expect((members as Any as? [String: Any])?.count == 2)
+            let elements = try #require(try object([1, "x"], options) as? NSMutableArray)
+            elements.add(3)
+            #expect(elements.count == 3)
+            #expect(try object("x", options) as? String == "x")
+        }
     }
 
     @Test func nestingIsThatOfEveryValidatingSerializer() throws {

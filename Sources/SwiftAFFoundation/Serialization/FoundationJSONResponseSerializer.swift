@@ -16,8 +16,8 @@ public struct FoundationJSONResponseSerializer: ValidatingResponseSerializer, Ha
     /// Which responses are acceptable.
     public var validation: ResponseValidation
 
-    /// With `.fragmentsAllowed`, the top level doesn't have to be an array or an object. With `.mutableContainers`,
-    /// arrays and objects are mutable.
+    /// With `.fragmentsAllowed`, the top level doesn't have to be an array or an object. With `.mutableContainers`, it
+    /// is an `NSMutableArray` or an `NSMutableDictionary`; on Linux the containers in it aren't mutable.
     public var readingOptions: JSONSerialization.ReadingOptions {
         get { JSONSerialization.ReadingOptions(rawValue: readingBits) }
         set { readingBits = newValue.rawValue }

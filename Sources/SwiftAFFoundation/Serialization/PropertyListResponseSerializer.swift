@@ -15,7 +15,8 @@ public struct PropertyListResponseSerializer: ValidatingResponseSerializer, Hash
         set { formatCode = newValue.rawValue }
     }
 
-    /// Whether containers, or containers and leaves, are mutable.
+    /// Whether containers, or containers and leaves, are mutable. On Linux only the outermost container is: an
+    /// `NSMutableDictionary` or an `NSMutableArray`.
     public var readOptions: PropertyListSerialization.ReadOptions {
         get { PropertyListSerialization.ReadOptions(rawValue: readBits) }
         set { readBits = newValue.rawValue }
@@ -52,7 +53,16 @@ public struct PropertyListResponseSerializer: ValidatingResponseSerializer, Hash
                     """,
                 underlying: CocoaError(.propertyListReadCorrupt))
         }
-        return FoundationObject(
-            try PropertyListSerialization.propertyList(from: body, options: readOptions, format: nil))
+        let list = try PropertyListSerialization.propertyList(from: body, options: readOptions, format: nil)
+        return FoundationObject(readOptions.isEmpty ? list : Self.mutable(list))
+    }
+
+    /// Foundation for Linux returns its mutable containers as values of Swift.
+    private static func mutable(_ list: Any) -> Any {
+        switch list {
+        case let members as [AnyHashable: Any]: NSMutableDictionary(dictionary: members)
+        case let elements as [Any]: NSMutableArray(array: elements)
+        default: list
+        }
     }
 }
