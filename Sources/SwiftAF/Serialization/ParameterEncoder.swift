@@ -1,12 +1,12 @@
 package import FoundationEssentials
 
 /// Encodes parameters as a query or a form: flattening, order and escaping. By default, the result is byte for byte the
-/// same as AFNetworking's, except for dates. Deterministic: equal parameters give equal bytes.
+/// same as AFNetworking's, except for dates and data. Deterministic: equal parameters give equal bytes.
 ///
 /// - A dictionary's members are sorted by key; nested keys are `parent[child]`.
 /// - An array's elements keep their order; ``arrayStyle`` determines their keys.
 /// - A set's elements are sorted; each has the key `parent`, without brackets.
-/// - A date is RFC 3339 in UTC, such as `2024-02-29T12:00:00Z`.
+/// - A date is RFC 3339 in UTC, such as `2024-02-29T12:00:00Z`. Data is Base64.
 /// - Null is encoded as its key without `=`; empty containers are left out.
 /// - At the top level, a string has an empty key (`=text`), and an array's elements have the key `(null)`.
 public struct ParameterEncoder: Sendable, Hashable, Codable {
