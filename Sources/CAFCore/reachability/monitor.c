@@ -54,6 +54,15 @@ static bool parse_address(const char *host, afc__reach_address *out) {
     return is_address;
 }
 
+/**
+ * Whether an address is 0.0.0.0 or ::, which is no destination (RFC 1122 3.2.1.3, RFC 4291 2.5.2). The kernel would
+ * take it for this machine, which is reachable without any network.
+ */
+static bool is_unspecified(const afc__reach_address *address) {
+    static const unsigned char zeros[sizeof address->bytes];
+    return memcmp(address->bytes, zeros, sizeof zeros) == 0;
+}
+
 static afc_status set_host(afc_reach_monitor *monitor, const char *host, afc_failure *failure) {
     if (host == NULL) {
         monitor->address_count = internet(monitor->addresses);
@@ -64,7 +73,8 @@ static afc_status set_host(afc_reach_monitor *monitor, const char *host, afc_fai
         return afc__fail(failure, AFC_EINVAL, "invalid host: expected 1 to %d bytes", MAX_HOST);
     }
     if (parse_address(host, monitor->addresses)) {
-        monitor->address_count = 1;
+        bool is_any = is_unspecified(monitor->addresses);
+        monitor->address_count = is_any ? internet(monitor->addresses) : 1;
         return AFC_OK;
     }
     monitor->host = afc__copy_text(text);

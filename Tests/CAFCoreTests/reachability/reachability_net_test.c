@@ -77,6 +77,20 @@ static void default_route_reaches_the_internet(void **state) {
     recording_monitor_free(recording);
 }
 
+static void zero_addresses_mean_the_internet(void **state) {
+    (void)state;
+    need_network();
+    recording_monitor *any4 = recording_monitor_start("0.0.0.0");
+    recording_monitor *any6 = recording_monitor_start("::");
+    recording_monitor_expect(any4, AFC_REACH_VIA_WIFI, "v0");
+    recording_monitor_expect(any6, AFC_REACH_VIA_WIFI, "v0");
+    network_ip("route del default");
+    recording_monitor_expect(any4, AFC_REACH_NONE, "");
+    recording_monitor_expect(any6, AFC_REACH_NONE, "");
+    recording_monitor_free(any4);
+    recording_monitor_free(any6);
+}
+
 static void monitor_survives_an_error_of_its_socket(void **state) {
     (void)state;
     need_network();
@@ -317,6 +331,7 @@ static void many_changes_end_in_the_right_state(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         NET_TEST(default_route_reaches_the_internet),
+        NET_TEST(zero_addresses_mean_the_internet),
         NET_TEST(monitor_survives_an_error_of_its_socket),
         NET_TEST(address_needs_only_its_own_route),
         NET_TEST(reports_lost_carrier),
