@@ -153,6 +153,33 @@
                 window.close()
             },
 
+            TestCase("a button shows the images of requests and calls their closures") {
+                let pictures = try Pictures()
+                let button: OpaquePointer = gtk_button_new()
+                let view = GTKButton.of(button)
+                view.imageLoads.downloader = pictures.downloader
+                let window = try await Window(button)
+                var calls: [String] = []
+                view.setBackgroundImage(with: URL(string: pictures.url("red")), for: .normal)
+                try await window.wait(for: .red)
+                view.setBackgroundImage(
+                    with: HTTPRequest(pictures.url("green")), for: .normal,
+                    success: { _, response, image in
+                        calls.append("success \(response?.status ?? 0)")
+                        view.show(image, in: .background)
+                    })
+                try await window.wait(for: .green)
+                view.setImage(
+                    with: HTTPRequest("http://127.0.0.1:1/"), for: .normal, placeholderImage: Colour.red.image(),
+                    failure: { _, _, error in calls.append("\(error.code)") })
+                try await window.wait(for: .red, x: 0.2)
+                try await Harness.until("the request fails") { calls.count == 2 }
+                view.setImage(with: URL(string: pictures.url("blue")), for: .normal)
+                try await window.wait(for: .blue, x: 0.2)
+                Harness.expect(calls, is: ["success 200", "connect"])
+                window.close()
+            },
+
             // MARK: More
             TestCase("a button shows the background of its state, else that of the normal one") {
                 let pictures = try Pictures()

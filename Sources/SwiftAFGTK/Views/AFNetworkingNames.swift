@@ -82,11 +82,52 @@
             setImage(from: url, placeholder: placeholderImage, in: .image(state))
         }
 
+        /// Shows the image at a URL, in front, in a state.
+        @_disfavoredOverload
+        public func setImage(with url: URL?, for state: ImageSlot.ControlState, placeholderImage: Image? = nil) {
+            setImage(from: url, placeholder: placeholderImage, in: .image(state))
+        }
+
+        /// Shows the image of a response, in front, in a state.
+        ///
+        /// - Parameters:
+        ///   - request: The request for the image.
+        ///   - state: The state of the button.
+        ///   - placeholderImage: Shown during the download, and kept on failure. Nil keeps the current image.
+        ///   - success: Called instead of showing the image; the closure shows it. Nil shows the image.
+        ///   - failure: Called with the error; not for a cancelled or replaced request.
+        public func setImage(
+            with request: HTTPRequest, for state: ImageSlot.ControlState, placeholderImage: Image? = nil,
+            success: ImageSuccess? = nil, failure: ImageFailure? = nil
+        ) {
+            setImage(
+                for: request, placeholder: placeholderImage, in: .image(state), success: success, failure: failure)
+        }
+
         /// Shows the image at a URL, behind the content, in a state.
         public func setBackgroundImage(
             with url: String?, for state: ImageSlot.ControlState, placeholderImage: Image? = nil
         ) {
             setImage(from: url, placeholder: placeholderImage, in: .background(state))
+        }
+
+        /// Shows the image at a URL, behind the content, in a state.
+        @_disfavoredOverload
+        public func setBackgroundImage(
+            with url: URL?, for state: ImageSlot.ControlState, placeholderImage: Image? = nil
+        ) {
+            setImage(from: url, placeholder: placeholderImage, in: .background(state))
+        }
+
+        /// Shows the image of a response, behind the content, in a state; see
+        /// ``setImage(with:for:placeholderImage:success:failure:)``.
+        public func setBackgroundImage(
+            with request: HTTPRequest, for state: ImageSlot.ControlState, placeholderImage: Image? = nil,
+            success: ImageSuccess? = nil, failure: ImageFailure? = nil
+        ) {
+            setImage(
+                for: request, placeholder: placeholderImage, in: .background(state), success: success,
+                failure: failure)
         }
 
         /// Cancels the download of the image in front.
