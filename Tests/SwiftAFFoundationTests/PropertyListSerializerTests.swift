@@ -63,6 +63,15 @@ import Testing
 
     private static let prefix = "the parameters can't be written as a property list: "
 
+    @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
+    func nullInEncodableIsRefused(format: PropertyListSerialization.PropertyListFormat) {
+        let expected = Self.prefix + "a value is null"
+        #expect(message(Parameters(encoding: ["a": nil, "b": 1] as [String: Int?]), format) == expected)
+        #expect(message(["a": Parameters(encoding: [["b": [1, nil]]] as [[String: [Int?]]])], format) == expected)
+        #expect(message(Parameters(encoding: ["a": 1] as [String: Int?]), format) == nil)
+        #expect(message(["a": "$null"], format) == nil)
+    }
+
     @Test(arguments: [Double.nan, .infinity, -.infinity])
     func dateThatIsNoNumberIsRefused(seconds: Double) {
         let date = Date(timeIntervalSinceReferenceDate: seconds)

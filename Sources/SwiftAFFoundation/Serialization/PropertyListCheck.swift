@@ -29,6 +29,17 @@ struct PropertyListCheck {
         }
     }
 
+    /// Refuses the nulls of a list that `PropertyListEncoder` has made. It writes a text for each, which nothing but
+    /// `PropertyListDecoder` reads as nil.
+    static func refuseNulls(in value: Any) throws(Fault) {
+        switch value {
+        case let text as String where text == "$null": throw Fault(reason: "a value is null")
+        case let elements as [Any]: for element in elements { try refuseNulls(in: element) }
+        case let members as [String: Any]: for value in members.values { try refuseNulls(in: value) }
+        default: break
+        }
+    }
+
     private func check(_ text: String) throws(Fault) {
         guard format == .xml, let character = text.unicodeScalars.first(where: XMLText.isForbidden) else { return }
         let code = String(character.value, radix: 16, uppercase: true)

@@ -103,6 +103,7 @@ extension Parameters {
         let list = try PropertyListSerialization.propertyList(
             from: encoder.encode([value]), options: [], format: nil)
         guard let value = (list as? [Any])?.first else { throw CocoaError(.propertyListWriteInvalid) }
+        try PropertyListCheck.refuseNulls(in: value)
         return value
     }
 }
