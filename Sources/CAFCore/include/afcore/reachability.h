@@ -51,8 +51,9 @@ typedef struct afc_reach_monitor_options {
     size_t size; /**< sizeof(afc_reach_monitor_options). */
     /**
      * An address, a name of at most 255 bytes, or NULL for the internet: a route to addresses beyond the
-     * local network. So are 0.0.0.0 and ::, as in AFNetworking. A name is reachable if one of its addresses is. It is resolved on another thread,
-     * and again whenever the addresses of this machine change; temporary failures are retried a few times.
+     * local network. 0.0.0.0 and :: mean the internet, too. A name is reachable if one of its addresses is.
+     * It is resolved on another thread, and again whenever the addresses of this machine change; temporary
+     * failures are retried a few times.
      */
     const char *host;
     /**
