@@ -64,7 +64,6 @@ private struct EventBlock {
     private(set) var lastEventID: String
     private(set) var reconnectionTime: Duration?
 
-    private var isFirstLine = true
     private var fieldCount = 0
     private var id: String
     private var type = ""
@@ -79,17 +78,12 @@ private struct EventBlock {
     }
 
     mutating func restart() {
-        isFirstLine = true
         id = lastEventID
         forgetEvent()
     }
 
     mutating func take(_ bytes: UnsafeRawBufferPointer) -> Step {
-        var line = bytes[...]
-        if isFirstLine {
-            isFirstLine = false
-            if line.starts(with: [0xEF, 0xBB, 0xBF]) { line = line.dropFirst(3) }
-        }
+        let line = bytes[...]
         guard let first = line.first else { return dispatch() }
         guard first != UInt8(ascii: ":") else { return .more }
         fieldCount += 1

@@ -6,6 +6,8 @@ import FoundationEssentials
 struct LineSplitter {
     /// The maximum length of a line in bytes, without its terminator. Another reader may have another one.
     var maximumLength: Int
+    /// Whether a UTF-8 byte order mark before the first line isn't part of it. It counts toward the maximum length.
+    var dropsByteOrderMark = true
 
     private var piece = Data()
     /// The offset in `piece` of the first byte that isn't consumed.
@@ -13,6 +15,8 @@ struct LineSplitter {
     /// The start of a line that isn't complete yet, from earlier chunks.
     private var beginning: [UInt8] = []
     private var skipsLineFeed = false
+    /// Whether nothing was returned yet, neither a line nor other bytes.
+    private var isAtStart = true
 
     init(maximumLength: Int) {
         self.maximumLength = max(0, maximumLength)
@@ -27,14 +31,17 @@ struct LineSplitter {
     /// Returns the chunk without what the end of the last line takes of it; nil if nothing is left. For a reader that
     /// wants no lines and has taken what came before.
     mutating func pass(_ chunk: Data) -> Data? {
-        guard hasBytes || skipsLineFeed else { return chunk }
+        guard hasBytes || skipsLineFeed else {
+            isAtStart = false
+            return chunk
+        }
         append(chunk)
         return takeBytes()
     }
 
     /// Drops everything.
     mutating func clear() {
-        (piece, position, beginning, skipsLineFeed) = (Data(), 0, [], false)
+        (piece, position, beginning, skipsLineFeed, isAtStart) = (Data(), 0, [], false, false)
     }
 
     private var hasBytes: Bool { position < piece.count || !beginning.isEmpty }
@@ -72,8 +79,11 @@ struct LineSplitter {
     /// Returns the result of `make` for the unterminated last line, after all chunks; nil if there is none.
     mutating func last<Line>(_ make: (UnsafeRawBufferPointer) -> Line) -> Line? {
         guard !beginning.isEmpty else { return nil }
-        defer { beginning = [] }
-        return beginning.withUnsafeBytes(make)
+        defer { (beginning, isAtStart) = ([], false) }
+        return beginning.withUnsafeBytes { bytes in
+            let line = withoutMark(bytes)
+            return line.isEmpty ? nil : make(line)
+        }
     }
 
     private enum Step<Line> {
@@ -99,10 +109,17 @@ struct LineSplitter {
         }
         position = end + 1
         skipsLineFeed = bytes[end] == Self.carriageReturn
-        guard !beginning.isEmpty else { return .line(make(found)) }
+        defer { isAtStart = false }
+        guard !beginning.isEmpty else { return .line(make(withoutMark(found))) }
         beginning.append(contentsOf: found)
         defer { beginning.removeAll(keepingCapacity: true) }
-        return .line(beginning.withUnsafeBytes(make))
+        return .line(beginning.withUnsafeBytes { make(withoutMark($0)) })
+    }
+
+    /// Returns a line without the byte order mark before it, which only the first one can have.
+    private func withoutMark(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        guard isAtStart, dropsByteOrderMark, line.starts(with: [0xEF, 0xBB, 0xBF]) else { return line }
+        return UnsafeRawBufferPointer(rebasing: line[3...])
     }
 
     private static let lineFeed = UInt8(ascii: "\n")

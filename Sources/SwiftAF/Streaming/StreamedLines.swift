@@ -7,7 +7,8 @@ extension StreamedResponse {
     /// Returns the body as lines of text.
     ///
     /// CR, LF and CRLF end a line and aren't part of it. Empty lines are included, and so is an unterminated last line.
-    /// The text is decoded by the charset of Content-Type; without one as UTF-8, where invalid bytes become U+FFFD.
+    /// The text is decoded by the charset of Content-Type; without one as UTF-8, where invalid bytes become U+FFFD, and
+    /// a byte order mark before the first line isn't part of it.
     /// UTF-16 and UTF-32 have no lines in this sense: the iterator throws ``SessionError/Code/serialization``.
     ///
     /// - Parameter maximumLength: The maximum length of a line in bytes. A longer one cancels the transfer, and the
@@ -108,6 +109,7 @@ private final class LineReader {
         do {
             return try owner.unread.withLock { splitter throws(SessionError) in
                 splitter.maximumLength = maximumLength
+                splitter.dropsByteOrderMark = isUTF8
                 return try splitter.next(text)
             }
         } catch {
@@ -115,8 +117,10 @@ private final class LineReader {
         }
     }
 
+    private var isUTF8: Bool { if case .utf8 = charset { true } else { false } }
+
     private func text(_ bytes: UnsafeRawBufferPointer) -> String {
-        if case .utf8 = charset { return String(decoding: bytes, as: UTF8.self) }
+        if isUTF8 { return String(decoding: bytes, as: UTF8.self) }
         return charset.decode(Data(bytes)) ?? String(decoding: bytes, as: UTF8.self)
     }
 }

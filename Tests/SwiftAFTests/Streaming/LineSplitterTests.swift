@@ -54,6 +54,38 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ("\u{FEFF}a\nb", ["a", "b"]), ("\u{FEFF}\na", ["", "a"]), ("\u{FEFF}", []),
+            ("\u{FEFF}\u{FEFF}a\n", ["\u{FEFF}a"]), ("a\n\u{FEFF}b\n", ["a", "\u{FEFF}b"]),
+            ("\r\n\u{FEFF}a", ["", "\u{FEFF}a"]),
+        ] as [(String, [String])])
+    func byteOrderMarkIsNotPartOfFirstLine(text: String, expected: [String]) throws {
+        for size in [1, 2, 3, 4, 4096] {
+            let lines = try Self.lines(of: Array(text.utf8), inPiecesOf: size)
+            #expect(lines == expected.map { Array($0.utf8) }, "pieces of \(size)")
+        }
+    }
+
+    @Test func byteOrderMarkIsKeptUnlessItComesFirst() throws {
+        let text = Data("\u{FEFF}a\n".utf8)
+        var splitter = LineSplitter(maximumLength: 10)
+        splitter.dropsByteOrderMark = false
+        splitter.append(text)
+        #expect(try splitter.next { Data($0) } == text.dropLast())
+
+        splitter = LineSplitter(maximumLength: 10)
+        #expect(splitter.pass(text) == text)
+        splitter.append(text)
+        #expect(try splitter.next { Data($0) } == text.dropLast())
+
+        splitter = LineSplitter(maximumLength: 10)
+        splitter.append(text)
+        #expect(splitter.takeBytes() == text)
+        splitter.append(text)
+        #expect(try splitter.next { Data($0) } == text.dropLast())
+    }
+
     @Test func lineIsReadyAtItsCarriageReturn() throws {
         var splitter = LineSplitter(maximumLength: 10)
         splitter.append(Data("a\r".utf8))

@@ -29,6 +29,27 @@ struct StreamedLinesTests {
         #expect(lines == ["one", "two", "", "three", "four", "", "last"])
     }
 
+    @Test(arguments: [
+        ("text/csv", "\u{FEFF}"), ("text/csv; charset=utf-8", "\u{FEFF}"),
+        ("text/csv; charset=iso-8859-1", "\u{EF}\u{BB}\u{BF}"),
+    ])
+    func byteOrderMarkIsPartOfLinesAsOfText(type: String, mark: String) async throws {
+        let script = Script.respond(headers: ["Content-Type": type], body: "\u{FEFF}id\n1\n\u{FEFF}2")
+        let response = try await open(script)
+        var lines: [String] = []
+        for try await line in response.lines { lines.append(line) }
+        let first = mark == "\u{FEFF}" ? "id" : mark + "id"
+        #expect(lines.map { Array($0.utf8) } == [first, "1", mark + "2"].map { Array($0.utf8) })
+        let text = try await manager.response(for: HTTPRequest(server.url("/lines"))).text()
+        #expect(text.utf8.elementsEqual(lines.joined(separator: "\n").utf8))
+    }
+
+    @Test func byteOrderMarkStaysInBytes() async throws {
+        let body = Data("\u{FEFF}id\n1\n".utf8)
+        let response = try await open(.respond(body: body))
+        #expect(try await response.collect(upTo: 100) == body)
+    }
+
     @Test(arguments: ["\nrest", "\n\nrest", "rest"])
     func lineFeedThatArrivesLaterIsNotInBytes(later: String) async throws {
         let response = try await open([
