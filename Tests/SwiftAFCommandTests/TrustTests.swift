@@ -198,6 +198,8 @@ import Testing
         let curl = await swiftaf("get", "https://h/", "-E", "/no:secret", "--as-curl")
         #expect(curl.text.contains("--cert /no ") && !curl.text.contains("secret"))
         #expect(await swiftaf("get", "https://h/", "-E", named, "--as-curl").text.contains(#"\:x"#))
+        let marked = await swiftaf("get", "https://h/", "-E", "/no\\:\u{301}:secret", "--as-curl")
+        #expect(marked.text.utf8.firstRange(of: "/no\\:\u{301}'".utf8) != nil)
     }
 
     @Test(

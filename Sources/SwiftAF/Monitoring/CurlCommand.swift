@@ -70,10 +70,11 @@ private struct CurlCommand {
     /// Percent-encodes behind the host what the core encodes before it sends a URL, `must_escape()` in `message/url.c`:
     /// curl refuses spaces, and sends everything else as it is.
     private static func encoded(_ url: String) -> String {
-        let scheme = url.firstRange(of: "://")?.upperBound ?? url.startIndex
-        guard let start = url[scheme...].firstIndex(where: { "/?#".contains($0) }) else { return url }
+        let bytes = url.utf8
+        let scheme = bytes.firstRange(of: "://".utf8)?.upperBound ?? bytes.startIndex
+        guard let start = bytes[scheme...].firstIndex(where: { "/?#".utf8.contains($0) }) else { return url }
         return url[..<start]
-            + url[start...].utf8.reduce(into: "") { text, byte in
+            + bytes[start...].reduce(into: "") { text, byte in
                 if byte >= 0x80 || encodedASCII.contains(byte) {
                     text += "%" + String(byte, radix: 16, uppercase: true)
                 } else {
@@ -177,7 +178,7 @@ private struct CurlCommand {
         return scheme + ["--\(peer)user", isOpen ? "\(user):\(credential.password ?? "")" : user]
     }
 
-    private var isSecure: Bool { ASCII.lowercased(request.url.prefix { $0 != ":" }) == "https" }
+    private var isSecure: Bool { URLText(request.url).scheme.map { ASCII.lowercased($0) } == "https" }
 
     private func seconds(_ duration: Duration) -> String {
         let (seconds, rest) = duration.wholeMilliseconds.quotientAndRemainder(dividingBy: 1000)
@@ -244,7 +245,7 @@ private struct CurlCommand {
 
     /// Quotes for curl, inside of the shell's.
     private static func inner(_ text: String) -> String {
-        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        "\"" + replacing([UInt8(ascii: "\\"): #"\\"#, UInt8(ascii: "\""): #"\""#], in: text) + "\""
     }
 
     /// Nil if it can't be an argument.
@@ -263,6 +264,15 @@ private struct CurlCommand {
             }
         }
         if !word.isEmpty, word.utf8.allSatisfy(isHarmless) { return word }
-        return "'" + word.replacing("\0", with: "").replacing("'", with: "'\\''") + "'"
+        return "'" + replacing([0: "", UInt8(ascii: "'"): #"'\''"#], in: word) + "'"
+    }
+
+    /// Replaces bytes. Of characters, a quote before a combining mark is another one: it would stay, and end the quotes.
+    private static func replacing(_ replacements: [UInt8: String], in text: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            if let replacement = replacements[byte] { bytes += replacement.utf8 } else { bytes.append(byte) }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

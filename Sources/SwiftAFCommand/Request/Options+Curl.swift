@@ -105,8 +105,8 @@ extension Options {
         if !pins.isEmpty { words += ["--pinnedpubkey", pins.joined(separator: ";")] }
         if let path = certificate?.path.shown {
             // What follows a colon would be the password.
-            let escaped = path.flatMap { $0 == ":" || $0 == "\\" ? ["\\", $0] : [$0] }
-            words += ["--cert", String(escaped)]
+            let escaped = path.unicodeScalars.flatMap { $0 == ":" || $0 == "\\" ? ["\\", $0] : [$0] }
+            words += ["--cert", String(String.UnicodeScalarView(escaped))]
         }
         words += Self.option("--key", keyPath)
         switch minimumTLS {

@@ -30,6 +30,8 @@ import Testing
         "plain", "with space", "it's", "\"double\"", "$(touch /tmp/x)", "`id`", "a;b&c|d>e<f", "back\\slash", "*?[a-z]",
         "~root", "#comment", "!history", "line\nbreak", "tab\tstop", "-option", "@file", "ünïcode 漢字", "$HOME", "''",
         "{a,b}", "%s", "",
+        // For a `Character`, a delimiter is another one beside these.
+        "it'\u{301}s; echo '\u{301}", "\u{600}'", "\u{301} x?\u{301} y",
     ]
 
     @Test(arguments: nasty)
@@ -139,6 +141,14 @@ import Testing
         #expect(parts[0] == #"page="<x>";type=text/html;filename="a \"b\".html""#)
         #expect(parts[1].hasPrefix(#"file=@""# + folder.path) && parts[1].contains(#"/a\"b""#))
         #expect(Self.values("--header", words).isEmpty)
+    }
+
+    @Test func combiningMarksDontEndQuotesOfForms() throws {
+        var form = MultipartFormData()
+        try form.append(Data("a\"\u{301};b\\\u{301}".utf8), name: "x", mediaType: "text/plain")
+        let words = try Self.words(of: HTTPRequest(.post, "https://host/", body: .multipart(form)).curlCommand())
+        let part = try #require(Self.values("--form", words).first)
+        #expect(part.utf8.elementsEqual("x=\"a\\\"\u{301};b\\\\\u{301}\";type=text/plain".utf8))
     }
 
     @Test func writesVersionTimeoutsAndSuppressedHeaders() throws {
