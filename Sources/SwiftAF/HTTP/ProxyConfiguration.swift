@@ -85,7 +85,8 @@ extension HTTPRequest.Proxy: CustomStringConvertible, CustomReflectable {
         switch self {
         case .direct: "direct"
         // Without a scheme, "user:password@" looks like one.
-        case .url(let url): URLText(url.contains("://") ? url : "http://" + url).withoutUserInfo
+        case .url(let url):
+            URLText(url.utf8.firstRange(of: "://".utf8) == nil ? "http://" + url : url).withoutUserInfo
         }
     }
 

@@ -144,10 +144,7 @@ struct HARWriter {
     private func queryItems(of url: String) -> [JSONValue] {
         let shown = URLText(redaction.url(url))
         guard let query = shown.query, !query.isEmpty else { return [] }
-        return query.split(separator: "&").map { item in
-            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            return ["name": .string(String(parts[0])), "value": .string(parts.count > 1 ? String(parts[1]) : "")]
-        }
+        return query.utf8.split(separator: UInt8(ascii: "&")).map { Self.pair(Substring($0)) }
     }
 
     // MARK: The response
@@ -193,14 +190,18 @@ struct HARWriter {
         let fields = headers.fields.filter { $0.isNamed(name) && !redaction.hides($0) }
         return .array(
             fields.flatMap { field in
-                let pairs = field.value.split(separator: ";")
+                let pairs = field.value.utf8.split(separator: UInt8(ascii: ";"))
                 // The rest of Set-Cookie are attributes.
                 return (name == .setCookie ? pairs.prefix(1) : pairs[...]).map { pair in
-                    let parts = ASCII.trimmingBlanks(pair)
-                        .split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                    return Self.pair(parts.first.map(String.init) ?? "", parts.count > 1 ? String(parts[1]) : "")
+                    Self.pair(ASCII.trimmingBlanks(Substring(pair)))
                 }
             })
+    }
+
+    /// The name and the value of a query item or a cookie; the value is empty without `=`.
+    private static func pair(_ text: Substring) -> JSONValue {
+        let mark = text.utf8.firstIndex(of: UInt8(ascii: "=")) ?? text.endIndex
+        return pair(String(text[..<mark]), String(Substring(text.utf8[mark...].dropFirst())))
     }
 
     private static func pair(_ name: String, _ value: String) -> JSONValue {

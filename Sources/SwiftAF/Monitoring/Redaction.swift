@@ -107,8 +107,8 @@ public struct Redaction: Sendable, Hashable {
         if queryItems.contains(where: { ASCII.equalIgnoringCase($0, name) }) { return true }
         guard name.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "[") }) else { return false }
         let decoded = String(decoding: Self.percentDecoded(name), as: UTF8.self)
-        return decoded.split(whereSeparator: { $0 == "[" || $0 == "]" }).contains { part in
-            queryItems.contains { ASCII.equalIgnoringCase($0, part) }
+        return decoded.utf8.split(whereSeparator: { "[]".utf8.contains($0) }).contains { part in
+            queryItems.contains { ASCII.equalIgnoringCase($0, Substring(part)) }
         } || queryItems.contains { ASCII.equalIgnoringCase($0, decoded) }
     }
 
@@ -133,13 +133,14 @@ public struct Redaction: Sendable, Hashable {
         Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init)
     }
 
+    /// Works on bytes, as ``URLText`` does: for `Character`, an `&` behind some characters isn't one.
     private func query(_ query: Substring) -> Substring {
         guard !queryItems.isEmpty else { return query }
-        let items = query.split(separator: "&", omittingEmptySubsequences: false).map { item -> Substring in
-            guard let mark = item.utf8.firstIndex(of: UInt8(ascii: "=")), hidesQueryItem(item[..<mark]) else {
-                return item
+        let items = query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { item in
+            guard let mark = item.firstIndex(of: UInt8(ascii: "=")), hidesQueryItem(Substring(item[..<mark])) else {
+                return Substring(item)
             }
-            return item[...mark] + "hidden"
+            return Substring(item[...mark]) + "hidden"
         }
         return Substring(items.joined(separator: "&"))
     }

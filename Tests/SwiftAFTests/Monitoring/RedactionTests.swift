@@ -35,7 +35,8 @@ import Testing
         ("access%5Ftoken=s3cret", "access%5Ftoken=hidden"), ("%70assword=s3cret&a=b", "%70assword=hidden&a=b"),
         ("user%5Bpassword%5D=s3cret", "user%5Bpassword%5D=hidden"), ("token[]=s3cret", "token[]=hidden"),
         ("token%5b%5d=s3cret", "token%5b%5d=hidden"), ("a%5Bb%5D=c", "a%5Bb%5D=c"), ("%ff%=a", "%ff%=a"),
-        ("user[passwords]=a", "user[passwords]=a"),
+        ("user[passwords]=a", "user[passwords]=a"), ("a=\u{600}&token=s3cret", "a=\u{600}&token=hidden"),
+        ("\u{600}[token]=s3cret", "\u{600}[token]=hidden"),
     ])
     func hidesEncodedAndNestedQueryItems(query: String, shown: String) {
         #expect(Redaction.standard.url("http://h/?" + query) == "http://h/?" + shown)
