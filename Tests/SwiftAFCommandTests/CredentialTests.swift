@@ -38,6 +38,15 @@ import Testing
         #expect(!run.text.contains("s3cret") && !run.text.contains("czNjcmV0"))
     }
 
+    /// For a `Character`, a colon before a combining mark isn't one.
+    @Test func passwordMayBeginWithCombiningMark() async {
+        guardRoot(["Basic realm=x"], letting: "Basic bWU6zIFzM2NyZXQ=")
+        let user = "me:\u{301}s3cret"
+        #expect(await swiftaf(["get", server.urlString(), "--user", user]).exit == 0)
+        let curl = await swiftaf(["get", server.urlString(), "--user", user, "--as-curl"])
+        #expect(curl.text.contains("--user me ") && !curl.text.contains("s3cret"))
+    }
+
     @Test func basicIsSentAtOnce() async {
         guardRoot(["Basic realm=x"], letting: Self.basic)
         #expect(await swiftaf(["get", server.urlString(), "--user", "me:s3cret", "--auth", "basic"]).exit == 0)

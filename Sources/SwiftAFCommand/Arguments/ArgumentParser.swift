@@ -334,7 +334,7 @@ extension ArgumentParser {
     private static func complete(_ url: String, with path: RawText) -> String {
         let name = RawText(path.bytes.split(separator: UInt8(ascii: "/")).last ?? [])
         guard URLText(url).lastSegment.isEmpty else { return url }
-        let end = url.firstIndex { "?#".contains($0) } ?? url.endIndex
+        let end = url.utf8.firstIndex { "?#".utf8.contains($0) } ?? url.endIndex
         let path = url[..<end]
         // It would begin the query.
         let segment = name.percentEncoded.replacing("?", with: "%3F")

@@ -13,11 +13,10 @@ extension RequestBuilder {
         let isPreemptive = options.authentication == .basic
         if let secret = options.user {
             let user = try user(secret)
-            let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            let password =
-                parts.count > 1 ? String(parts[1]) : try unknownPassword(of: String(parts[0]), request)
-            return Credential(
-                user: String(parts[0]), password: password, schemes: schemes, isPreemptive: isPreemptive)
+            let parts = user.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+                .map { String(Substring($0)) }
+            let password = parts.count > 1 ? parts[1] : try unknownPassword(of: parts[0], request)
+            return Credential(user: parts[0], password: password, schemes: schemes, isPreemptive: isPreemptive)
         }
         let login = loginOfURL(request)
         if isOfURL, login == nil { return .fromURL(schemes: schemes, isPreemptive: isPreemptive) }
@@ -42,7 +41,7 @@ extension RequestBuilder {
             return try secret.value(of: "--user", environment: environment(), files: inputTexts)
         }
         let user = try? secret.value(of: "--user", environment: environment(), files: inputTexts)
-        return "\((user ?? "NAME").prefix { $0 != ":" }):"
+        return "\(Substring((user ?? "NAME").utf8.prefix { $0 != UInt8(ascii: ":") })):"
     }
 
     /// The user of a URL that has no password; nil if it has one, or no user.

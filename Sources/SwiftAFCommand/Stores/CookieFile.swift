@@ -43,7 +43,7 @@ enum CookieFile {
         let lines = content.split(separator: UInt8(ascii: "\n")).filter { line in
             line.contains { !" \t\r".utf8.contains($0) }
         }
-        let entries = lines.filter { $0.first != UInt8(ascii: "#") || $0.starts(with: httpOnlyMark.utf8) }
+        let entries = lines.filter { !isComment($0) }
         guard entries.allSatisfy(isCookie) else { return false }
         return !entries.isEmpty || lines.isEmpty || lines.contains(where: isTitle)
     }
@@ -53,15 +53,14 @@ enum CookieFile {
     static func unusableLine(_ content: Data) -> Int? {
         let lines = content.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         return lines.firstIndex { line in
-            guard line.first != UInt8(ascii: "#") || line.starts(with: httpOnlyMark.utf8), isCookie(line) else {
-                return false
-            }
-            let fields = line.split(separator: UInt8(ascii: "\t"), maxSplits: 6, omittingEmptySubsequences: false)
-                .map { String(decoding: $0, as: UTF8.self) }
+            guard !isComment(line), isCookie(line) else { return false }
+            let fields = fields(of: line)
             let isSecure = fields[3] == "TRUE"
             let name = fields[5].lowercased()
             // A semicolon would be sent as the start of another cookie. Prefixes: RFC 6265bis 4.1.3.
-            let isSplit = [fields[2], fields[5], fields[6]].contains { $0.contains(";") } || name.contains("=")
+            let isSplit =
+                [fields[2], fields[5], fields[6]].contains { $0.utf8.contains(UInt8(ascii: ";")) }
+                || name.utf8.contains(UInt8(ascii: "="))
             let keepsPrefix =
                 name.hasPrefix("__host-")
                 ? isSecure && fields[1] != "TRUE" && fields[2] == "/" : !name.hasPrefix("__secure-") || isSecure
@@ -69,7 +68,10 @@ enum CookieFile {
         }.map { $0 + 1 }
     }
 
-    private static let httpOnlyMark = "#HttpOnly_"
+    /// Whether a line is a comment. One with the mark of curl isn't: it is a cookie that scripts can't read.
+    private static func isComment(_ line: Data) -> Bool {
+        line.first == UInt8(ascii: "#") && !line.starts(with: "#HttpOnly_".utf8)
+    }
 
     /// What curl, wget, browsers and this program write into the first line.
     private static func isTitle(_ line: Data) -> Bool {
@@ -77,11 +79,15 @@ enum CookieFile {
         return ["# netscape http cookie file", "# http cookie file"].contains { text.hasPrefix($0) }
     }
 
-    /// Whether a line has the fields of a cookie: domain, whether it holds for subdomains, path, whether it needs TLS,
-    /// the end in seconds, name and value. The value takes the rest of the line: it may hold tabs.
-    private static func isCookie(_ line: Data) -> Bool {
-        let fields = line.split(separator: UInt8(ascii: "\t"), maxSplits: 6, omittingEmptySubsequences: false)
+    /// The fields of a cookie: domain, whether it holds for subdomains, path, whether it needs TLS, the end in seconds,
+    /// name and value. The value takes the rest of the line: it may hold tabs.
+    private static func fields(of line: Data) -> [String] {
+        line.split(separator: UInt8(ascii: "\t"), maxSplits: 6, omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private static func isCookie(_ line: Data) -> Bool {
+        let fields = fields(of: line)
         guard fields.count == 7, !fields[0].isEmpty, Int64(fields[4]) != nil else { return false }
         return [fields[1], fields[3]].allSatisfy { ["true", "false"].contains($0.lowercased()) }
     }
