@@ -33,7 +33,11 @@ public final class NetworkReachabilityManager: Sendable {
     /// Creates a manager for an IPv4 or IPv6 address, such as `192.0.2.1` or `fe80::1%eth0`. `0.0.0.0` and `::` mean the
     /// internet, like ``init()``. ``startMonitoring()`` throws if the address is invalid.
     public convenience init(address: String) {
-        let error = SessionError(.invalidInput, message: "invalid address \"\(address)\"")
+        let error = SessionError(
+            .invalidInput,
+            message:
+                "invalid address \"\(ASCII.printable(address, limit: 100))\": expected an IPv4 or IPv6 address, such "
+                + "as 192.0.2.1 or fe80::1%eth0")
         self.init(host: CoreReachabilityMonitor.isAddress(address) ? .success(address) : .failure(error))
     }
 

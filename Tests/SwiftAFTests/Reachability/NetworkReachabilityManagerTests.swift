@@ -217,11 +217,17 @@ import Testing
         await eventually { gone == nil }
     }
 
-    @Test(arguments: ["", "example.org", "127.0.0.1\0", "300.1.1.1", "127.0.0.1%lo"])
-    func whatIsNoAddressIsAnErrorOfTheStart(address: String) {
+    @Test(
+        arguments: [
+            ("", ""), ("example.org", "example.org"), ("127.0.0.1\0", "127.0.0.1\u{FFFD}"), ("300.1.1.1", "300.1.1.1"),
+            ("127.0.0.1%lo", "127.0.0.1%lo"), ("::1\n\u{1B}[2J", "::1\u{FFFD}\u{FFFD}[2J"),
+        ])
+    func whatIsNoAddressIsAnErrorOfTheStart(address: String, shown: String) {
         let manager = NetworkReachabilityManager(address: address)
         let error = #expect(throws: SessionError.self) { try manager.startMonitoring() }
-        #expect(error?.code == .invalidInput && error?.message == "invalid address \"\(address)\"")
+        #expect(error?.code == .invalidInput)
+        let expected = "expected an IPv4 or IPv6 address, such as 192.0.2.1 or fe80::1%eth0"
+        #expect(error?.message == "invalid address \"\(shown)\": \(expected)")
         #expect(manager.status == .unknown)
     }
 
