@@ -16,6 +16,12 @@ import Testing
         if case .failure(let error) = ArgumentParser.parse(arguments).command { error.message } else { nil }
     }
 
+    /// Comparing such a word with every option would take minutes.
+    @Test func veryLongOptionsResembleNone() {
+        let option = "--" + String(repeating: "a", count: 1 << 18)
+        #expect(failure(["get", "u", option]) == "unknown option \(option)")
+    }
+
     // MARK: Commands
 
     @Test(arguments: [

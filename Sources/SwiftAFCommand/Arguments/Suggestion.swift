@@ -4,9 +4,13 @@ enum Suggestion {
     static func text(for word: String, among candidates: some Sequence<String>) -> String {
         // Longer words may contain more mistakes.
         let most = max(1, word.drop { $0 == "-" }.count / 3)
+        let letters = Array(word.lowercased())
         var best: (distance: Int, word: String)?
-        for candidate in candidates where !areOpposites(word, candidate) {
-            let distance = distance(Array(word.lowercased()), Array(candidate.lowercased()))
+        for candidate in candidates {
+            let others = Array(candidate.lowercased())
+            // Comparing takes time that grows with both lengths, and words of other lengths aren't close.
+            guard abs(letters.count - others.count) <= most, !areOpposites(word, candidate) else { continue }
+            let distance = distance(letters, others)
             if distance <= most, best.map({ distance < $0.distance }) ?? true { best = (distance, candidate) }
         }
         return best.map { "; did you mean \($0.word)?" } ?? ""
