@@ -22,7 +22,7 @@ final class TreeNode {
     private var content = Content.empty
     /// The members that are containers, once there are more than ``linearLimit`` members.
     private var containers: [String: TreeNode] = [:]
-    /// The first misuse, for containers that can't throw.
+    /// A misuse, for containers that can't throw.
     private var misuse: String?
 
     var elementCount: Int {

@@ -41,6 +41,8 @@ extension JSONValue {
         set {
             if newValue == nil, object == nil { return }
             var object = self.object ?? JSONObject()
+            // Otherwise setting would copy all members.
+            self = .null
             object[key] = newValue
             self = .object(object)
         }
