@@ -38,9 +38,8 @@ private final class CollectingTransfer: CoreTask, @unchecked Sendable {
 
     override func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let head, !bytes.isEmpty else { return true }
-        let piece = Data(bytes)
-        body += piece
-        if isFed { feed.pass(on: piece, of: head) }
+        body += bytes
+        if isFed { feed.pass(on: Data(bytes), of: head) }
         return true
     }
 }
