@@ -24,29 +24,27 @@ package struct URLText: Sendable {
 
     /// The URL for logs: without user information, query, fragment and control characters.
     var redacted: String {
-        var text = ""
-        if let scheme { text += "\(scheme):" }
-        if let host {
-            text += host.utf8.contains(UInt8(ascii: ":")) ? "//[\(host)]" : "//\(host)"
-            if let portText { text += ":\(portText)" }
-            text += path
-        } else {
-            // Without an authority, a password can be part of the path, as in "user:secret@host".
-            text += path.utf8.contains(UInt8(ascii: "@")) ? "…" : path
-        }
+        var text = beginning()
+        // Without an authority, a password can be part of the path, as in "user:secret@host".
+        text += host == nil && path.utf8.contains(UInt8(ascii: "@")) ? "…" : path
         if query != nil { text += "?…" }
         return ASCII.printable(text)
     }
 
     /// The URL without user information and fragment, as it is requested from the server.
     var address: String {
+        let query = query.map { "?\($0)" } ?? ""
+        return beginning() + path + query
+    }
+
+    /// Returns what comes before the path, with this user information only.
+    func beginning(userInfo: Substring? = nil) -> String {
         var text = scheme.map { "\($0):" } ?? ""
-        if let host {
-            text += host.utf8.contains(UInt8(ascii: ":")) ? "//[\(host)]" : "//\(host)"
-            if let portText { text += ":\(portText)" }
-        }
-        text += path
-        if let query { text += "?\(query)" }
+        guard let host else { return text }
+        text += "//"
+        if let userInfo { text += "\(userInfo)@" }
+        text += host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+        if let portText { text += ":\(portText)" }
         return text
     }
 

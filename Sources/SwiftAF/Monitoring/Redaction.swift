@@ -50,13 +50,7 @@ public struct Redaction: Sendable, Hashable {
     /// The redacted URL: without user information, and with secret query items hidden.
     public func url(_ url: String) -> String {
         let parts = URLText(url)
-        var text = parts.scheme.map { "\($0):" } ?? ""
-        if let host = parts.host {
-            text += "//"
-            if !hidesCredentials, let userInfo = parts.userInfo { text += "\(userInfo)@" }
-            text += host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : String(host)
-            if let port = parts.portText { text += ":\(port)" }
-        }
+        var text = parts.beginning(userInfo: hidesCredentials ? nil : parts.userInfo)
         // Without an authority, a password can be part of the path, as in "user:secret@host".
         let hidesPath = hidesCredentials && parts.host == nil && parts.path.utf8.contains(UInt8(ascii: "@"))
         text += hidesPath ? Substring(Self.placeholder) : parts.path
