@@ -256,18 +256,14 @@ private struct CurlCommand {
     /// Quotes a word for a POSIX shell. NUL, which arguments can't contain, is dropped.
     private static func quoted(_ word: String) -> String {
         let isHarmless = { (byte: UInt8) in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: "-_./:@%+,".utf8.contains(byte)
-            }
+            ASCII.isLetter(byte) || ASCII.isDigit(byte) || "-_./:@%+,".utf8.contains(byte)
         }
         if !word.isEmpty, word.utf8.allSatisfy(isHarmless) { return word }
         return "'" + replacing([0: "", UInt8(ascii: "'"): #"'\''"#], in: word) + "'"
     }
 
-    /// Replaces bytes. Of characters, a quote before a combining mark is another one: it would stay, and end the quotes.
+    /// Replaces bytes. Of characters, a quote before a combining mark is another one: it would stay, and end the
+    /// quotes.
     private static func replacing(_ replacements: [UInt8: String], in text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {

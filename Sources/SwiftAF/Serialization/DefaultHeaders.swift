@@ -62,13 +62,9 @@ public enum DefaultHeaders {
         let name = locale.prefix { $0 != "." && $0 != "@" }
         let parts = name.split(separator: "_", omittingEmptySubsequences: false)
         guard let language = parts.first, (2...3).contains(language.utf8.count),
-            parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(isAlphanumeric) })
+            parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy { ASCII.isLetter($0) || ASCII.isDigit($0) } })
         else { return nil }
         return parts.joined(separator: "-")
-    }
-
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        (byte | 0x20) &- 0x61 < 26 || ASCII.isDigit(byte)
     }
 
     /// Whether a byte is printable ASCII that needs no escape inside a header comment (RFC 9110 5.6.5).

@@ -81,10 +81,10 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
         bytes.reserveCapacity(pairs.reduce(0) { $0 + $1.sizeHint })
         for (index, pair) in pairs.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: "&")) }
-            if let key = pair.key { Self.escape(key, into: &bytes) }
+            if let key = pair.key { Self.escape(key.utf8, into: &bytes) }
             guard let value = pair.value else { continue }
             bytes.append(UInt8(ascii: "="))
-            Self.escape(value, into: &bytes)
+            Self.escape(value.utf8, into: &bytes)
         }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -99,14 +99,19 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
     /// Percent-encodes the UTF-8 bytes of everything except letters, digits and `- . _ ~ / ?`, in upper-case
     /// hexadecimal.
     public static func escape(_ text: String) -> String {
+        escape(text.utf8)
+    }
+
+    /// Percent-encodes bytes, which needn't be UTF-8, in the same way.
+    package static func escape(_ text: some Collection<UInt8>) -> String {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
+        bytes.reserveCapacity(text.count)
         escape(text, into: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func escape(_ text: String, into bytes: inout [UInt8]) {
-        for byte in text.utf8 {
+    private static func escape(_ text: some Collection<UInt8>, into bytes: inout [UInt8]) {
+        for byte in text {
             if isUnescaped(byte) {
                 bytes.append(byte)
             } else {
@@ -202,12 +207,10 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
 
     private static func isUnescaped(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"), UInt8(ascii: "/"), UInt8(ascii: "?"):
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "/"),
+            UInt8(ascii: "?"):
             true
-        default:
-            false
+        default: ASCII.isLetter(byte) || ASCII.isDigit(byte)
         }
     }
 }

@@ -16,6 +16,12 @@ package enum ASCII {
         byte &- UInt8(ascii: "0") < 10
     }
 
+    /// Whether a byte is a letter.
+    @inline(__always)
+    package static func isLetter(_ byte: UInt8) -> Bool {
+        (byte | 0x20) &- UInt8(ascii: "a") < 26
+    }
+
     /// Whether a text is a number without a sign: one or more decimal digits (`1*DIGIT`).
     package static func isNumber(_ text: some StringProtocol) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy(isDigit)

@@ -150,7 +150,7 @@ struct CommandName {
     /// command is more likely a mistyped one, unless it is in capitals.
     private static func method(_ word: String, isMistyped: Bool) -> HTTPMethod? {
         let method = word.uppercased()
-        guard word.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || ($0 | 0x20) &- UInt8(ascii: "a") < 26 }),
+        guard word.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || ASCII.isLetter($0) }),
             !isMistyped || method == word
         else { return nil }
         return HTTPMethod(method)

@@ -36,14 +36,7 @@ struct RawText: Sendable, Hashable, ExpressibleByStringLiteral {
     }
 
     /// The bytes, percent-encoded for a query, a form or a segment of a path.
-    var percentEncoded: String {
-        if let text { return ParameterEncoder.escape(text) }
-        return bytes.reduce(into: "") { escaped, byte in
-            let isASCII = byte < 0x80
-            escaped +=
-                isASCII ? ParameterEncoder.escape(String(UnicodeScalar(byte))) : "%" + Format.hexadecimal(byte)
-        }
-    }
+    var percentEncoded: String { ParameterEncoder.escape(bytes) }
 
     /// The path with the home folder in place of a `~/` at its beginning. Shells do that only at the beginning of a
     /// word, not behind `@`.

@@ -143,11 +143,6 @@ enum Format {
         return shortSeconds(.milliseconds((seconds * 100).rounded(rule) * 10))
     }
 
-    /// `0A`.
-    static func hexadecimal(_ byte: UInt8) -> String {
-        (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-    }
-
     private static func twoDigits(_ number: Int64) -> String {
         number < 10 ? "0\(number)" : String(number)
     }
