@@ -44,10 +44,7 @@ final class CoreCookieJar: @unchecked Sendable {
     func receive(_ setCookie: String, from url: String) throws(SessionError) {
         try CoreArena.call { (arena, failure) throws(SessionError) in
             let address = try arena.copy(url, "the URL")
-            var text = setCookie
-            return text.withUTF8 { bytes in
-                afc_cookie_jar_receive(raw, address, afc_slice(UnsafeRawBufferPointer(bytes)), &failure)
-            }
+            return setCookie.withCoreSlice { afc_cookie_jar_receive(raw, address, $0, &failure) }
         }
     }
 

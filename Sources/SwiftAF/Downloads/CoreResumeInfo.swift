@@ -8,12 +8,11 @@ struct CoreResumeInfo {
     let total: Int64?
 
     init(_ text: String) throws(SessionError) {
-        var text = text
         var failure = afc_failure()
         // The URL is a part of the text.
-        let info: CoreResumeInfo? = text.withUTF8 { bytes in
+        let info: CoreResumeInfo? = text.withCoreSlice { text in
             var info = afc_resume_info()
-            let status = afc_resume_info_read(&info, afc_slice(UnsafeRawBufferPointer(bytes)), &failure)
+            let status = afc_resume_info_read(&info, text, &failure)
             return status == .AFC_OK ? CoreResumeInfo(info) : nil
         }
         guard let info else { throw SessionError(failure) }

@@ -27,8 +27,6 @@ extension HTTPResponse {
 extension MediaType {
     /// The media type of ``init(pathExtension:)`` as text.
     static func coreType(ofPathExtension pathExtension: String) -> String? {
-        var text = pathExtension
-        return text.withUTF8 { afc_media_type_of_extension(afc_slice(UnsafeRawBufferPointer($0))) }
-            .map { String(cString: $0) }
+        pathExtension.withCoreSlice(afc_media_type_of_extension).map { String(cString: $0) }
     }
 }

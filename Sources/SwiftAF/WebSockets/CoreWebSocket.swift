@@ -239,8 +239,7 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
 
     func close(_ code: WebSocket.CloseCode, reason: String) throws(SessionError) {
         guard let raw = state.withLock({ $0.raw }) else { return }
-        var reason = reason
-        let status = reason.withUTF8 { afc_websocket_close(raw, code.rawValue, afc_slice(UnsafeRawBufferPointer($0))) }
+        let status = reason.withCoreSlice { afc_websocket_close(raw, code.rawValue, $0) }
         guard status == .AFC_OK else {
             throw SessionError(
                 .invalidInput,
