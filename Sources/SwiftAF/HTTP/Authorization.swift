@@ -24,8 +24,8 @@ extension HTTPHeaders {
         /// The scheme, if there is one, without the credentials.
         public var description: String {
             // A key alone, as some servers expect it, has no scheme.
-            guard let space = rawValue.utf8.firstIndex(of: UInt8(ascii: " ")) else { return "<hidden>" }
-            return "\(rawValue[..<space]) <hidden>"
+            guard let space = rawValue.utf8.firstIndex(of: UInt8(ascii: " ")) else { return Redaction.placeholder }
+            return "\(rawValue[..<space]) \(Redaction.placeholder)"
         }
 
         public var customMirror: Mirror { Mirror(self, children: []) }

@@ -102,7 +102,7 @@ extension HTTPHeaders.Field: Codable {
 extension HTTPHeaders.Field: CustomStringConvertible {
     /// `Name: value`, or `Name: <hidden>` for a secret.
     public var description: String {
-        "\(name): \(isSecret ? "<hidden>" : value)"
+        "\(name): \(isSecret ? Redaction.placeholder : value)"
     }
 }
 
@@ -123,6 +123,6 @@ extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible {
 /// Without this, mirrors would show secrets in `dump` and in test failures.
 extension HTTPHeaders.Field: CustomReflectable {
     public var customMirror: Mirror {
-        Mirror(self, children: ["name": name, "value": isSecret ? "<hidden>" : value])
+        Mirror(self, children: ["name": name, "value": isSecret ? Redaction.placeholder : value])
     }
 }

@@ -182,7 +182,7 @@ public struct RequestSpan: Sendable {
         metrics = response?.metrics ?? failure?.metrics ?? ResponseMetrics()
         if let response {
             attributes["http.response.status_code"] = String(response.status)
-            attributes["network.protocol.version"] = String(response.version.description.drop { $0 != "/" }.dropFirst())
+            attributes["network.protocol.version"] = response.version.number
         }
         if let address = metrics.hops.last?.remoteAddress {
             attributes["network.peer.address"] = address.ip

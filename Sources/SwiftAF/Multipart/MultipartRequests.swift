@@ -53,7 +53,7 @@ extension HTTPRequest {
         }
         var request = self
         request.body = .file(path)
-        request.headers.fillGaps(from: ["Content-Type": MultipartFormData(form).contentType.description])
+        request.headers.fillGap(name: .contentType, value: MultipartFormData(form).contentType.description)
         return request
     }
 

@@ -67,7 +67,7 @@ struct RequestCommand: Sendable, Equatable {
     func count(of name: HTTPHeaders.Name) -> Int {
         items.count { item in
             switch item {
-            case .header(let header, _), .headerFromFile(let header, _): header.lowercased() == name.text.lowercased()
+            case .header(let header, _), .headerFromFile(let header, _): ASCII.equalIgnoringCase(name.text, header)
             default: false
             }
         }

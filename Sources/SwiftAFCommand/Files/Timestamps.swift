@@ -8,7 +8,7 @@ enum Timestamps {
     /// 13.1.3); the response's own time then decides, before its body is read.
     static func compare(_ request: inout HTTPRequest, with path: RawText) {
         guard let own = FileStatus(path)?.facts.st_mtim.tv_sec else { return }
-        if let date = HTTPDate.text(of: own) { request.headers.fillGaps(from: ["If-Modified-Since": date]) }
+        if let date = HTTPDate.text(of: own) { request.headers.fillGap(name: "If-Modified-Since", value: date) }
         request.responseHandler = { response in
             guard response.isSuccessful, let time = time(of: response), time <= own else {
                 return .allow

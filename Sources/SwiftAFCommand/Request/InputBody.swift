@@ -36,7 +36,7 @@ struct InputBody {
         let hasType = command.items.contains { item in
             switch item {
             case .header(let name, _), .headerFromFile(let name, _), .removedHeader(let name):
-                name.lowercased() == "content-type"
+                ASCII.equalIgnoringCase(HTTPHeaders.Name.contentType.text, name)
             default: false
             }
         }

@@ -116,7 +116,7 @@ struct RequestBuilder {
             default: break
             }
         }
-        return pairs.isEmpty ? "" : pairs.joined(separator: "&")
+        return pairs.joined(separator: "&")
     }
 
     private func fields() throws(Failure) -> [(name: RawText, value: FieldValue)] {
@@ -207,7 +207,7 @@ struct RequestBuilder {
             guard let given else { return }
             request.body = given
             if options.bodyFormat == .form {
-                request.headers.fillGaps(from: ["Content-Type": MediaType.form.essence])
+                request.headers.fillGap(name: .contentType, value: MediaType.form.essence)
             }
         }
     }
@@ -247,7 +247,7 @@ struct RequestBuilder {
             note("the fields are sent as JSON: -f is --fail, and --form sends them as a form")
         }
         let type = isForm ? MediaType.form : MediaType.json
-        request.headers.fillGaps(from: ["Content-Type": type.essence])
+        request.headers.fillGap(name: .contentType, value: type.essence)
         do throws(UsageError) {
             request.body = isForm ? .text(form(fields)) : .data(Data(try json(fields).bytes))
         } catch {

@@ -45,7 +45,7 @@ public struct PropertyListRequestSerializer: RequestSerializer, Hashable, Codabl
         if let parameters = parameters.unlessNull {
             guard request.body.isNone else { throw HTTPRequest.secondBody(request.url) }
             request.body = .data(try encode(parameters, url: request.url))
-            request.headers.fillGaps(from: ["Content-Type": PropertyListResponseSerializer.contentType])
+            request.headers.fillGap(name: .contentType, value: PropertyListResponseSerializer.contentType)
         }
         try request.encodeBody(with: base.bodyEncoder)
         return request
