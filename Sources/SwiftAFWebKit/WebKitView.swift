@@ -51,8 +51,8 @@
         ///   - request: The request for the page.
         ///   - progress: Called with snapshots, and once at the end; not after another load has replaced this one.
         ///   - success: Returns the text to show; nil shows the body.
-        ///   - failure: Called with the error. Its code is ``/SwiftAF/SessionError/Code/cancelled`` if another load replaced
-        ///     this one, or it was cancelled.
+        ///   - failure: Called with the error. Its code is ``/SwiftAF/SessionError/Code/cancelled`` if another load
+        ///     replaced this one, or it was cancelled.
         /// - Returns: The task, which is running.
         @discardableResult
         public func load(

@@ -7,23 +7,25 @@ public import FoundationEssentials
 /// configuration.cookieStorage = try CookieStorage(path: "/home/me/.local/state/shop/cookies.txt")
 /// ```
 ///
-/// Thread-safe. `init(path:)` and ``save(to:)-(String?)`` wait for the disk. So does the release of the last reference, if there is a
-/// file and something has changed; it may happen on a session's network thread. To save elsewhere, keep a reference and
-/// call ``save(to:)-(String?)``.
+/// Thread-safe. `init(path:)` and ``save(to:)-(String?)`` wait for the disk. So does the release of the last reference,
+/// if there is a file and something has changed; it may happen on a session's network thread. To save elsewhere, keep a
+/// reference and call ``save(to:)-(String?)``.
 public final class CookieStorage: Sendable {
     let core: CoreCookieJar
 
     /// Makes a storage.
     ///
     /// - Parameters:
-    ///   - path: The file to load, if it exists, and to save when the storage is released, or the process ends by returning
-    ///     or by `exit()`; see ``save(to:)-(String?)``. A process that is ended by a signal saves nothing. Nil for none.
+    ///   - path: The file to load, if it exists, and to save when the storage is released, or the process ends by
+    ///     returning or by `exit()`; see ``save(to:)-(String?)``. A process that is ended by a signal saves nothing.
+    ///     Nil for none.
     ///   - maximumCount: The maximum number of cookies; beyond it, expired ones are evicted, then the least recently
     ///     used.
-    ///   - maximumCountPerDomain: The same for each site, such as `example.co.uk` with all its subdomains; those without
-    ///     Secure are evicted before others. A cookie without Secure is refused if all others of its full site have it.
-    /// - Throws: ``SessionError/Code/file`` for an unreadable file, and for one that doesn't exist and can't be created in
-    ///   its folder. Invalid lines are skipped. Saving replaces the file, whatever was in it: of several processes
+    ///   - maximumCountPerDomain: The same for each site, such as `example.co.uk` with all its subdomains; those
+    ///     without Secure are evicted before others. A cookie without Secure is refused if all others of its full site
+    ///     have it.
+    /// - Throws: ``SessionError/Code/file`` for an unreadable file, and for one that doesn't exist and can't be created
+    ///   in its folder. Invalid lines are skipped. Saving replaces the file, whatever was in it: of several processes
     ///   that use one at the same time, what the last one saves stays.
     public init(path: String? = nil, maximumCount: Int = 3000, maximumCountPerDomain: Int = 180) throws(SessionError) {
         core = try CoreCookieJar(path, maximumCount: maximumCount, maximumCountPerDomain: maximumCountPerDomain)
@@ -111,7 +113,8 @@ public final class CookieStorage: Sendable {
         try save(to: path.filePath(of: "cookie storage"))
     }
 
-    /// The text that ``save(to:)-(String?)`` writes, with the cookies without an ``Cookie/expiresDate``, too, if asked for.
+    /// The text that ``save(to:)-(String?)`` writes, with the cookies without an ``Cookie/expiresDate``, too, if asked
+    /// for.
     package func exported(includingSession: Bool) throws(SessionError) -> Data {
         try core.exported(includingSession: includingSession)
     }

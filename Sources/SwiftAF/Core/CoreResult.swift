@@ -65,8 +65,8 @@ struct CoreResult: @unchecked Sendable {
         return (makeResponse(head, url: url, decodes: decodes, metrics(lastURL: url)), takeBody())
     }
 
-    /// Converts the result of a socket, whose failure is more specific. The result stays the core's. Only a response that
-    /// refuses the socket has a body, which is always decoded.
+    /// Converts the result of a socket, whose failure is more specific. The result stays the core's. Only a response
+    /// that refuses the socket has a body, which is always decoded.
     static func outcome(borrowing raw: OpaquePointer, failure: afc_failure, for url: String) -> CoreOutcome {
         let result = CoreResult(taking: raw)
         let url = result.lastURL(expecting: url)
@@ -275,7 +275,8 @@ extension RedirectProposal {
             if header.flags & UInt32(AFC_HEADER_REMOVE) != 0 {
                 headers.suppressDefault(header.name.text)
             } else {
-                // Of bytes, also if they aren't UTF-8: the core recognises what a handler leaves unchanged by its value.
+                // Of bytes, also if they aren't UTF-8: the core recognises what a handler leaves unchanged by its
+                // value.
                 var field = HTTPHeaders.Field(name: header.name.buffer, value: header.value.buffer)
                 field.isMarkedSecret = header.flags & UInt32(AFC_HEADER_SECRET) != 0
                 headers.add(field)

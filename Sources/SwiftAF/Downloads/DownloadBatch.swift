@@ -16,8 +16,8 @@ extension HTTPSessionManager {
     /// haven't begun, and their results are returned.
     ///
     /// The loop doesn't wait for the transfers that it cancels. Until they have ended, which takes a moment, their
-    /// partial files are in use: a download that resumes one fails with ``SessionError/Code/file``. To restart downloads
-    /// at once, end them with ``cancelAll()`` and read the results to the end.
+    /// partial files are in use: a download that resumes one fails with ``SessionError/Code/file``. To restart
+    /// downloads at once, end them with ``cancelAll()`` and read the results to the end.
     ///
     /// - Parameters:
     ///   - items: The downloads.

@@ -2,9 +2,9 @@ extension HTTPRequest {
     /// Checks the request before anything is sent.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` with a message that names the invalid part: a method or a header
-    ///   name that isn't a token, the method CONNECT, a URL with control characters, without a host or with a scheme other than http and
-    ///   https, a control character other than a tab in a value, a header that the library computes itself, or an
-    ///   option out of range. ``SessionError/Code/unsupported`` if ``httpVersion`` has an unknown name.
+    ///   name that isn't a token, the method CONNECT, a URL with control characters, without a host or with a scheme
+    ///   other than http and https, a control character other than a tab in a value, a header that the library computes
+    ///   itself, or an option out of range. ``SessionError/Code/unsupported`` if ``httpVersion`` has an unknown name.
     public func validate() throws(SessionError) {
         guard method.isValid else {
             let shown = ASCII.printable(method.rawValue, limit: 40)

@@ -85,8 +85,8 @@ extension HTTPRequest {
         set { ownSettings().values.decompressesBody = newValue }
     }
 
-    /// The priority among waiting requests of the session, such as `.high` or `0.8`; nil is ``Priority/normal``. Also the
-    /// HTTP/2 weight: 1 for 0, the default 16 for 0.5, and 255 for 1 (RFC 7540 5.3).
+    /// The priority among waiting requests of the session, such as `.high` or `0.8`; nil is ``Priority/normal``. Also
+    /// the HTTP/2 weight: 1 for 0, the default 16 for 0.5, and 255 for 1 (RFC 7540 5.3).
     public var priority: Priority? {
         get { settings?.values.priority }
         set { ownSettings().values.priority = newValue }
@@ -139,9 +139,9 @@ extension HTTPRequest {
         set { ownSettings().values.unixSocket = newValue }
     }
 
-    /// Whether the cookies of the session's jar are sent together with those of the request's `Cookie` fields, but for those
-    /// of the same names. They are chosen for each hop: after redirects, challenges and changes to https. Default: false,
-    /// the request's fields replace them.
+    /// Whether the cookies of the session's jar are sent together with those of the request's `Cookie` fields, but for
+    /// those of the same names. They are chosen for each hop: after redirects, challenges and changes to https.
+    /// Default: false, the request's fields replace them.
     public var mergesCookies: Bool {
         get { settings?.values.mergesCookies ?? false }
         set { ownSettings().values.mergesCookies = newValue }

@@ -12,11 +12,11 @@ import FoundationEssentials
 /// After a 401 for the current token, the token is refreshed and the request is retried with the new one. Concurrent
 /// requests share one refresh; a request that fails after it uses the new token. If the refresh fails, all requests
 /// that waited for it fail with ``SessionError/Code/authentication``, whose ``SessionError/underlying`` is the cause;
-/// later requests try again. A ``RetryPolicy`` retries them if the cause is a ``SessionError`` that may be transient: then the
-/// refresh runs again. The error has the 401 that the refresh was for, if there was one: its
-/// ``SessionError/status``, head and body. Cancelling a request ends its wait, not the refresh. A request that is refused
-/// causes at most two refreshes; then the 401 is the response. Requests with every method are retried, also POST,
-/// if their bodies can be replayed: a server refuses a request before it acts on it.
+/// later requests try again. A ``RetryPolicy`` retries them if the cause is a ``SessionError`` that may be transient:
+/// then the refresh runs again. The error has the 401 that the refresh was for, if there was one: its
+/// ``SessionError/status``, head and body. Cancelling a request ends its wait, not the refresh. A request that is
+/// refused causes at most two refreshes; then the 401 is the response. Requests with every method are retried, also
+/// POST, if their bodies can be replayed: a server refuses a request before it acts on it.
 ///
 /// A request that accepts any stored response, with ``HTTPRequest/CachePolicy/returnCacheDataElseLoad`` or
 /// ``HTTPRequest/CachePolicy/returnCacheDataDontLoad``, uses the current token although it has expired: responses are

@@ -40,8 +40,8 @@ public protocol RequestInterceptor: Sendable {
     ///   - request: The request, with an absolute URL and the session's fields. The result is validated.
     ///   - attempt: The attempt.
     /// - Throws: An error to end the attempt without sending it: a ``SessionError`` as it is, any other as
-    ///   ``SessionError/underlying`` of ``SessionError/Code/interceptor``. ``RequestInterceptor/retry(_:after:)`` follows,
-    ///   with ``AttemptOutcome/endedInAdapt``, unless the error is a cancellation.
+    ///   ``SessionError/underlying`` of ``SessionError/Code/interceptor``. ``RequestInterceptor/retry(_:after:)``
+    ///   follows, with ``AttemptOutcome/endedInAdapt``, unless the error is a cancellation.
     func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest
 
     /// Wraps an attempt: returns the response of `next`, a changed one, or one of its own without calling `next` at
@@ -63,13 +63,13 @@ public protocol RequestInterceptor: Sendable {
 
     /// Decides what follows an attempt that failed or had a response with status 400 or higher.
     ///
-    /// Not called if the request was cancelled, or its total time limit has passed: then the outcome is final. It is also
-    /// final if you return ``RetryDecision/retry`` for a request whose body can't be replayed
+    /// Not called if the request was cancelled, or its total time limit has passed: then the outcome is final. It is
+    /// also final if you return ``RetryDecision/retry`` for a request whose body can't be replayed
     /// (``HTTPBody/isReplayable``), unless the attempt ended in `adapt`.
     ///
     /// Called once more if an interceptor decided to fail because it couldn't get a credential, as a
-    /// ``BearerAuthenticator`` does if its refresh after a 401 fails: with that error, ``SessionError/Code/authentication``
-    /// whose ``SessionError/underlying`` error is a ``SessionError``.
+    /// ``BearerAuthenticator`` does if its refresh after a 401 fails: with that error,
+    /// ``SessionError/Code/authentication`` whose ``SessionError/underlying`` error is a ``SessionError``.
     ///
     /// - Parameters:
     ///   - request: The request that was sent; as far as it was adapted if none was.

@@ -11,9 +11,10 @@ import FoundationEssentials
 /// obeyed (RFC 9110 10.2.3): the random delay is added to it. ``HTTPRequest/allowsRetries`` turns retries off for one
 /// request. Copies share their ``budget``.
 ///
-/// If an interceptor couldn't adapt the request (``AttemptOutcome/endedInAdapt``), or a ``BearerAuthenticator`` couldn't
-/// refresh its token after a 401, the failure of the inner request decides: its code, its status, its `Retry-After`. Such
-/// an attempt counts like any other, and is retried with every method, also POST, because the server didn't act on it.
+/// If an interceptor couldn't adapt the request (``AttemptOutcome/endedInAdapt``), or a ``BearerAuthenticator``
+/// couldn't refresh its token after a 401, the failure of the inner request decides: its code, its status, its
+/// `Retry-After`. Such an attempt counts like any other, and is retried with every method, also POST, because the
+/// server didn't act on it.
 public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     /// The maximum number of retries of a request. Default: 3.
     public var maximumRetries = 3
@@ -114,8 +115,8 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
         return RetryAfter.delay(of: response, now: now)
     }
 
-    /// Of a failed transfer, the status says nothing about the failure. The time limits of an inner request aren't those
-    /// of this one.
+    /// Of a failed transfer, the status says nothing about the failure. The time limits of an inner request aren't
+    /// those of this one.
     private func isTransient(_ outcome: AttemptOutcome) -> Bool {
         if let inner = innerFailure(outcome) { return inner.isTransient(errorCodes, statusCodes: statusCodes) }
         if let error = outcome.error { return errorCodes.contains(error.code) && !error.hasNoTimeLeft }

@@ -1,18 +1,18 @@
 public import FoundationEssentials
 
 /// Is notified of the events of a manager's requests (``HTTPSessionManager/eventMonitors``): awaited calls, tasks with
-/// closures, uploads, downloads, streams and connections of event streams. The default implementation of each event
-/// does nothing.
+/// closures, uploads, downloads, streams, WebSockets and connections of event streams. The default implementation of
+/// each event does nothing.
 ///
 /// The monitors of a manager are called on a separate queue, one event at a time, in order. A slow monitor delays other
 /// monitors but no transfer; undelivered events are kept in memory, without a limit.
 ///
 /// The events of a request have this order: created, resumed; for each attempt: sent, then any number of 1xx responses,
 /// redirects and answered challenges, a last challenge if the response is a 401 or 407, the response, and retried if
-/// another attempt follows; finally metrics, cancelled if it was, finished. An attempt that an interceptor couldn't adapt
-/// isn't sent (``AttemptOutcome/endedInAdapt``). Suspended and resumed are reported when
-/// they happen. Events that don't occur aren't reported, but every created request is finished, except a task that is
-/// released before it was started. Events of different requests may be interleaved. The caller may continue before
+/// another attempt follows; finally metrics, cancelled if it was, finished. An attempt that an interceptor couldn't
+/// adapt isn't sent (``AttemptOutcome/endedInAdapt``). Suspended and resumed are reported when they happen. Events that
+/// don't occur aren't reported, but every created request is finished, except a task that is released before it was
+/// started. Events of different requests may be interleaved. The caller may continue before
 /// ``requestFinished(_:with:)``.
 ///
 /// An invalid request isn't reported, unless it is a task. Without monitors there is no cost.

@@ -29,8 +29,8 @@ final class RequestEvents: Sendable {
     private let monitors: MonitorGroup?
     /// Whether observers of the process get the events of a task instead of those of a transfer.
     private let isTask: Bool
-    /// Whether the end was reported. Nothing is reported after it, such as a retry that was decided when the request was
-    /// cancelled.
+    /// Whether the end was reported. Nothing is reported after it, such as a retry that was decided when the request
+    /// was cancelled.
     private let hasEnded = Locked(false)
 
     /// - Parameter task: The number of the task, if there is one.

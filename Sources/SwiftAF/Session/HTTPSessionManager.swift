@@ -153,8 +153,8 @@ public final class HTTPSessionManager: Sendable {
     /// Throws the error that every request would fail with, so that a program can stop at its start.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` for an invalid base URL or an invalid setting of the configuration;
-    ///   ``SessionError/Code/file`` for a certificate file that can't be read; ``SessionError/Code/outOfMemory`` without
-    ///   memory or file descriptors for a session, which a later call or request tries to make again;
+    ///   ``SessionError/Code/file`` for a certificate file that can't be read; ``SessionError/Code/outOfMemory``
+    ///   without memory or file descriptors for a session, which a later call or request tries to make again;
     ///   ``SessionError/Code/closed`` after ``invalidate(cancellingTasks:)``.
     public func checkConfiguration() throws(SessionError) {
         _ = try snapshot.session.get()
@@ -445,8 +445,8 @@ public final class HTTPSessionManager: Sendable {
         for session in retired { session.cancelAll(isFinal: isFinal) }
     }
 
-    /// Invalidates the manager: later requests fail with ``SessionError/Code/closed``, and so do events and messages that
-    /// wait to reconnect.
+    /// Invalidates the manager: later requests fail with ``SessionError/Code/closed``, and so do events and messages
+    /// that wait to reconnect.
     ///
     /// - Parameter cancellingTasks: True to cancel everything under way, and tasks that were not started; false to
     ///   let it complete.

@@ -87,8 +87,8 @@ public struct SessionError: Error, Sendable {
 
     /// The body of the response, if there is one and it was collected in memory. If the body was cut short
     /// (``Code/truncated``, ``Code/connectionLost``, ``Code/protocol``, ``Code/timeout``) or the request was cancelled
-    /// (``Code/cancelled``), these are the decoded bytes received until then. Of a response that refuses a WebSocket, these
-    /// are at most 64 KiB; ``message`` says if it was cut.
+    /// (``Code/cancelled``), these are the decoded bytes received until then. Of a response that refuses a WebSocket,
+    /// these are at most 64 KiB; ``message`` says if it was cut.
     public var body: Data? {
         get { storage.values.body }
         set { ownStorage().values.body = newValue }

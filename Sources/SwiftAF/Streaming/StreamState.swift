@@ -3,8 +3,8 @@ import FoundationEssentials
 /// The phase of a stream, its buffered data, and the call that waits. Changes nothing else; copies share the buffer.
 ///
 /// Pieces are merged. A waiting reader is resumed when much data is buffered, or when there is nothing more to read for
-/// now, rather than for each piece. If several KiB are buffered each time, the latter is at most once a millisecond, for
-/// which the core delays ``CoreTask/didWake()``.
+/// now, rather than for each piece. If several KiB are buffered each time, the latter is at most once a millisecond,
+/// for which the core delays ``CoreTask/didWake()``.
 struct StreamState {
     /// In this order, except that the transfer may be paused and resumed several times, and may finish in any phase.
     private enum Phase {

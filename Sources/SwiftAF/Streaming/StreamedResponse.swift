@@ -134,7 +134,8 @@ public struct StreamedResponse: Sendable {
     }
 
     /// Cancels the transfer, which frees its connection. What has been received can still be read; then readers throw
-    /// ``SessionError/Code/cancelled``, also those that wait. Has no effect after the end of the body. Call it on any thread.
+    /// ``SessionError/Code/cancelled``, also those that wait. Has no effect after the end of the body. Call it on any
+    /// thread.
     ///
     /// ```swift
     /// let response = try await manager.stream("film")

@@ -169,8 +169,8 @@ public final class SessionTask: Sendable {
     /// over TLS.
     public var trust: TrustReport? { storage.withLock { $0.phase.ending?.trust }?.report }
 
-    /// The priority, from 0 (last) to 1 (first). Default: the request's, or ``HTTPRequest/Priority/normal``. Read when the
-    /// task starts.
+    /// The priority, from 0 (last) to 1 (first). Default: the request's, or ``HTTPRequest/Priority/normal``. Read when
+    /// the task starts.
     public var priority: HTTPRequest.Priority {
         get { storage.withLock { $0.priority } ?? .normal }
         set { storage.withLock { $0.priority = min(1, max(0, newValue)) } }

@@ -4,8 +4,8 @@ public import FoundationEssentials
 ///
 /// Set it as ``SessionConfiguration/hsts``. Then http URLs of known hosts, also in redirects, are upgraded to https
 /// before anything is sent, and Strict-Transport-Security fields are stored from fully verified https connections.
-/// Thread-safe. `init(path:)` and ``save(to:)-(String?)`` wait for the disk. So does the release of the last reference, if there
-/// is a file and something has changed; it may happen on a session's network thread. To save elsewhere, keep a
+/// Thread-safe. `init(path:)` and ``save(to:)-(String?)`` wait for the disk. So does the release of the last reference,
+/// if there is a file and something has changed; it may happen on a session's network thread. To save elsewhere, keep a
 /// reference and call ``save(to:)-(String?)``.
 public final class HSTSStore: Sendable {
     let core: CoreHSTS
@@ -14,8 +14,8 @@ public final class HSTSStore: Sendable {
     ///
     /// - Parameters:
     ///   - path: The file to load, if it exists, and to save when the store is released, or the process ends by
-    ///     returning or by `exit()`; see ``save(to:)-(String?)``. A process that is ended by a signal saves nothing. Nil for
-    ///     none.
+    ///     returning or by `exit()`; see ``save(to:)-(String?)``. A process that is ended by a signal saves nothing.
+    ///     Nil for none.
     ///   - maximumCount: The maximum number of hosts; beyond it, those that expire first are evicted.
     /// - Throws: ``SessionError/Code/file`` for an unreadable file, and for one that doesn't exist and can't be created
     ///   in its folder. Invalid lines are skipped. Saving replaces the file, whatever was in it: of several processes

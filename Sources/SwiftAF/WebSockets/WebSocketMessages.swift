@@ -18,11 +18,12 @@ extension HTTPSessionManager {
     ///   - parameters: Added to the query.
     ///   - headers: Replace the fields of ``headers`` with the same names.
     ///   - options: When to reconnect, and the options of each socket.
-    ///   - onOpen: Called with each new socket before its messages are read, such as to subscribe again. The socket may be
-    ///     kept to send messages; it is closed when the sequence leaves it or `onOpen` throws. An error that isn't a
+    ///   - onOpen: Called with each new socket before its messages are read, such as to subscribe again. The socket may
+    ///     be kept to send messages; it is closed when the sequence leaves it or `onOpen` throws. An error that isn't a
     ///     ``SessionError`` ends the sequence as ``SessionError/underlying`` of ``SessionError/Code/interceptor``.
-    ///   - onConnectionChange: Called when a socket is open, after `onOpen`, and when it was lost or couldn't be opened and
-    ///     another one follows. Reading waits for it to return. The end of the sequence isn't reported: the loop ends.
+    ///   - onConnectionChange: Called when a socket is open, after `onOpen`, and when it was lost or couldn't be opened
+    ///     and another one follows. Reading waits for it to return. The end of the sequence isn't reported: the loop
+    ///     ends.
     public func messages(
         from url: some URLConvertible, protocols: [String] = [], parameters: Parameters? = nil,
         headers: HTTPHeaders = [:],
@@ -41,10 +42,10 @@ extension HTTPSessionManager {
 /// The iterator reconnects when the connection is lost, when the server closes with one of
 /// ``Options/reconnectingCodes``, and when a handshake fails for a transient reason: ``SessionError/Code/dns``,
 /// ``SessionError/Code/connect``, ``SessionError/Code/connectionLost``, ``SessionError/Code/truncated``,
-/// ``SessionError/Code/timeout``, ``SessionError/Code/tls``, or one of ``Options/retriedStatusCodes``, whose `Retry-After`
-/// is obeyed; also when the token of a ``BearerAuthenticator`` couldn't be refreshed for such a reason. A random time is added
-/// to the delay, at most as long as the delay; the maximum doubles with each consecutive failure. Messages that the server
-/// sends meanwhile are lost.
+/// ``SessionError/Code/timeout``, ``SessionError/Code/tls``, or one of ``Options/retriedStatusCodes``, whose
+/// `Retry-After` is obeyed; also when the token of a ``BearerAuthenticator`` couldn't be refreshed for such a reason. A
+/// random time is added to the delay, at most as long as the delay; the maximum doubles with each consecutive failure.
+/// Messages that the server sends meanwhile are lost.
 ///
 /// The sequence ends when the server closes with 1000 or without a code. It fails with
 ///
@@ -77,8 +78,8 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
         /// and 504.
         public var retriedStatusCodes: Set<Int> = TransientFailures.statusCodes
         /// The options of each socket. Unlike that of a single socket, ``WebSocket/Options/pingInterval`` is 30 s by
-        /// default: without pings, a server that has vanished would not be noticed while nothing is sent, and the sequence
-        /// would wait for ever. Keep it when you assign other options.
+        /// default: without pings, a server that has vanished would not be noticed while nothing is sent, and the
+        /// sequence would wait for ever. Keep it when you assign other options.
         public var socket: WebSocket.Options = {
             var options = WebSocket.Options()
             options.pingInterval = .seconds(30)

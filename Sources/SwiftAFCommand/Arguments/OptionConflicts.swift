@@ -1,12 +1,13 @@
 import SwiftAF
 
-/// Refuses options and items that contradict others, or would be ignored beside them: all rules that need the command line
-/// only. A rule that needs more is where that is known:
+/// Refuses options and items that contradict others, or would be ignored beside them: all rules that need the command
+/// line only. A rule that needs more is where that is known:
 ///
 /// - the value of one option, or of one that is repeated: ``OptionTable`` and ``Options``;
 /// - the words of a command: ``ArgumentParser``;
 /// - what a path names: ``FileTarget``, ``WrittenPaths`` and `Options.certificate`;
-/// - the value of a secret or of a header's file, the user of the URL, and what reads standard input: ``RequestBuilder``;
+/// - the value of a secret or of a header's file, the user of the URL, and what reads standard input:
+///   ``RequestBuilder``;
 /// - what stores know of the URL's host: `Options.refusePins`.
 struct OptionConflicts {
     /// The options that were given, as spelled on the command line.

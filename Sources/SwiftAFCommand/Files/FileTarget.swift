@@ -20,7 +20,8 @@ struct FileTarget: Sendable {
     var chosenName: ChosenName?
 
     /// - Returns: Nil if the body isn't written to a file.
-    /// - Throws: If the path names something that an option can't be used with; ``OptionConflicts`` has the other rules.
+    /// - Throws: If the path names something that an option can't be used with; ``OptionConflicts`` has the other
+    ///   rules.
     static func of(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
         guard options.writesFile(of: command) else { return nil }
         var target = try named(command, options)

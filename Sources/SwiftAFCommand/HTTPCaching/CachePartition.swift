@@ -27,8 +27,8 @@ struct CachePartition {
         if let name = options.session { add("session", name.bytes) }
     }
 
-    /// Adds to a run's partition what only its request says: the Cookie field, whatever it was given by. An item, `-H`, `-b`
-    /// and a named session all may.
+    /// Adds to a run's partition what only its request says: the Cookie field, whatever it was given by. An item, `-H`,
+    /// `-b` and a named session all may.
     ///
     /// - Parameter partition: The name of the run's partition.
     init(_ partition: String?, request: HTTPRequest) {
@@ -40,8 +40,8 @@ struct CachePartition {
         if isSuppressed { add("no cookie", []) }
     }
 
-    /// The partition: a fingerprint, as the folder is for anyone who may read it, and cookies are secrets. Nil for the one
-    /// that runs share in which none of these options is given.
+    /// The partition: a fingerprint, as the folder is for anyone who may read it, and cookies are secrets. Nil for the
+    /// one that runs share in which none of these options is given.
     func name() throws(Failure) -> String? {
         guard !text.isEmpty else { return nil }
         do throws(SessionError) {
