@@ -151,6 +151,12 @@ import Testing
         #expect(Netrc.entry(for: "h", in: text + "machine h login joe\n")?.user == "joe")
     }
 
+    @Test func wordsMayBeginWithCombiningMarks() {
+        let text = "machine h login \u{301}ada password \"\u{301}a b\"\nmachine i login joe\n"
+        #expect(Netrc.entry(for: "h", in: text) == Netrc.Entry(user: "\u{301}ada", password: "\u{301}a b"))
+        #expect(Netrc.entry(for: "i", in: text)?.user == "joe")
+    }
+
     @Test(arguments: ["", "machine", "machine h", "machine h login", "login a password b", "machine x login y", "\""])
     func ignoresWhatIsIncomplete(text: String) {
         #expect(Netrc.entry(for: "h", in: text)?.password ?? "" == "")

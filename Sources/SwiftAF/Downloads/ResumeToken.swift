@@ -30,7 +30,7 @@ public struct ResumeToken: Sendable {
         }
         let info = try CoreResumeInfo(text)
         url = info.url
-        self.filePath = filePath.hasPrefix("/") ? filePath : Self.absolute(filePath)
+        self.filePath = filePath.utf8.first == UInt8(ascii: "/") ? filePath : Self.absolute(filePath)
         bytesReceived = info.received
         totalBytes = info.total
         self.text = text

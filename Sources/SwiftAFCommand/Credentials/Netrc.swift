@@ -76,24 +76,25 @@ enum Netrc {
     }
 
     private static func words(ofLine line: Substring) -> [String] {
-        var (words, word, isQuoted, isEscaped) = ([String](), String?.none, false, false)
-        for character in line {
+        var (words, word, isQuoted, isEscaped) = ([String](), String.UnicodeScalarView?.none, false, false)
+        // For `Character`, a space or a quote before a combining mark isn't one.
+        for scalar in line.unicodeScalars {
             if isEscaped {
-                word = (word ?? "") + String(character)
+                word = (word ?? .init()) + [scalar]
                 isEscaped = false
-            } else if character == "\\", isQuoted {
+            } else if scalar == "\\", isQuoted {
                 isEscaped = true
-            } else if character == "\"" {
+            } else if scalar == "\"" {
                 isQuoted.toggle()
-                word = word ?? ""
-            } else if character.isWhitespace, !isQuoted {
-                if let word { words.append(word) }
+                word = word ?? .init()
+            } else if scalar.properties.isWhitespace, !isQuoted {
+                if let word { words.append(String(word)) }
                 word = nil
             } else {
-                word = (word ?? "") + String(character)
+                word = (word ?? .init()) + [scalar]
             }
         }
-        if let word { words.append(word) }
+        if let word { words.append(String(word)) }
         return words
     }
 }

@@ -219,6 +219,7 @@ struct ResumeTests {
         let relative = try ResumeToken(text: token.text, filePath: "x/y")
         #expect(relative.filePath == FileManager.default.currentDirectoryPath + "/x/y")
         #expect(relative != token)
+        #expect(try ResumeToken(text: token.text, filePath: "/\u{301}a").filePath == "/\u{301}a")
         let text = String(decoding: try folder.read("film.part.resume"), as: UTF8.self)
         #expect(try ResumeToken(text: text, filePath: path).url == token.url)
     }
