@@ -47,7 +47,7 @@ final class Attempts: RequestInterceptor {
 
     func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest {
         count.withLock { $0 += 1 }
-        last.withLock { $0 = nil }
+        last.exchange(nil)
         willBegin()
         return request
     }
@@ -59,7 +59,7 @@ final class Attempts: RequestInterceptor {
         outcome.attempt.deadline = deadline.map { ContinuousClock.now + ($0 - .now) }
         let decision = await policy.retry(request, after: outcome)
         if case .retry(let delay) = decision {
-            last.withLock { [outcome] in $0 = outcome }
+            last.exchange(outcome)
             willWait()
             note(outcome, delay, policy.maximumRetries)
         } else {
