@@ -14,8 +14,7 @@ enum Secret: Sendable, Equatable {
     init?(source value: RawText) throws(UsageError) {
         let name = value.bytes.dropFirst(4)
         if value.hasPrefix("@") {
-            guard value.bytes.count > 1 else { throw UsageError("@ needs the path of the file with the secret") }
-            self = .file(RawText(value.bytes.dropFirst()))
+            self = try .file(at: value.bytes.dropFirst())
         } else if value.hasPrefix("env:"), let first = name.first, !ASCII.isDigit(first),
             !name.contains(UInt8(ascii: "="))
         {
@@ -29,13 +28,17 @@ enum Secret: Sendable, Equatable {
         if text.hasPrefix("@@") {
             self = .text(String(text.dropFirst()))
         } else if text.hasPrefix("@") {
-            guard text.utf8.count > 1 else { throw UsageError("@ needs the path of the file with the secret") }
-            self = .file(RawText(Array(text.utf8.dropFirst())))
+            self = try .file(at: text.utf8.dropFirst())
         } else if text.hasPrefix("env:") {
             self = .variable(String(text.dropFirst(4)))
         } else {
             self = .text(text)
         }
+    }
+
+    private static func file(at path: some Collection<UInt8>) throws(UsageError) -> Secret {
+        guard !path.isEmpty else { throw UsageError("@ needs the path of the file with the secret") }
+        return .file(RawText(path))
     }
 }
 
