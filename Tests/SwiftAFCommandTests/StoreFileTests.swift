@@ -51,7 +51,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "h\tFALSE\t/\tFALSE\t4102444800\ta\tb;c\n", "h\tFALSE\t/\tFALSE\t4102444800\t__Secure-a\tb\n",
+        "h\tFALSE\t/\tFALSE\t4102444800\ta\tb;c\n", "h\tFALSE\t/\tFALSE\t4102444800\ta\tb;\u{301}c\n",
+        "h\tFALSE\t/\tFALSE\t4102444800\t__Secure-a\tb\n",
         "#HttpOnly_.h\tTRUE\t/\tTRUE\t4102444800\t__Host-a\tb\n",
     ])
     func aJarWithACookieThatWouldBeLostIsKept(line: String) async throws {
