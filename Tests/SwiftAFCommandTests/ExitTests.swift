@@ -165,8 +165,10 @@ import Testing
         server.route("/", .redirect(to: "/again", status: 307))
         let pipe = try InputPipe()
         pipe.send(Data("once".utf8))
-        _ = await failure("post", server.urlString(), "-d", "@-", exit: 3, code: "redirect", input: pipe.reading)
+        let run = await failure("post", server.urlString(), "-d", "@-", exit: 3, code: "redirect", input: pipe.reading)
         #expect(server.requests.map(\.target) == ["/"])
+        // What asked for the body again is reported.
+        #expect(run.json["status"] == 307 && run.json["headers"] != .null)
     }
 
     // MARK: 4

@@ -745,6 +745,17 @@ static bool keeps_body(const afc__transfer *transfer) {
     return is_cut_short && afc__hop_in_body(&transfer->hop);
 }
 
+/**
+ * Returns whether the head is the last thing that the caller gets: a redirect that isn't followed says where it leads, and
+ * a response that asks for the request again, such as a 307 or a 401, is known although the body can't be replayed.
+ */
+static bool ends_at_head(const afc__transfer *transfer) {
+    afc_status status = transfer->result->failure.status;
+    bool is_unanswered = status == AFC_EREDIRECT || status == AFC_EREPLAY;
+    return is_unanswered && transfer->hop.reader != NULL &&
+           transfer->hop.reader->state == AFC__HEAD_DONE;
+}
+
 void afc__transfer_finish(afc__transfer *transfer) {
     afc_failure failure = {0};
     afc_result *result = transfer->result;
@@ -753,10 +764,7 @@ void afc__transfer_finish(afc__transfer *transfer) {
         afc__transfer_fail(transfer, &failure);
     }
     afc__transfer_report_file(transfer);
-    /* A redirect that isn't followed says where it leads. */
-    bool is_refused = result->failure.status == AFC_EREDIRECT && transfer->hop.reader != NULL &&
-                      transfer->hop.reader->state == AFC__HEAD_DONE;
-    result->has_head = is_refused || afc__hop_in_body(&transfer->hop);
+    result->has_head = ends_at_head(transfer) || afc__hop_in_body(&transfer->hop);
     if (transfer->hop.reader != NULL) afc__head_reader_finish(transfer->hop.reader);
     transfer->hop.reader = NULL;
     result->body_size = afc__sink_body_size(&transfer->sink);

@@ -199,6 +199,7 @@ static void never_cuts_body_that_cannot_be_replayed(void **state) {
     check_contains(call->failure.text, "credentials");
     assert_int_equal(call->failure.reason, AFC_REASON_CREDENTIALS);
     assert_int_equal(call->failure.party, AFC_PARTY_SERVER);
+    assert_int_equal(status_of(call), 401);
     assert_int_equal(auth_server.challenges_sent, 1);
     call_free(call);
 }

@@ -273,6 +273,7 @@ static void late_417_needs_replayable_body(void **state) {
     call_perform(call);
     check_ended(call, AFC_EREPLAY);
     check_contains(call->failure.text, "417");
+    assert_int_equal(status_of(call), 417);
     call_free(call);
 }
 

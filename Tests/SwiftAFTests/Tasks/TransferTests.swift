@@ -186,9 +186,11 @@ struct TransferTests {
         #expect(server.requests.map(\.path) == ["/from", "/to"])
         #expect(server.requests[1].body == Self.joined(4, of: 1000))
         let once = HTTPBody.stream(once: Self.chunks(4, of: 1000))
-        await #expect { try await manager.response(for: HTTPRequest(.post, "from", body: once)) } throws: {
-            ($0 as? SessionError)?.code == .bodyNotReplayable
+        let error = try await sessionError {
+            try await manager.response(for: HTTPRequest(.post, "from", body: once))
         }
+        #expect(error.code == .bodyNotReplayable && error.status == 307)
+        #expect(error.response?.headers["Location"] == "/to")
     }
 
     @Test func bodyThatCanBeReadOnceFailsASecondRequest() async throws {
