@@ -245,7 +245,8 @@ private struct Timings {
             if let tls { connect = (connect ?? 0) + tls }
         }
         send = phase(until: hop.requestSent) ?? 0
-        wait = phase(until: hop.firstByte) ?? 0
+        // Without a response, the rest was a wait for it.
+        wait = phase(until: hop.firstByte ?? hop.total) ?? 0
         receive = phase(until: hop.total) ?? 0
     }
 

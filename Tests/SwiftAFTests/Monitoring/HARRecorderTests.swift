@@ -275,9 +275,14 @@ struct HARRecorderTests {
         (hop.requestSent, hop.firstByte) = (.milliseconds(15), .milliseconds(10))
         let early = try entry(hop)
         #expect(early["timings"]?["wait"] == 0.0 && early["time"] == 21.0)
+        // Without a response there was nothing to receive.
+        (hop.requestSent, hop.firstByte) = (.milliseconds(15), nil)
+        let unanswered = try entry(hop)
+        #expect(unanswered["timings"]?["wait"] == 6.0 && unanswered["timings"]?["receive"] == 0.0)
+        #expect(unanswered["time"] == 21.0)
         let unknown = try entry(nil)
         #expect(unknown["time"] == 0.0)
-        for entry in [fresh, reused, early, unknown] { #expect(HARSchema.problems(of: [entry]) == []) }
+        for entry in [fresh, reused, early, unanswered, unknown] { #expect(HARSchema.problems(of: [entry]) == []) }
     }
 
     @Test func internalRequestsHaveOnlyStatusAndTimes() throws {
