@@ -106,6 +106,19 @@ import Testing
         #expect(server.requests.count == 2)
     }
 
+    /// Of responses to several requests for a URL, the newest is shown: what keeps them apart isn't given again.
+    @Test(arguments: [["Accept:a/b"], [], ["-u", "joe:pw", "--auth", "basic"], ["--bearer", "token"], ["-b", "a=b"]])
+    func showsAResponseWhateverSelectsIt(words: [String]) async {
+        let headers: Script.Headers = ["Cache-Control": "max-age=1000", "Vary": "Accept"]
+        server.route("/", .respond(200, headers: headers, body: Data("varies".utf8)))
+        #expect(await swiftaf(["get", server.urlString("/"), option] + words).exit == 0)
+        let shown = await cache("show", server.urlString("/"), "--json")
+        #expect(shown.exit == 0 && shown.json["body"]?.string == "varies", "\(shown.error)")
+        #expect(await cache("show", server.urlString("/other")).exit == 2)
+        #expect(await cache("clear", server.urlString("/")).text == "removed 1\n")
+        #expect(await cache("show", server.urlString("/")).exit == 2)
+    }
+
     @Test(arguments: [(3, 1, 2), (1, 1, 0), (1, 2, 0)])
     func noFewerThanNoneAreRemoved(before: Int, after: Int, removed: Int) {
         #expect(CacheRun.removed(before, after) == removed)

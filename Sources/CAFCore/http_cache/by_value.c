@@ -22,6 +22,7 @@ typedef struct cache_query {
     afc__buffer key;
     char identity[AFC__FINGERPRINT_SIZE];
     afc__http_cache_request request;
+    bool accepts_any;
 } cache_query;
 
 static afc_slice key_of(const cache_query *query) {
@@ -58,6 +59,7 @@ static afc_status read_query(cache_query *out, const afc_http_cache_request *giv
     }
     out->request = (afc__http_cache_request){
         .headers = given->headers, .header_count = given->header_count, .identity = out->identity};
+    out->accepts_any = given->accepts_any;
     if (status != AFC_OK) clear_query(out);
     return status;
 }
@@ -89,13 +91,14 @@ static bool is_selected(const afc__http_cache_meta *meta, const afc__http_cache_
     return true;
 }
 
-/** Returns the newest whole response that the request selects, and releases the others. NULL if no response fits. */
+/** Returns the newest whole response that the query selects, and releases the others. NULL if no response fits. */
 static afc__http_cache_stored *take_selected(afc__http_cache_found *found,
-                                             const afc__http_cache_request *request) {
+                                             const cache_query *query) {
     afc__http_cache_stored *taken = NULL;
     for (size_t i = 0; i < found->count; i++) {
         const afc__http_cache_meta *meta = afc__http_cache_stored_meta(found->stored[i]);
-        bool is_wanted = taken == NULL && meta->head.status != 206 && is_selected(meta, request);
+        bool is_wanted = taken == NULL && meta->head.status != 206 &&
+                         (query->accepts_any || is_selected(meta, &query->request));
         if (is_wanted) {
             taken = found->stored[i];
         } else {
@@ -118,7 +121,7 @@ static afc_status find(afc__http_cache_stored **out, afc_http_cache *cache,
         afc__http_cache_find_take(op, &found);
         afc__http_cache_find_free(op);
     }
-    *out = take_selected(&found, &query->request);
+    *out = take_selected(&found, query);
     if (!found.lacks_memory) return AFC_OK;
     /* What couldn't be read may be what the request selects, or newer. */
     afc__http_cache_stored_release(*out);

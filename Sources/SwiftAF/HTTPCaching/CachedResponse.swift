@@ -50,6 +50,18 @@ extension HTTPCache {
         try await blocking { core throws(SessionError) in try core.lookUp(request, partition: partition) }
     }
 
+    /// Returns the newest stored response to GET requests for a URL, whichever fields and credentials they had; nil if
+    /// there is none.
+    ///
+    /// - Throws: As ``cachedResponse(for:partition:)``.
+    package func newestResponse(
+        toURL url: String, partition: String? = nil
+    ) async throws(SessionError) -> CachedResponse? {
+        try await blocking { core throws(SessionError) in
+            try core.lookUp(HTTPRequest(url), partition: partition, acceptsAny: true)
+        }
+    }
+
     /// Stores a response to a GET request, in place of the one that the same request would select. Sessions with any
     /// ``SecurityPolicy`` use it.
     ///

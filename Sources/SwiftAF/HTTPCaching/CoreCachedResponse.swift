@@ -3,11 +3,16 @@ import FoundationEssentials
 
 extension CoreHTTPCache {
     /// Blocks while the disk is read.
-    func lookUp(_ request: HTTPRequest, partition: String?) throws(SessionError) -> CachedResponse? {
+    ///
+    /// - Parameter acceptsAny: Whether neither fields nor credentials of the request select a response.
+    func lookUp(
+        _ request: HTTPRequest, partition: String?, acceptsAny: Bool = false
+    ) throws(SessionError) -> CachedResponse? {
         var found: UnsafePointer<afc_http_cache_response>?
         defer { afc_http_cache_response_free(found) }
         try CoreArena.call { (arena, failure) throws(SessionError) in
             var core = try arena.copy(request, partition: partition)
+            core.accepts_any = acceptsAny
             return afc_http_cache_lookup(&found, raw, &core, &failure)
         }
         guard let response = found?.pointee else { return nil }

@@ -118,7 +118,7 @@ struct CacheRun {
     private func newest(_ cache: HTTPCache, _ url: String) async throws(SessionError) -> CachedResponse? {
         var newest: CachedResponse?
         for partition in try await Self.partitions(of: cache) {
-            guard let found = try await cache.cachedResponse(for: HTTPRequest(url), partition: partition) else {
+            guard let found = try await cache.newestResponse(toURL: url, partition: partition) else {
                 continue
             }
             if newest.map({ $0.date < found.date }) ?? true { newest = found }

@@ -292,6 +292,32 @@ static void fields_and_credentials_of_the_request_select(void **state) {
     tear_down(&box);
 }
 
+static void newest_response_to_a_url_is_found_whatever_selects_it(void **state) {
+    static const char *const given[] = {"Accept-Language: de", "Authorization: Bearer 1"};
+    const char *vary = FRESH "\nVary: Accept-Language";
+    for (size_t i = 0; i < COUNT_OF(given); i++) {
+        box box;
+        afc_header room[4];
+        const afc_http_cache_response *found;
+        (void)state;
+        set_up(&box, true);
+        afc_http_cache_request request = request_of(URL, room, "");
+        request.accepts_any = true;
+        check_status(afc_http_cache_lookup(&found, box.cache, &request, NULL), AFC_OK);
+        assert_null(found);
+        check_status(store(box.cache, URL, given[i], vary, "body", NULL), AFC_OK);
+        check_body(box.cache, URL, "", NULL);
+        for (int is_reopened = 0; is_reopened <= 1; is_reopened++) {
+            check_status(afc_http_cache_lookup(&found, box.cache, &request, NULL), AFC_OK);
+            assert_non_null(found);
+            check_slice(found->body, "body");
+            afc_http_cache_response_free(found);
+            if (!is_reopened) reopen(&box);
+        }
+        tear_down(&box);
+    }
+}
+
 static void partition_separates(void **state) {
     box box;
     afc_header room[4];
@@ -714,6 +740,7 @@ int main(void) {
         cmocka_unit_test(small_bodies_wait_for_a_disk_that_is_behind),
         cmocka_unit_test(response_that_finds_no_room_is_counted_as_refused),
         cmocka_unit_test(fields_and_credentials_of_the_request_select),
+        cmocka_unit_test(newest_response_to_a_url_is_found_whatever_selects_it),
         cmocka_unit_test(partition_separates),
         cmocka_unit_test(refuses_what_must_not_be_stored),
         cmocka_unit_test(refuses_responses_to_requests_that_are_not_stored),

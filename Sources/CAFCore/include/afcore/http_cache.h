@@ -178,10 +178,12 @@ typedef struct afc_http_cache_request {
     size_t header_count;
     /** The credentials of the session or the request, without a field Authorization. NULL: none. */
     const afc_credentials *credentials;
+    /** afc_http_cache_lookup(): the newest response to the URL, whatever selects it. */
+    bool accepts_any;
 } afc_http_cache_request;
 
 #define AFC_HTTP_CACHE_REQUEST_INIT                                                                \
-    { sizeof(afc_http_cache_request), NULL, NULL, NULL, 0, NULL }
+    { sizeof(afc_http_cache_request), NULL, NULL, NULL, 0, NULL, false }
 
 /** A response with its body. Start from AFC_HTTP_CACHE_RESPONSE_INIT to store one. */
 typedef struct afc_http_cache_response {
