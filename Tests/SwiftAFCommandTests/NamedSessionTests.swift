@@ -43,6 +43,34 @@ import Testing
         #expect(folder.mode(of: RawText(place)) & 0o777 == 0o700)
     }
 
+    /// The path is kept, and not what the file held.
+    @Test func headersFromFilesAreKept() async {
+        let path = folder.path + "/key"
+        folder.write("first\n", to: "key")
+        #expect(await run("--session", "a", "X-Key:@\(path)", "X-Other:1").exit == 0)
+        folder.write("second\n", to: "key")
+        for words in [[], ["X-Other:2"]] {
+            #expect(await run(["--session", "a"] + words).exit == 0)
+            #expect(server.requests.last?["X-Key"] == "second")
+        }
+        #expect(server.requests.last?["X-Other"] == "2")
+        #expect(folder.content(of: RawText("\(place)/a.json"))?.contains("second") == false)
+        // As a value does, it replaces what was kept, and is replaced.
+        #expect(await run("--session", "a", "X-Other:@\(path)", "X-Key:3").exit == 0)
+        #expect(await run("--session", "a").exit == 0)
+        #expect(server.requests.last?["X-Other"] == "second" && server.requests.last?["X-Key"] == "3")
+        #expect(await run("--session", "a", "X-Other:").exit == 0)
+        #expect(await run("--session", "a").exit == 0)
+        #expect(server.requests.last?["X-Other"] == nil)
+    }
+
+    @Test func rangesFromFilesAreNotKept() async {
+        folder.write("bytes=0-\n", to: "range")
+        #expect(await run("--session", "a", "Range:@\(folder.path)/range").exit == 0)
+        #expect(await run("--session", "a").exit == 0)
+        #expect(server.requests.map { $0["Range"] } == ["bytes=0-", nil])
+    }
+
     @Test func thePathOfTheDocumentNamesTheSession() async {
         #expect(await run("--session", folder.path + "/s.json", "X-Token:1").exit == 0)
         #expect(folder.names.contains(Array("s.json".utf8)) && !folder.names.contains(Array("s.json.json".utf8)))
@@ -96,6 +124,7 @@ import Testing
     @Test(arguments: [
         "\"user\": 1", "\"bearer\": [\"t\"]", "\"auth\": \"own\"", "\"headers\": [[\"X-A\", 1]]",
         "\"headers\": [[\"X-A\"]]", "\"headers\": {\"X-A\": \"1\"}",
+        "\"headerFiles\": [[\"X-A\"]]",
     ])
     func refusesASessionThatWouldNotBeKept(member: String) async {
         let content = "{\"origin\": \"http://127.0.0.1_\(server.port)\", \(member)}"

@@ -73,11 +73,26 @@ struct NamedSession {
         if let scheme = document["auth"]?.string, Options.Authentication(rawValue: scheme) == nil {
             return "'auth' isn't \(Options.Authentication.allCases.map(\.rawValue).joined(separator: ", "))"
         }
-        guard let headers = document["headers"], headers != .null else { return nil }
-        let arePairs = headers.array?.allSatisfy { pair in
-            pair.array.map { $0.count == 2 && $0.allSatisfy { $0.string != nil } } ?? false
+        for (name, second) in [("headers", "a value"), ("headerFiles", "a path")] {
+            guard let headers = document[name], headers != .null else { continue }
+            let arePairs = headers.array?.allSatisfy { pair in
+                pair.array.map { $0.count == 2 && $0.allSatisfy { $0.string != nil } } ?? false
+            }
+            guard arePairs == true else { return "'\(name)' aren't pairs of a name and \(second), which are strings" }
         }
-        return arePairs == true ? nil : "'headers' aren't pairs of a name and a value, which are strings"
+        return nil
+    }
+
+    /// The stored headers: those with a value, then those whose value is in a file.
+    private var headers: [Item] {
+        func pairs(_ member: String) -> [(name: String, value: RawText)] {
+            (document[member]?.array ?? []).compactMap { pair in
+                guard let name = pair.array?.first?.string, let value = pair.array?.last?.string else { return nil }
+                return (name, RawText(value))
+            }
+        }
+        return pairs("headers").map { .header(name: $0.name, value: $0.value) }
+            + pairs("headerFiles").map { .headerFromFile(name: $0.name, path: $0.value) }
     }
 
     /// Returns the URL of an origin as it is stored, with an underscore before its port as in the names of folders.
@@ -105,11 +120,9 @@ struct NamedSession {
         let isIdentified =
             isIdentified || options.user != nil || options.bearerToken != nil || given.contains(field)
             || options.authentication == .negotiate
-        for pair in document["headers"]?.array ?? [] {
-            guard let name = pair.array?.first?.string, let value = pair.array?.last?.string,
-                !given.contains(name.lowercased()), !isIdentified || name.lowercased() != field
-            else { continue }
-            command.items.append(.header(name: name, value: RawText(value)))
+        command.items += headers.filter { item in
+            let name = item.headerName?.lowercased() ?? ""
+            return !given.contains(name) && !(isIdentified && name == field)
         }
         guard !isIdentified, !command.items.contains(where: { $0.headerName?.lowercased() == field }) else { return }
         do throws(UsageError) {
@@ -147,16 +160,27 @@ struct NamedSession {
         }
     }
 
+    /// - Parameter name: The name of a header in lower case.
+    private static func isForOneRequest(_ name: String) -> Bool {
+        ["content-", "if-"].contains { name.hasPrefix($0) } || ["range", "cookie"].contains(name)
+    }
+
     private func write(_ command: RequestCommand, _ options: Options) throws(Failure) {
         var headers: [JSONValue] = []
-        for case .header(let name, let value) in command.items {
-            let lower = name.lowercased()
-            let isForOneRequest =
-                ["content-", "if-"].contains { lower.hasPrefix($0) } || ["range", "cookie"].contains(lower)
-            guard !isForOneRequest, let text = value.text else { continue }
-            headers.append(.array([.string(name), .string(text)]))
+        var files: [JSONValue] = []
+        for item in command.items {
+            guard let name = item.headerName, !Self.isForOneRequest(name.lowercased()) else { continue }
+            switch item {
+            case .header(_, let value):
+                if let text = value.text { headers.append([.string(name), .string(text)]) }
+            case .headerFromFile(_, let path):
+                // The path, as for `--bearer @FILE`: the file may have another token by then.
+                if let text = path.text { files.append([.string(name), .string(text)]) }
+            default: break
+            }
         }
         var members: [(String, JSONValue)] = [("origin", .string(origin)), ("headers", .array(headers))]
+        if !files.isEmpty { members.append(("headerFiles", .array(files))) }
         if let user = options.user { members.append(("user", .string(user.argument))) }
         if let token = options.bearerToken { members.append(("bearer", .string(token.argument))) }
         if let scheme = options.authentication, options.user != nil || scheme == .negotiate {
