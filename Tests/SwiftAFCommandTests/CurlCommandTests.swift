@@ -33,6 +33,28 @@ import Testing
         #expect(own.text.contains("'Accept-Encoding: br'") && !own.text.contains("identity"))
     }
 
+    /// The command would name another file, or send other bytes.
+    @Test(arguments: [
+        ["-o", "PATH"], ["-P", "PATH"], ["--cookies", "PATH"], ["-b", "PATH"], ["-c", "PATH"], ["--hsts", "PATH"],
+        ["--cacert", "PATH"], ["--unix-socket", "PATH"], ["--session", "PATH"], ["-d", "@PATH"], ["-T", "PATH"],
+        ["--multipart", "f@PATH;filename=a"], ["X-A:PATH"],
+    ])
+    func refusesPathsAndHeadersThatAreNotText(words: [String]) async throws {
+        let folder = try TemporaryFolder()
+        let name = RawText([0x61, 0xFF])
+        folder.write("", to: name)
+        let given = words.map { word in
+            guard let place = word.firstRange(of: "PATH") else { return RawText(word) }
+            let path = folder.path(name).bytes
+            return RawText(Array(word[..<place.lowerBound].utf8) + path + Array(word[place.upperBound...].utf8))
+        }
+        let (output, error) = (MemorySink(), MemorySink())
+        let runner = Runner(console: Console(input: -1, output: output, error: error))
+        #expect(await runner.run(["http://example.org/f", "--as-curl"] + given) == .input)
+        #expect(output.content.isEmpty)
+        #expect(String(decoding: error.content, as: UTF8.self).contains("is not UTF-8: --as-curl prints text"))
+    }
+
     /// curl's option switches off both checks.
     @Test(arguments: ["--insecure", "--no-host-check"]) func oneSwitchAloneIsRefused(option: String) async {
         let run = await swiftaf("https://example.org", option, "--as-curl")

@@ -18,6 +18,12 @@ extension Options {
                     """
                 ))
         }
+        if let word = wordUnknownToCurl(command) {
+            throw Failure(
+                UsageError(
+                    "'\(word.shown.printable)' is not UTF-8: --as-curl prints text, with the paths and headers as given"
+                ))
+        }
         if let name = request.partUnknownToCurl {
             throw Failure(
                 UsageError(
@@ -30,6 +36,26 @@ extension Options {
             + credentialOptions(request)
             + trustOptions + limitOptions + networkOptions + storeOptions + outputOptions(command, request)
             + fileOptions(command)
+    }
+
+    /// The first path or value of a header that isn't UTF-8; nil if all are. The command would name another file, or send
+    /// other bytes.
+    private func wordUnknownToCurl(_ command: RequestCommand) -> RawText? {
+        var words = [
+            outputPath, folder, cookieJar, cookieOutput, hstsPath, anchorsPath, certificatePath, keyPath, unixSocket,
+        ].compactMap(\.self)
+        words += cookieInputs
+        if case .path(let path)? = netrc { words.append(path) }
+        if case .file(let path)? = data { words.append(path) }
+        for item in command.items {
+            switch item {
+            case .header(_, let value): words.append(value)
+            case .filePart(_, let part):
+                if case .file(let path) = part.source { words.append(path) }
+            default: break
+            }
+        }
+        return words.first { $0.text == nil }
     }
 
     /// A download is requested without a coding, so that it can be continued.
