@@ -205,6 +205,10 @@ import Testing
             (["get", "u", "--no-clobber", "-o", "-"], "--checksum, --timestamps and --no-clobber need a file"),
             (["download", "u.org/a", "--timestamps", "-J"], "can't be combined with --content-disposition"),
             (["download", "u.org/a", "--timestamps", "--resume", "-o", "b"], "--timestamps and --resume can't be"),
+            (
+                ["download", "u.org/a", "--timestamps", "--checksum", "sha256:" + String(repeating: "0", count: 64)],
+                "--timestamps and --checksum can't be combined: a file that is up to date isn't"
+            ),
             (["head", "u", "--timestamps", "-o", "b"], "HEAD or -I saves the head only"),
             (["get", "u", "-I", "--timestamps", "-o", "b"], "HEAD or -I saves the head only"),
             (["post", "u", "-d", "@"], "needs the path"),

@@ -120,6 +120,10 @@ struct OptionConflicts {
         if options.comparesTimestamps, options.resumes {
             throw UsageError("--timestamps and --resume can't be combined")
         }
+        if options.comparesTimestamps, options.checksum != nil {
+            throw UsageError(
+                "--timestamps and --checksum can't be combined: a file that is up to date isn't read, so not checked")
+        }
         guard !options.savesHeadOnly, request.method != .head else {
             throw UsageError("--checksum and --timestamps are about a body, and HEAD or -I saves the head only")
         }
