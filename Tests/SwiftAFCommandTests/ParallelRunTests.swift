@@ -165,4 +165,20 @@ import Testing
         #expect(ended.exit == 130 && ended.error.contains("another process holds"))
         close(holder)
     }
+
+    /// Also if the response was received before.
+    @Test func aSignalThatEndsTheWaitForALockDecidesTheStatus() async {
+        let holder = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        #expect(holder >= 0 && flock(holder, LOCK_EX) == 0)
+        let path = RawText(jar)
+        let wait = Task {
+            await #expect(throws: Failure.self) {
+                try await FileLock.hold(for: path, timeout: .seconds(600)) { Issue.record("it wasn't locked") }
+            }
+        }
+        wait.cancel()
+        let failure = await wait.value
+        #expect(failure?.exit == .cancelled && failure?.message.contains("another process holds \(lock)") == true)
+        close(holder)
+    }
 }

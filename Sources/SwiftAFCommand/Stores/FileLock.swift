@@ -17,7 +17,7 @@ enum FileLock {
     /// Calls a closure while this process holds the lock for a file. Pipes and devices aren't replaced, and not locked.
     ///
     /// - Throws: ``Failure`` of the closure; with code `file`, if the lock file can't be created, or if another process
-    ///   doesn't release the lock.
+    ///   doesn't release the lock; with code `cancelled`, if the task was cancelled meanwhile.
     static func hold(
         for path: RawText, timeout: Duration = lockTimeout, _ work: () throws(Failure) -> Void
     ) async throws(Failure) {
@@ -61,10 +61,12 @@ enum FileLock {
                 return descriptor
             }
             close(descriptor)
-            guard .now - start < (Task.isCancelled ? cancelledLockTimeout : timeout) else {
+            let isCancelled = Task.isCancelled
+            guard .now - start < (isCancelled ? cancelledLockTimeout : timeout) else {
                 let message =
                     "\(path.shown.printable) can't be written: another process holds \(lockPath.shown.printable)"
-                throw Failure(.file, .file, message)
+                // The signal ended the wait, and decides the exit status.
+                throw isCancelled ? Failure(.cancelled, .cancelled, message) : Failure(.file, .file, message)
             }
             // Its own task, as a cancelled one doesn't pause.
             await Task.detached { await interval.pause() }.value
