@@ -71,6 +71,13 @@ import Testing
         #expect(folder.content(of: "f.part") == "ab" && folder.content(of: "f") == nil)
     }
 
+    /// `--timestamps` can't be combined with `--resume`.
+    @Test func saysHowAnInterruptedRunWithTimestampsIsResumed() async {
+        server.route("/f", .truncated(headers: ["ETag": "\"1\""], body: Data("ab".utf8), promising: 3))
+        let run = await swiftaf("download", server.urlString("/f"), "-P", folder.path, "--timestamps")
+        #expect(run.exit == 3 && run.error.contains("f.part; --resume in place of --timestamps continues the download"))
+    }
+
     /// Whichever ends last, only the one with this checksum gives the file its content.
     @Test(arguments: ["get", "download"]) func runsAtTheSameTimeNeverLeaveAnotherFile(command: String) async {
         let other = Data(repeating: 0x78, count: 1 << 20)

@@ -196,6 +196,7 @@ struct FileTarget: Sendable {
         let amount = token.totalBytes.map { "\(received) of \(Format.bytes($0))" } ?? received
         let options =
             switch name {
+            case .path where keepsTime: "--resume in place of --timestamps"
             case .path: "--resume"
             case .response: "-o \(token.filePath.printable) --resume"
             }
