@@ -50,8 +50,8 @@ extension HTTPCache {
         try await blocking { core throws(SessionError) in try core.lookUp(request, partition: partition) }
     }
 
-    /// Returns the newest stored response to GET requests for a URL, whichever fields and credentials they had; nil if
-    /// there is none.
+    /// Returns the newest stored response to GET requests for a URL, whichever fields and credentials they had; nil
+    /// without one.
     ///
     /// - Throws: As ``cachedResponse(for:partition:)``.
     package func newestResponse(

@@ -178,7 +178,7 @@ typedef struct afc_http_cache_request {
     size_t header_count;
     /** The credentials of the session or the request, without a field Authorization. NULL: none. */
     const afc_credentials *credentials;
-    /** afc_http_cache_lookup(): the newest response to the URL, whatever selects it. */
+    /** afc_http_cache_lookup() returns the newest response to the URL, whichever request it was stored for. */
     bool accepts_any;
 } afc_http_cache_request;
 
