@@ -24,9 +24,12 @@ static afc_status use_a_labels(afc__url *url, afc__to_ascii *to_ascii, afc_failu
 static afc_status find_target(const afc__redirect_question *question, afc_slice location,
                               afc__url *out, afc_failure *failure) {
     afc_failure reason;
-    char *mapped = question->is_upgrade ? afc__url_from_websocket(location) : NULL;
+    char *mapped = NULL;
+    afc_status status = AFC_OK;
+    if (question->is_upgrade) status = afc__url_from_websocket(&mapped, location);
+    if (status != AFC_OK) return afc__fail_memory(failure);
     if (mapped != NULL) location = afc_slice_of(mapped);
-    afc_status status = afc__url_resolve(out, question->url, location, &reason);
+    status = afc__url_resolve(out, question->url, location, &reason);
     afc_free(mapped);
     if (status == AFC_OK) {
         status = use_a_labels(out, question->to_ascii, &reason);

@@ -74,16 +74,18 @@ afc_status afc_url_from_websocket(char *out, size_t capacity, size_t *size, afc_
     return AFC_OK;
 }
 
-char *afc__url_from_websocket(afc_slice text) {
+afc_status afc__url_from_websocket(char **out, afc_slice text) {
     afc_url_parts parts;
+    *out = NULL;
     afc_url_split(&parts, text);
-    if (handshake_scheme(parts.scheme) == NULL) return NULL;
+    if (handshake_scheme(parts.scheme) == NULL) return AFC_OK;
     size_t size, capacity = text.size + 2;
     char *url = afc__alloc(capacity + 1);
-    if (url == NULL) return NULL;
+    if (url == NULL) return AFC_ENOMEM;
     afc_url_from_websocket(url, capacity, &size, text, NULL);
     url[size] = '\0';
-    return url;
+    *out = url;
+    return AFC_OK;
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */

@@ -39,10 +39,10 @@ typedef struct afc__url {
 afc_status afc__url_parse(afc__url *out, afc_slice text, afc_failure *failure);
 
 /**
- * Returns the http or https URL of a ws or wss one (RFC 6455 3), which afc_free() releases. NULL: `text` has another
- * scheme, or memory is out.
+ * Writes the http or https URL of a ws or wss one (RFC 6455 3), which afc_free() releases. `*out` is NULL if `text` has
+ * another scheme. AFC_ENOMEM: `*out` is NULL, too.
  */
-char *afc__url_from_websocket(afc_slice text);
+afc_status afc__url_from_websocket(char **out, afc_slice text);
 
 /**
  * Resolves a reference (Location) against a base (RFC 3986 5.2, strict). Fails as afc__url_parse(). A reference

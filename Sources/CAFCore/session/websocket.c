@@ -721,8 +721,10 @@ static afc_status open_socket(afc_websocket **out, afc_session *session, const a
         if (events->release != NULL) events->release(events->context);
         return afc__fail_memory(failure);
     }
-    char *mapped = afc__url_from_websocket(afc_slice_of(request->url));
+    char *mapped = NULL;
     afc_status status = init(socket, options, failure);
+    if (status == AFC_OK) status = afc__url_from_websocket(&mapped, afc_slice_of(request->url));
+    if (status == AFC_ENOMEM) afc__fail_memory(failure);
     if (status == AFC_OK) {
         const char *url = mapped != NULL ? mapped : request->url;
         status = make_task(socket, session, url, request, failure);

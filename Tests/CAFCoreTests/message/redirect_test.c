@@ -325,14 +325,13 @@ static void keeps_or_drops_fields_by_origin(void **state) {
     }
 }
 
-static void out_of_memory_is_reported(void **state) {
-    (void)state;
+static void check_out_of_memory(const char *location, bool is_upgrade) {
     afc__url url;
     check_status(afc__url_parse(&url, S("http://h/"), NULL), AFC_OK);
-    afc_header header = {S("Location"), S("//user:password@other/x y"), 0};
+    afc_header header = {S("Location"), afc_slice_of(location), 0};
     afc_head head = {302, AFC_HTTP_1_1, {NULL, 0}, &header, 1};
-    afc__redirect_question question = {&head, &url,  "GET", false, 0,   20,
-                                       false, false, NULL,  NULL,  NULL};
+    afc__redirect_question question = {
+        .head = &head, .url = &url, .method = "GET", .limit = 20, .is_upgrade = is_upgrade};
     TORTURE(n) {
         afc__redirect_plan plan;
         afc_failure failure = {.status = AFC_OK};
@@ -343,6 +342,12 @@ static void out_of_memory_is_reported(void **state) {
         afc__url_clear(&plan.target);
     }
     afc__url_clear(&url);
+}
+
+static void out_of_memory_is_reported(void **state) {
+    (void)state;
+    check_out_of_memory("//user:password@other/x y", false);
+    check_out_of_memory("ws://other/x", true);
 }
 
 int main(void) {

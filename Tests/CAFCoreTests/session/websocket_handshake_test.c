@@ -1,9 +1,11 @@
 /* What the callbacks of a WebSocket see of its handshake, and what they decide about it. */
+#include "base/alloc.h"
 #include "support/recorded_socket.h"
 
 #include <semaphore.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 /** What the callbacks saw, in order. Written on the loop thread, read after the end. */
 typedef struct seen {
@@ -211,6 +213,31 @@ static void events_of_the_first_version_have_no_handlers(void **state) {
     end(socket, &seen);
 }
 
+static void opening_reports_failed_allocations(void **state) {
+    fixture *fixture = *state;
+    char url[128];
+    serve_echo(fixture, "/", NULL);
+    snprintf(url, sizeof url, "ws%s", url_of(fixture, "/") + strlen("http"));
+    afc_request request = AFC_REQUEST_INIT;
+    request.url = url;
+    for (size_t n = 1;; n++) {
+        afc_session *session;
+        afc_websocket *socket;
+        afc_failure failure;
+        check_status(afc_session_new(&session, NULL, NULL), AFC_OK);
+        afc__alloc_fail_at(n);
+        afc_status status = afc_websocket_open(&socket, session, &request, NULL, NULL, &failure);
+        size_t made = afc__alloc_fail_at(0);
+        check_status(status, made >= n && status != AFC_OK ? AFC_ENOMEM : AFC_OK);
+        check_status(failure.status, status);
+        if (socket != NULL) afc_websocket_cancel(socket);
+        afc_websocket_release(socket);
+        afc_session_release(session);
+        afc_join_closed_sessions();
+        if (made < n) break;
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(reports_each_step_of_the_handshake),
@@ -218,6 +245,7 @@ int main(void) {
         FIXTURE_TEST(challenge_may_be_answered_later),
         FIXTURE_TEST(challenge_may_be_cancelled),
         FIXTURE_TEST(trace_shows_the_heads_of_the_handshake),
+        FIXTURE_TEST(opening_reports_failed_allocations),
         FIXTURE_TEST(events_of_the_first_version_have_no_handlers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
