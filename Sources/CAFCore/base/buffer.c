@@ -29,6 +29,11 @@ void afc__buffer_clear(afc__buffer *buffer) {
     afc__buffer_use_storage(buffer, storage);
 }
 
+void afc__buffer_wipe(afc__buffer *buffer) {
+    if (buffer->size != 0) explicit_bzero(buffer->bytes, buffer->size);
+    buffer->size = 0;
+}
+
 static afc_status set_capacity(afc__buffer *buffer, size_t capacity) {
     bool moves_out = uses_storage(buffer);
     char *bytes = moves_out ? afc__alloc(capacity) : afc__realloc(buffer->bytes, capacity);

@@ -20,11 +20,6 @@
 /** The end of a head. */
 static const char empty_line[] = "\r\n\r\n";
 
-static void forget_head(afc__buffer *head) {
-    if (head->size > 0) explicit_bzero(head->bytes, head->size);
-    head->size = 0;
-}
-
 /* ---- The connection ------------------------------------------------------------------------ */
 
 /**
@@ -134,7 +129,7 @@ void afc__exchange_trace_socket(afc__exchange *exchange, const struct curl_socka
 
 void afc__exchange_trace_ready(afc__exchange *exchange) {
     if (!afc__transfer_is_traced(exchange->hop.transfer)) return;
-    forget_head(&exchange->trace.head);
+    afc__buffer_wipe(&exchange->trace.head);
     afc__exchange_set_verbose(exchange, true);
     if (!afc__exchange_uses_own_listener(exchange)) report_connection(exchange);
 }
@@ -155,7 +150,7 @@ static void take_sent(afc__exchange *exchange, afc_slice bytes) {
     if (head->size == 0 && is_tunnel) report_connection(exchange);
     if (afc__buffer_append(head, bytes.bytes, bytes.size) != AFC_OK) {
         afc__transfer_fail_text(exchange->hop.transfer, AFC_ENOMEM, "out of memory for the trace");
-        forget_head(head);
+        afc__buffer_wipe(head);
         return;
     }
     bool is_whole = head->size >= sizeof empty_line - 1 &&
@@ -163,7 +158,7 @@ static void take_sent(afc__exchange *exchange, afc_slice bytes) {
     if (!is_whole) return;
     afc__transfer_trace_request(exchange->hop.transfer, (afc_slice){head->bytes, head->size},
                                 is_tunnel);
-    forget_head(head);
+    afc__buffer_wipe(head);
 }
 
 static int take_debug(CURL *easy, curl_infotype type, char *bytes, size_t size, void *context) {
@@ -202,7 +197,7 @@ void afc__exchange_pause_trace(afc__exchange *exchange) {
 
 void afc__exchange_end_trace(afc__exchange *exchange) {
     afc__exchange_set_verbose(exchange, false);
-    forget_head(&exchange->trace.head);
+    afc__buffer_wipe(&exchange->trace.head);
     afc__buffer_clear(&exchange->trace.head);
     exchange->trace.redaction = AFC__REDACT_NOTHING;
     exchange->trace.address[0] = '\0';

@@ -89,6 +89,7 @@ static afc_status read_lines(afc_cookie_jar *jar, afc_slice rest, int64_t now) {
             same_site = AFC_SAME_SITE_UNSET;
         }
     }
+    explicit_bzero(line, sizeof line);
     return status;
 }
 
@@ -97,11 +98,11 @@ afc_status afc__cookie_file_load(afc_cookie_jar *jar, const char *path, int64_t 
     afc__buffer text;
     afc__buffer_init(&text, MAX_FILE);
     afc_status status = afc__file_load(&text, path, failure);
-    if (status == AFC_OK && text.size > 0) {
+    if (status == AFC_OK) {
         status = read_lines(jar, afc__buffer_slice(&text), now);
         if (status != AFC_OK) afc__fail_memory(failure);
-        memset(text.bytes, 0, text.size);
     }
+    afc__buffer_wipe(&text);
     afc__buffer_clear(&text);
     return status;
 }
@@ -155,7 +156,7 @@ afc_status afc__cookie_file_write(const afc_cookie_list *list, bool includes_ses
         return AFC_OK;
     }
     *out = (afc_bytes){NULL, 0};
-    if (text.size > 0) explicit_bzero(text.bytes, text.size);
+    afc__buffer_wipe(&text);
     afc__buffer_clear(&text);
     if (status == AFC_ENOMEM) return afc__fail_memory(failure);
     return afc__fail(failure, AFC_EFILE, "too many cookies for a file");

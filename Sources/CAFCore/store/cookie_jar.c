@@ -480,7 +480,7 @@ static afc_status write_selection(afc_cookie_jar *jar, const cookie_selection *s
         field->out = afc__copy_text(afc__buffer_slice(&text));
         if (field->out == NULL) status = AFC_ENOMEM;
     }
-    if (text.size > 0) explicit_bzero(text.bytes, text.size);
+    afc__buffer_wipe(&text);
     afc__buffer_clear(&text);
     return status;
 }

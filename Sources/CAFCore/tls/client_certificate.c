@@ -35,7 +35,7 @@ static void secret_init(secret_bytes *secret, const char *path, const char *fiel
 }
 
 static void clear_secret(secret_bytes *secret) {
-    if (secret->owned.size > 0) explicit_bzero(secret->owned.bytes, secret->owned.size);
+    afc__buffer_wipe(&secret->owned);
     afc__buffer_clear(&secret->owned);
 }
 

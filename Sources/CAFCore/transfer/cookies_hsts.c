@@ -148,7 +148,7 @@ static bool choose_cookies(afc__transfer *transfer) {
         status = afc__cookie_jar_write(transfer->stores->cookies, &site, (int64_t)time(NULL),
                                        afc__buffer_slice(&given), &transfer->hop.cookies);
     }
-    if (given.bytes != NULL) explicit_bzero(given.bytes, given.size);
+    afc__buffer_wipe(&given);
     afc__buffer_clear(&given);
     return status == AFC_OK || afc__transfer_fail_memory(transfer);
 }

@@ -244,6 +244,23 @@ static void failed_allocation_keeps_the_content(void **state) {
     }
 }
 
+static void wiping_overwrites_the_content(void **state) {
+    (void)state;
+    char room[16];
+    afc__buffer buffer;
+    afc__buffer_init(&buffer, UINT64_MAX);
+    afc__buffer_wipe(&buffer);
+    assert_int_equal(buffer.size, 0);
+    afc__buffer_use_storage(&buffer, (afc__storage){room, sizeof room});
+    check_status(afc__buffer_append(&buffer, "secret", 6), AFC_OK);
+    afc__buffer_wipe(&buffer);
+    assert_int_equal(buffer.size, 0);
+    assert_memory_equal(room, "\0\0\0\0\0\0", 6);
+    check_status(afc__buffer_append(&buffer, "next", 4), AFC_OK);
+    assert_memory_equal(room, "next", 4);
+    afc__buffer_clear(&buffer);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fails_the_chosen_allocation),
@@ -261,6 +278,7 @@ int main(void) {
         cmocka_unit_test(borrowed_storage_is_capped_at_the_limit),
         cmocka_unit_test(taking_copies_out_of_borrowed_storage),
         cmocka_unit_test(failed_allocation_keeps_the_content),
+        cmocka_unit_test(wiping_overwrites_the_content),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -249,8 +249,7 @@ void afc__exchange_forget_fields(afc__exchange *exchange) {
      * Always overwritten, unless they are the session's default ones, which stay for the next hop: any field of a
      * request may be a secret, such as its own Authorization or Cookie.
      */
-    afc__buffer *text = &exchange->field_text, *proxy_text = &exchange->proxy_text;
     bool is_own = exchange->state.fields == AFC__FIELDS_OF_REQUEST;
-    if (is_own && text->size > 0) explicit_bzero(text->bytes, text->size);
-    if (proxy_text->size > 0) explicit_bzero(proxy_text->bytes, proxy_text->size);
+    if (is_own) afc__buffer_wipe(&exchange->field_text);
+    afc__buffer_wipe(&exchange->proxy_text);
 }

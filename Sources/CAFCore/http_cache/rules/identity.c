@@ -46,7 +46,7 @@ bool afc__identity_of(char out[AFC__FINGERPRINT_SIZE], const afc__identity_quest
     afc_status status = add_all(&text, question);
     bool is_made = status == AFC_OK &&
                    (text.size == 0 || afc__fingerprint(out, afc__buffer_slice(&text)));
-    if (text.bytes != NULL) explicit_bzero(text.bytes, text.size);
+    afc__buffer_wipe(&text);
     afc__buffer_clear(&text);
     return is_made;
 }

@@ -86,8 +86,7 @@ static afc_status sort_languages(afc__buffer *value) {
 static afc_status hide(afc__buffer *value) {
     char text[AFC__FINGERPRINT_SIZE];
     bool is_made = afc__fingerprint(text, afc__buffer_slice(value));
-    explicit_bzero(value->bytes, value->size);
-    value->size = 0;
+    afc__buffer_wipe(value);
     if (!is_made) return AFC_ENOMEM;
     return afc__buffer_append_two(value, afc_slice_of("="), afc_slice_of(text));
 }
