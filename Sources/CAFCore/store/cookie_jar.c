@@ -393,13 +393,17 @@ static int compare(const void *left, const void *right) {
     return a->created < b->created ? -1 : 1;
 }
 
+/** Returns the size of "name=value" in a Cookie field. */
+static size_t size_of_pair(const afc__jar_cookie *cookie) {
+    return cookie->name.size + (cookie->name.size > 0 ? 1 : 0) + cookie->value.size;
+}
+
 /** Leaves out what exceeds the limits of a request; a shorter cookie may fit behind one that doesn't. */
 static void keep_what_fits(cookie_selection *selection) {
     size_t kept = 0, size = 0;
     for (size_t i = 0; i < selection->count && kept < AFC__COOKIES_MAX; i++) {
         afc__jar_cookie *cookie = selection->cookies[i];
-        size_t more = (kept > 0 ? sizeof "; " - 1 : 0) + cookie->name.size +
-                      (cookie->name.size > 0 ? 1 : 0) + cookie->value.size;
+        size_t more = (kept > 0 ? sizeof "; " - 1 : 0) + size_of_pair(cookie);
         if (more > AFC__COOKIES_SIZE_MAX - size) continue;
         size += more;
         selection->cookies[kept++] = cookie;
@@ -465,10 +469,15 @@ static afc_status write_cookie(afc__buffer *text, const afc__jar_cookie *cookie)
 static afc_status write_selection(afc_cookie_jar *jar, const cookie_selection *selection,
                                   void *context) {
     cookie_text *field = context;
-    size_t count = 0;
+    size_t count = 0, most = field->given.size;
     afc__buffer text;
-    afc__buffer_init(&text, field->given.size + 2 + AFC__COOKIES_SIZE_MAX);
-    afc_status status = afc__buffer_append(&text, field->given.bytes, field->given.size);
+    for (size_t i = 0; i < selection->count; i++) most += 2 + size_of_pair(selection->cookies[i]);
+    afc__buffer_init(&text, most);
+    /* Reserved at once: a growing buffer would leave copies behind that aren't overwritten. */
+    afc_status status = afc__buffer_reserve(&text, most);
+    if (status == AFC_OK) {
+        status = afc__buffer_append(&text, field->given.bytes, field->given.size);
+    }
     for (size_t i = 0; i < selection->count && status == AFC_OK; i++) {
         afc__jar_cookie *cookie = selection->cookies[i];
         if (names_cookie(field->given, cookie->name)) continue;

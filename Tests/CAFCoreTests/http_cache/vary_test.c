@@ -1,4 +1,5 @@
 /* Which requests a stored response answers: Vary, RFC 9111 4.1. */
+#include "base/alloc.h"
 #include "http_cache/rules/identity.h"
 #include "http_cache/rules/vary.h"
 #include "support/head.h"
@@ -324,6 +325,22 @@ static void requests_have_one_identity_if_their_secrets_are_the_same(void **stat
     }
 }
 
+/** A buffer that grows would leave parts of the secrets behind. */
+static void identity_is_made_in_one_block(void **state) {
+    (void)state;
+    char secret[1000], identity[AFC__FINGERPRINT_SIZE];
+    memset(secret, 's', sizeof secret);
+    const afc_header headers[] = {
+        {S_INIT("X-One"), {secret, sizeof secret}, AFC_HEADER_SECRET},
+        {S_INIT("X-Two"), {secret, sizeof secret}, AFC_HEADER_SECRET},
+    };
+    const afc_credentials user = {.user = "user", .password = "password"};
+    afc__identity_question question = {headers, COUNT_OF(headers), &user, false};
+    afc__alloc_fail_at(SIZE_MAX);
+    assert_true(afc__identity_of(identity, &question));
+    assert_int_equal(afc__alloc_fail_at(0), 1);
+}
+
 static void secrets_are_stored_as_fingerprints(void **state) {
     (void)state;
     static const afc_header headers[] = {
@@ -386,6 +403,7 @@ int main(void) {
         cmocka_unit_test(too_many_names_match_nothing),
         cmocka_unit_test(identity_separates_users_unless_public),
         cmocka_unit_test(requests_have_one_identity_if_their_secrets_are_the_same),
+        cmocka_unit_test(identity_is_made_in_one_block),
         cmocka_unit_test(secrets_are_stored_as_fingerprints),
         cmocka_unit_test(fingerprint_is_sha_256_in_hexadecimal),
         cmocka_unit_test(runs_out_of_memory_without_a_match),
