@@ -38,20 +38,6 @@ static size_t token68_size(afc_slice text) {
     return is_at_member_end((afc_slice){text.bytes + size, text.size - size}) ? size : 0;
 }
 
-/** Takes a quoted string and returns its contents; false if it isn't closed. */
-static bool take_quoted(afc_slice *text, afc_slice *out) {
-    for (size_t i = 1; i < text->size; i++) {
-        if (text->bytes[i] == '\\') {
-            i++;
-        } else if (text->bytes[i] == '"') {
-            *out = (afc_slice){text->bytes + 1, i - 1};
-            skip(text, i + 1);
-            return true;
-        }
-    }
-    return false;
-}
-
 /** Takes name BWS "=" BWS ( token / quoted-string ) and the spaces after it. */
 static bool take_param(afc_slice *text, afc_slice *name, afc_slice *value) {
     afc_slice rest = *text;
@@ -63,14 +49,11 @@ static bool take_param(afc_slice *text, afc_slice *name, afc_slice *value) {
     if (rest.size == 0 || rest.bytes[0] != '=') return false;
     skip(&rest, 1);
     skip_blanks(&rest);
-    if (rest.size > 0 && rest.bytes[0] == '"') {
-        if (!take_quoted(&rest, value)) return false;
-    } else {
-        size = afc_token_size(rest);
-        if (size == 0) return false;
-        *value = (afc_slice){rest.bytes, size};
-        skip(&rest, size);
-    }
+    bool is_quoted = rest.size > 0 && rest.bytes[0] == '"';
+    size = is_quoted ? afc__quoted_size(rest) : afc_token_size(rest);
+    if (size == 0) return false;
+    *value = afc__without_quotes((afc_slice){rest.bytes, size});
+    skip(&rest, size);
     if (!is_at_member_end(rest)) return false;
     skip_blanks(&rest);
     *text = rest;

@@ -87,27 +87,15 @@ static bool read_extended(char *name, const field_parameter *parameter) {
 
 /* ---- Parameters ---------------------------------------------------------------------------- */
 
-/** Returns the contents up to the closing quote. */
-static afc_slice quoted_string(afc_slice text, bool *is_open) {
-    size_t size = 0;
-    while (size < text.size && text.bytes[size] != '"') {
-        size += text.bytes[size] == '\\' && size + 1 < text.size ? 2u : 1u;
-    }
-    *is_open = size >= text.size;
-    return (afc_slice){text.bytes, *is_open ? text.size : size};
-}
-
 /**
  * Returns the number of bytes before a semicolon or equals sign outside quotes, or to the end if a quote isn't
  * closed: in `"foo; filename=bar"; filename=qux` the first "filename" isn't a parameter.
  */
 static size_t name_size(afc_slice text) {
-    bool is_open = false;
     size_t size = 0;
     while (size < text.size && text.bytes[size] != ';' && text.bytes[size] != '=') {
-        size_t step = 1;
-        if (text.bytes[size] == '"') step += quoted_string(from(text, size + 1), &is_open).size + 1;
-        if (is_open) return text.size;
+        size_t step = text.bytes[size] == '"' ? afc__quoted_size(from(text, size)) : 1;
+        if (step == 0) return text.size;
         size += step;
     }
     return size;
@@ -125,8 +113,11 @@ static bool next_parameter(afc_slice *text, field_parameter *out) {
         afc_slice value = afc__trim(from(*text, equals + 1));
         out->is_quoted = value.size != 0 && value.bytes[0] == '"';
         if (out->is_quoted) {
-            out->value = quoted_string(from(value, 1), &out->is_broken);
-            size = (size_t)(out->value.bytes + out->value.size - text->bytes);
+            size_t quoted = afc__quoted_size(value);
+            out->is_broken = quoted == 0;
+            if (!out->is_broken) value.size = quoted;
+            out->value = afc__without_quotes(value);
+            size = (size_t)(value.bytes + value.size - text->bytes);
             size += afc__span_until(from(*text, size), ';');
         } else {
             out->value = afc__trim((afc_slice){text->bytes + equals + 1, size - equals - 1});

@@ -173,20 +173,31 @@ bool afc__next_member(afc_slice *list, afc_slice *member) {
     return true;
 }
 
-size_t afc__find_unquoted(afc_slice text, char mark, bool *is_open) {
-    bool is_quoted = false;
-    size_t at = 0;
-    for (; at < text.size; at++) {
-        char c = text.bytes[at];
-        if (is_quoted && c == '\\' && at + 1 < text.size) {
-            at++;
-        } else if (c == '"') {
-            is_quoted = !is_quoted;
-        } else if (c == mark && !is_quoted) {
-            break;
-        }
+size_t afc__quoted_size(afc_slice text) {
+    for (size_t i = 1; i < text.size; i++) {
+        if (text.bytes[i] == '"') return i + 1;
+        if (text.bytes[i] == '\\') i++;
     }
-    *is_open = is_quoted;
+    return 0;
+}
+
+afc_slice afc__without_quotes(afc_slice text) {
+    bool is_quoted = text.size >= 2 && text.bytes[0] == '"' && text.bytes[text.size - 1] == '"';
+    return is_quoted ? (afc_slice){text.bytes + 1, text.size - 2} : text;
+}
+
+size_t afc__find_unquoted(afc_slice text, char mark, bool *is_open) {
+    size_t at = 0;
+    *is_open = false;
+    while (at < text.size && text.bytes[at] != mark) {
+        size_t size = 1;
+        if (text.bytes[at] == '"') {
+            size = afc__quoted_size((afc_slice){text.bytes + at, text.size - at});
+        }
+        *is_open = size == 0;
+        if (*is_open) return text.size;
+        at += size;
+    }
     return at;
 }
 

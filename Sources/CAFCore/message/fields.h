@@ -94,9 +94,15 @@ bool afc__split(afc_slice text, char mark, afc_slice *before, afc_slice *after);
  */
 bool afc__next_member(afc_slice *list, afc_slice *member);
 
+/** Returns the size of the quoted string at the start of `text` (RFC 9110 5.6.4), with its quotes. 0: it has no end. */
+size_t afc__quoted_size(afc_slice text);
+
+/** Returns what is between the quotes around all of `text`, with its escapes; all of `text` without such quotes. */
+afc_slice afc__without_quotes(afc_slice text);
+
 /**
- * Returns the position of the first `mark` outside of a quoted string (RFC 9110 5.6.4), or the size of the text.
- * `*is_open`: a quoted string has no end.
+ * Returns the position of the first `mark` outside of a quoted string, or the size of the text. `*is_open`: a quoted
+ * string has no end.
  */
 size_t afc__find_unquoted(afc_slice text, char mark, bool *is_open);
 

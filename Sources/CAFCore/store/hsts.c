@@ -66,11 +66,6 @@ static int64_t current(void) {
 
 /* ---- The field ----------------------------------------------------------------------------- */
 
-static afc_slice without_quotes(afc_slice text) {
-    bool is_quoted = text.size >= 2 && text.bytes[0] == '"' && text.bytes[text.size - 1] == '"';
-    return is_quoted ? (afc_slice){text.bytes + 1, text.size - 2} : text;
-}
-
 bool afc__hsts_read(afc__hsts_field *out, afc_slice value) {
     bool has_age = false;
     *out = (afc__hsts_field){0};
@@ -89,7 +84,7 @@ bool afc__hsts_read(afc__hsts_field *out, afc_slice value) {
         if (afc__same_name(name, "max-age")) {
             if (has_age || equals == NULL) return false;
             afc_slice age = {equals + 1, directive.size - name_size - 1};
-            if (!afc__parse_clamped(without_quotes(afc__trim(age)), MAX_AGE, &out->age)) {
+            if (!afc__parse_clamped(afc__without_quotes(afc__trim(age)), MAX_AGE, &out->age)) {
                 return false;
             }
             has_age = true;

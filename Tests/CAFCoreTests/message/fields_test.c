@@ -359,6 +359,54 @@ static void refuses_control_characters_in_userinfo_of_basic(void **state) {
     }
 }
 
+static void quoted_strings_end_at_their_quote(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t size;
+        const char *without;
+    } rows[] = {
+        {"\"\"", 2, ""},
+        {"\"a\"", 3, "a"},
+        {"\"a,b\";c", 5, "\"a,b\";c"},
+        {"\"a\\\"b\"", 6, "a\\\"b"},
+        {"\"a\\\\\"", 5, "a\\\\"},
+        {"\"a\\\"", 0, "a\\"},
+        {"\"a\\", 0, "\"a\\"},
+        {"\"", 0, "\""},
+        {"", 0, ""},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc_slice text = afc_slice_of(rows[i].text);
+        assert_int_equal(afc__quoted_size(text), rows[i].size);
+        check_slice(afc__without_quotes(text), rows[i].without);
+    }
+}
+
+static void marks_in_quoted_strings_are_passed_over(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t at;
+        bool is_open;
+    } rows[] = {
+        {"a,b", 1, false},
+        {"a", 1, false},
+        {"", 0, false},
+        {"a=\"b,c\",d", 7, false},
+        {"a=\"b\\\",c\",d", 9, false},
+        {"a\\,b", 2, false},
+        {"\"a\"\"b,\",c", 7, false},
+        {"a=\"b,c", 6, true},
+        {"a=\"b\\\",c", 8, true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        bool is_open;
+        assert_int_equal(afc__find_unquoted(afc_slice_of(rows[i].text), ',', &is_open), rows[i].at);
+        assert_int_equal(is_open, rows[i].is_open);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recognises_tokens),
@@ -376,6 +424,8 @@ int main(void) {
         cmocka_unit_test(makes_basic_credentials_of_userinfo),
         cmocka_unit_test(refuses_colon_in_the_user_of_basic),
         cmocka_unit_test(refuses_control_characters_in_userinfo_of_basic),
+        cmocka_unit_test(quoted_strings_end_at_their_quote),
+        cmocka_unit_test(marks_in_quoted_strings_are_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,10 +26,7 @@ static bool next_directive(afc_slice *rest, member *out) {
     if (mark == NULL) return true;
     out->has_value = true;
     out->name.size = (size_t)(mark - text.bytes);
-    out->value = (afc_slice){mark + 1, text.size - out->name.size - 1};
-    bool is_quoted = out->value.size >= 2 && out->value.bytes[0] == '"' &&
-                     out->value.bytes[out->value.size - 1] == '"';
-    if (is_quoted) out->value = (afc_slice){out->value.bytes + 1, out->value.size - 2};
+    out->value = afc__without_quotes((afc_slice){mark + 1, text.size - out->name.size - 1});
     return true;
 }
 
