@@ -3,6 +3,7 @@
 #include "base/failure.h"
 #include "base/file.h"
 #include "base/fork_gate.h"
+#include "base/text.h"
 #include "trust/policy.h"
 #include "trust/x509_parse.h"
 
@@ -53,8 +54,7 @@ static afc_status add_file(BIO *pem, const char *path, afc__file_kind kind, afc_
 }
 
 static bool is_certificate_file(const char *name) {
-    size_t size = strlen(name);
-    return size > 4 && strcmp(name + size - 4, ".cer") == 0;
+    return name[0] != '\0' && afc__ends_with(afc_slice_of(name + 1), ".cer");
 }
 
 /** The paths of a folder's files. */
@@ -81,15 +81,17 @@ static int compare_paths(const void *a, const void *b) {
 static afc_status list_folder(path_list *list, const char *folder, afc_failure *failure) {
     DIR *directory = opendir(folder);
     if (directory == NULL) return fail_file(failure, folder, errno);
-    bool is_complete = true;
+    bool has_memory = true;
     const struct dirent *entry;
-    while (is_complete && (entry = readdir(directory)) != NULL) {
-        if (is_certificate_file(entry->d_name)) {
-            is_complete = add_path(list, folder, entry->d_name);
-        }
+    errno = 0;
+    while (has_memory && (entry = readdir(directory)) != NULL) {
+        if (is_certificate_file(entry->d_name)) has_memory = add_path(list, folder, entry->d_name);
+        errno = 0;
     }
+    int error = errno;
     closedir(directory);
-    if (!is_complete) return afc__fail_memory(failure);
+    if (!has_memory) return afc__fail_memory(failure);
+    if (error != 0) return fail_file(failure, folder, error);
     /* Sorted, so that the result doesn't depend on the order of readdir(). */
     if (list->count > 1) qsort(list->paths, list->count, sizeof *list->paths, compare_paths);
     return AFC_OK;
