@@ -1,23 +1,10 @@
 #include "base/keyed_hash.h"
 
+#include "base/little_endian.h"
 #include "base/random.h"
 
 static inline uint64_t rotate(uint64_t word, unsigned bits) {
     return word << bits | word >> (64 - bits);
-}
-
-static inline uint64_t from_little_endian(uint64_t word) {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return __builtin_bswap64(word);
-#else
-    return word;
-#endif
-}
-
-static inline uint64_t load(const char *bytes) {
-    uint64_t word;
-    memcpy(&word, bytes, sizeof word);
-    return from_little_endian(word);
 }
 
 /** Loads the last bytes, fewer than 8, with the size in the highest byte. */
@@ -26,7 +13,7 @@ static inline uint64_t load_tail(const char *bytes, size_t size) {
     uint64_t word = 0;
     if (size >= 8) {
         /* Loads the 8 bytes up to the end, and shifts out those that are already part of the hash. */
-        if (left != 0) word = load(bytes + left - 8) >> (8 * (8 - left));
+        if (left != 0) word = afc__load_64(bytes + left - 8) >> (8 * (8 - left));
     } else {
         for (size_t i = 0; i < left; i++) word |= (uint64_t)(unsigned char)bytes[i] << (8 * i);
     }
@@ -56,7 +43,7 @@ uint64_t afc__siphash13(const uint64_t key[2], afc_slice bytes) {
                key[0] ^ UINT64_C(0x6c7967656e657261), key[1] ^ UINT64_C(0x7465646279746573)};
     const char *at = bytes.bytes;
     for (size_t left = bytes.size / 8; left != 0; left--, at += 8) {
-        uint64_t word = load(at);
+        uint64_t word = afc__load_64(at);
         v.d ^= word;
         v = mix(v);
         v.a ^= word;
@@ -76,7 +63,7 @@ __extension__ typedef unsigned __int128 wide;
 
 /** Adds a word of the seed to each half of 16 bytes and multiplies the halves. */
 static inline wide multiply(const uint64_t *seed, const char *bytes) {
-    return (wide)(load(bytes) + seed[0]) * (load(bytes + 8) + seed[1]);
+    return (wide)(afc__load_64(bytes) + seed[0]) * (afc__load_64(bytes + 8) + seed[1]);
 }
 
 /** For at least 16 bytes. The last pair of words may overlap the previous one; the size makes the encoding unique. */
@@ -89,7 +76,8 @@ static inline wide compress(const uint64_t *seed, afc_slice key) {
 
 /** For fewer than 16 bytes: used directly. */
 static inline wide collect(afc_slice key) {
-    if (key.size >= 8) return (wide)load(key.bytes + key.size - 8) << 64 | load(key.bytes);
+    if (key.size >= 8)
+        return (wide)afc__load_64(key.bytes + key.size - 8) << 64 | afc__load_64(key.bytes);
     uint64_t word = 0;
     for (size_t i = 0; i < key.size; i++) {
         word |= (uint64_t)(unsigned char)key.bytes[i] << (8 * i);

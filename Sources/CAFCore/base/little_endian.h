@@ -1,4 +1,4 @@
-/** Numbers in files: little-endian whatever the machine is. Pure. */
+/** Numbers in files and hashes: little-endian whatever the machine is. Pure. */
 #ifndef AFC_BASE_LITTLE_ENDIAN_H
 #define AFC_BASE_LITTLE_ENDIAN_H
 

@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "base/file.h"
 #include "base/temporary_file.h"
+#include "base/text.h"
 #include "body/overwrite.h"
 #include "body/resume_file.h"
 
@@ -181,8 +182,7 @@ static bool has_grown(const afc__resume_token *token, int64_t size) {
 
 static bool is_of(const afc__resume_token *token, afc_slice url, const struct stat *facts,
                   uint64_t birth_time) {
-    return afc__resume_exists(token) && token->url.size == url.size &&
-           memcmp(token->url.bytes, url.bytes, url.size) == 0 &&
+    return afc__resume_exists(token) && afc__is_same(token->url, url) &&
            token->device == (uint64_t)facts->st_dev && token->inode == (uint64_t)facts->st_ino &&
            token->birth_time == birth_time && !has_grown(token, facts->st_size);
 }

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "base/domain.h"
 #include "base/failure.h"
 #include "base/sized.h"
 #include "base/text.h"
@@ -30,10 +31,9 @@ static afc_status append_host(afc__buffer *text, afc_slice host, afc_failure *fa
     if (is_every_host(host.bytes)) {
         return afc__buffer_append(text, "*", 1) == AFC_OK ? AFC_OK : afc__fail_memory(failure);
     }
-    if (host.size > 1 && host.bytes[host.size - 1] == '.') host.size--;
+    host = afc__without_dot(host);
     bool is_name = afc__authority_split(&authority, host, NULL) == AFC_OK &&
-                   authority.host.size == host.size;
-    for (size_t i = 0; i < host.size; i++) is_name = is_name && (unsigned char)host.bytes[i] < 128;
+                   authority.host.size == host.size && afc__is_ascii(host);
     if (is_name) {
         char written[AFC__HOST_MAX + 1];
         size_t size = afc__authority_write_host(&authority, written);

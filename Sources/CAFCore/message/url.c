@@ -274,9 +274,8 @@ afc_status afc_url_check(afc_slice text, afc_failure *failure) {
 }
 
 bool afc__url_same_origin(const afc__url *a, const afc__url *b) {
-    afc_slice host = afc__without_dot(a->host), other = afc__without_dot(b->host);
-    return a->is_https == b->is_https && a->port == b->port && host.size == other.size &&
-           memcmp(host.bytes, other.bytes, host.size) == 0;
+    return a->is_https == b->is_https && a->port == b->port &&
+           afc__is_same(afc__without_dot(a->host), afc__without_dot(b->host));
 }
 
 size_t afc__url_write_origin(const afc__url *url, char out[AFC_URL_ORIGIN_SIZE]) {

@@ -230,8 +230,7 @@ static bool choose_domain(afc__jar_cookie *out, afc_slice requested_domain, cons
                           char *storage, const char **why) {
     afc_slice own = afc_slice_of(host);
     for (size_t i = 0; i < requested_domain.size; i++) {
-        char c = requested_domain.bytes[i];
-        storage[i] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+        storage[i] = afc__lower(requested_domain.bytes[i]);
     }
     /* A trailing dot is kept, so that no host matches (RFC 6265 5.1.3). */
     storage[requested_domain.size] = '\0';
@@ -334,10 +333,7 @@ afc_status afc__cookie_jar_put(afc_cookie_jar *jar, const afc_cookie *given, int
         strchr(given->path, ';') != NULL) {
         *why = "the cookie contains a semicolon, or its name an equals sign";
     }
-    for (const char *at = given->path; *at != '\0'; at++) {
-        if ((unsigned char)*at < 0x20 || *at == 0x7f)
-            *why = "the cookie contains a control character";
-    }
+    if (afc__has_control(new.path)) *why = "the cookie contains a control character";
     if (*why != NULL || !is_good(&new, new.path, why)) return AFC_EINVAL;
     pthread_mutex_lock(&jar->lock);
     afc_status status = insert(jar, &new, now, why);

@@ -1,5 +1,6 @@
 /* The public functions of a jar; the rules are in cookie_jar.c. */
 #include "base/alloc.h"
+#include "base/domain.h"
 #include "base/failure.h"
 #include "base/file.h"
 #include "base/sized.h"
@@ -105,15 +106,13 @@ static afc_status read_site(afc__cookie_site *out, afc__url *url, char *host, co
     if (text == NULL) return afc__fail(failure, AFC_EINVAL, "the URL is missing");
     afc_status status = afc__url_parse(url, afc_slice_of(text), failure);
     if (status != AFC_OK) return status;
-    size_t size = url->host.size;
-    if (size > 1 && url->host.bytes[size - 1] == '.') size--;
-    memcpy(host, url->host.bytes, size);
-    host[size] = '\0';
-    for (size_t i = 0; i < size; i++) {
-        if ((unsigned char)host[i] < 128) continue;
+    afc_slice name = afc__without_dot(url->host);
+    if (!afc__is_ascii(name)) {
         afc__url_clear(url);
         return afc__fail(failure, AFC_EINVAL, "the URL's host isn't ASCII");
     }
+    memcpy(host, name.bytes, name.size);
+    host[name.size] = '\0';
     *out = (afc__cookie_site){host, url->path, url->is_https};
     return AFC_OK;
 }

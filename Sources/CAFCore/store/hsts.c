@@ -156,8 +156,7 @@ static hsts_entry *crowded_out(const afc_hsts *hsts, afc_slice site) {
     size_t count = 0, max_of_site = hsts->max_hosts / SITE_PART + 1;
     hsts_entry *first = NULL;
     for (hsts_entry *entry = *bucket_of(hsts, site); entry != NULL; entry = entry->next) {
-        afc_slice other = site_of(entry);
-        if (other.size != site.size || memcmp(other.bytes, site.bytes, site.size) != 0) continue;
+        if (!afc__is_same(site_of(entry), site)) continue;
         count++;
         if (first == NULL || entry->end.deadline < first->end.deadline) first = entry;
     }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/sized.h"
+#include "base/text.h"
 #include "base/turn_budget.h"
 #include "tls/certificate_request.h"
 #include "tls/client_certificate.h"
@@ -221,10 +222,7 @@ void afc__tls_free(afc__tls *tls) {
  * libcurl knows the A-labels, which it has just sent to the server (SNI).
  */
 static const char *host_of(const afc__tls_peer *peer, const SSL *ssl) {
-    bool is_ascii = true;
-    for (const char *at = peer->host; *at != '\0'; at++) {
-        if ((unsigned char)*at > 127) is_ascii = false;
-    }
+    bool is_ascii = afc__is_ascii(afc_slice_of(peer->host));
     const char *sent = is_ascii ? NULL : SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
     return sent != NULL ? sent : peer->host;
 }

@@ -2,6 +2,7 @@
 #include "transfer/auth.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "message/challenge.h"
 #include "transfer/digest_auth.h"
 #include "transfer/transfer.h"
@@ -215,9 +216,7 @@ static void choose(const afc__transfer *transfer, const auth_target *target,
 /** Returns whether the credentials were right, but the nonce too old. Then the challenge has a new nonce. */
 static bool is_only_stale(const auth_target *target, const afc__challenge_choice *choice) {
     if (target->scheme != AFC_AUTH_DIGEST || choice->scheme != AFC_AUTH_DIGEST) return false;
-    const afc_slice old = target->access.terms.nonce, new = choice->terms.nonce;
-    return choice->terms.is_stale &&
-           (old.size != new.size || memcmp(old.bytes, new.bytes, old.size) != 0);
+    return choice->terms.is_stale && !afc__is_same(target->access.terms.nonce, choice->terms.nonce);
 }
 
 /** Returns the identity that was sent, or would be first; NULL: none. */

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "base/domain.h"
 #include "base/text.h"
 #include "message/fields.h"
 #include "store/cookie_jar.h"
@@ -21,7 +22,7 @@ typedef char host_text[AFC__HOST_MAX + 1];
 static bool read_host(const afc__session_stores *stores, afc_slice host, host_text out) {
     if (host.size > AFC__HOST_MAX) return false;
     if (!afc__is_ascii(host)) return stores->to_ascii(out, sizeof(host_text), host);
-    if (host.size > 1 && host.bytes[host.size - 1] == '.') host.size--;
+    host = afc__without_dot(host);
     memcpy(out, host.bytes, host.size);
     out[host.size] = '\0';
     return true;
@@ -101,10 +102,7 @@ static bool uses_cookies(const afc__transfer *transfer) {
 /** By the URL alone: a Host that the caller gives chooses nothing. */
 static bool read_site(const afc__transfer *transfer, host_text storage, afc__cookie_site *out) {
     const afc__url *url = &transfer->request.url;
-    afc_slice path = url->path;
-    const char *mark = memchr(path.bytes, '?', path.size);
-    if (mark != NULL) path.size = (size_t)(mark - path.bytes);
-    *out = (afc__cookie_site){storage, path, url->is_https};
+    *out = (afc__cookie_site){storage, url->path, url->is_https};
     return read_host(transfer->stores, url->host, storage);
 }
 

@@ -44,10 +44,7 @@ static void report_bytes(afc__transfer *transfer, afc_trace_kind kind, afc__buff
 /* ---- Requests ------------------------------------------------------------------------------ */
 
 static bool is_http_2(afc_slice request_line) {
-    static const char version[] = " HTTP/2\r\n";
-    size_t size = sizeof version - 1;
-    return request_line.size >= size &&
-           memcmp(request_line.bytes + request_line.size - size, version, size) == 0;
+    return afc__ends_with(request_line, " HTTP/2\r\n");
 }
 
 /** RFC 9113 8.2.2: fields about the connection, which libcurl doesn't send over HTTP/2. */

@@ -116,9 +116,7 @@ static bool add_digests(afc_trust_certificate *out, X509 *certificate) {
     if (!afc__key_hash_of(&key, certificate)) return false;
     afc__pin_write(out->pin, &key);
     if (X509_digest(certificate, EVP_sha256(), print, NULL) != 1) return false;
-    for (int i = 0; i < AFC__DIGEST_SIZE; i++) {
-        snprintf(out->fingerprint + 2 * i, 3, "%02x", print[i]);
-    }
+    afc__hex_write(out->fingerprint, print, sizeof print);
     return true;
 }
 

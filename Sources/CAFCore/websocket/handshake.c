@@ -1,12 +1,12 @@
 #include "websocket/handshake.h"
 
 #include "base/failure.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "message/encoding.h"
 #include "message/fields.h"
 
 #include <openssl/evp.h>
-#include <sys/random.h>
 
 enum { SWITCHING_PROTOCOLS = 101, KEY_BYTES = 16, SHA1_BYTES = 20, MAX_PROTOCOLS_SIZE = 16 * 1024 };
 
@@ -42,7 +42,7 @@ static afc_status add_protocol(afc__buffer *list, const char *name, afc_failure 
 
 static afc_status make_key(afc__handshake *handshake, afc_failure *failure) {
     unsigned char key[KEY_BYTES];
-    if (getrandom(key, sizeof key, 0) != (ssize_t)sizeof key) {
+    if (!afc__random(key, sizeof key)) {
         return afc__fail(failure, AFC_EINTERNAL, "the system has no random bytes");
     }
     afc__base64_encode(handshake->key, key, sizeof key);
