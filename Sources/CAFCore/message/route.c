@@ -21,6 +21,11 @@ enum {
 
 /* ---- Overrides ----------------------------------------------------------------------------- */
 
+static afc_status fail_override(afc_failure *failure, const char *text) {
+    return afc__give_reason(failure, AFC_REASON_HOST_OVERRIDE,
+                            afc__fail(failure, AFC_EINVAL, "%s", text));
+}
+
 static bool is_every_host(const char *host) {
     return strcmp(host, "*") == 0;
 }
@@ -40,9 +45,7 @@ static afc_status append_host(afc__buffer *text, afc_slice host, afc_failure *fa
         return afc__buffer_append(text, written, size) == AFC_OK ? AFC_OK
                                                                  : afc__fail_memory(failure);
     }
-    return afc__give_reason(
-        failure, AFC_REASON_HOST_OVERRIDE,
-        afc__fail(failure, AFC_EINVAL, "invalid host in a host override: expected an ASCII name"));
+    return fail_override(failure, "invalid host in a host override: expected an ASCII name");
 }
 
 static afc_status append_address(afc__buffer *text, afc_slice member, afc_failure *failure) {
@@ -61,25 +64,18 @@ static afc_status append_address(afc__buffer *text, afc_slice member, afc_failur
 }
 
 static afc_status append_addresses(afc__buffer *text, const char *addresses, afc_failure *failure) {
+    static const char too_many[] = "too many addresses in a host override";
     afc_slice list = afc_slice_of(addresses), member;
-    if (list.size > MAX_LIST) {
-        return afc__give_reason(
-            failure, AFC_REASON_HOST_OVERRIDE,
-            afc__fail(failure, AFC_EINVAL, "too many addresses in a host override"));
-    }
+    if (list.size > MAX_LIST) return fail_override(failure, too_many);
     unsigned count = 0;
     while (afc__next_member(&list, &member)) {
         const char *mark = count == 0 ? ":" : ",";
-        if (++count > MAX_ADDRESSES) {
-            return afc__give_reason(
-                failure, AFC_REASON_HOST_OVERRIDE,
-                afc__fail(failure, AFC_EINVAL, "too many addresses in a host override"));
-        }
+        if (++count > MAX_ADDRESSES) return fail_override(failure, too_many);
         if (afc__buffer_append(text, mark, 1) != AFC_OK) return afc__fail_memory(failure);
         afc_status status = append_address(text, member, failure);
         if (status != AFC_OK) return status;
     }
-    return count != 0 ? AFC_OK : afc__fail(failure, AFC_EINVAL, "a host override has no address");
+    return AFC_OK;
 }
 
 afc_status afc__route_write_override(char **out, const afc_host_override *given, bool is_absolute,
@@ -88,9 +84,9 @@ afc_status afc__route_write_override(char **out, const afc_host_override *given,
     afc_status checked = AFC__CHECK_RESERVED(given, "afc_host_override", failure);
     if (checked != AFC_OK) return checked;
     if (given->host == NULL || given->addresses == NULL) {
-        return afc__fail(failure, AFC_EINVAL, "a host override has no host or no addresses");
+        return fail_override(failure, "a host override has no host or no addresses");
     }
-    if (given->port == 0) return afc__fail(failure, AFC_EINVAL, "a host override has no port");
+    if (given->port == 0) return fail_override(failure, "a host override has no port");
     char port[8];
     afc__buffer text;
     afc__buffer_init(&text, 2 * MAX_LIST);

@@ -334,7 +334,7 @@ extension SessionError {
         public static let noScheme = Reason(rawValue: "noScheme")
         /// With ``Code/invalidInput``: the URL names an IPv6 zone, which URLs can't (RFC 9844).
         public static let ipv6Zone = Reason(rawValue: "ipv6Zone")
-        /// With ``Code/invalidInput``: an address in ``NetworkOptions/hostOverrides`` is invalid.
+        /// With ``Code/invalidInput``: an entry of ``NetworkOptions/hostOverrides`` is invalid.
         public static let hostOverride = Reason(rawValue: "hostOverride")
         /// With ``Code/invalidInput``: a client certificate or its key can't be read, perhaps for lack of its password.
         public static let keyPassword = Reason(rawValue: "keyPassword")

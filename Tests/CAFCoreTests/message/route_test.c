@@ -54,6 +54,7 @@ static void writes_overrides_for_libcurl(void **state) {
             check_status(status, AFC_EINVAL);
             assert_null(line);
             check_contains(failure.text, rows[i].reason);
+            assert_int_equal(failure.reason, AFC_REASON_HOST_OVERRIDE);
         } else {
             check_status(status, AFC_OK);
             assert_string_equal(line, rows[i].expected);

@@ -94,7 +94,7 @@ typedef enum AFC_OPEN_ENUM afc_party {
  * AFC_EINVAL
  * - NO_SCHEME: the URL has no scheme.
  * - IPV6_ZONE: the URL names an IPv6 zone, which URLs can't (RFC 9844).
- * - HOST_OVERRIDE: an address in afc_network_options.overrides is invalid.
+ * - HOST_OVERRIDE: an entry of afc_network_options.overrides is invalid.
  * - KEY_PASSWORD: a client certificate or its key can't be read, perhaps for lack of its password.
  * - CLIENT_CERTIFICATE: the bytes of a client certificate aren't a valid certificate.
  * - CLIENT_KEY: the key of a client certificate isn't valid, or belongs to another certificate.
