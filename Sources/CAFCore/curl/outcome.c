@@ -430,7 +430,7 @@ static void describe_proxy(const afc__exchange *exchange, CURLcode code, failure
     if (proxy == NULL || (code != CURLE_COULDNT_CONNECT && by_proxy == AFC_OK)) return;
     if (lacks_sockets(exchange, code)) return;
     char address[AFC__PROXY_ADDRESS_SIZE], text[AFC_FAILURE_TEXT_SIZE];
-    afc__proxy_write_address(address, sizeof address, proxy);
+    afc__proxy_write_address(address, proxy);
     snprintf(text, sizeof text, "%.100s (proxy %.80s)", cause->text, address);
     snprintf(cause->described, sizeof cause->described, "%s", text);
     cause->text = cause->described;

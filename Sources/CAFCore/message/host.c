@@ -144,3 +144,12 @@ afc_status afc__authority_split(afc__authority *out, afc_slice text, afc_failure
     return afc__fail(failure, AFC_EINVAL,
                      "invalid port in the URL: expected a number from 1 to 65535");
 }
+
+char *afc__host_write(char *at, afc_slice host) {
+    bool is_ipv6 = host.size != 0 && memchr(host.bytes, ':', host.size) != NULL;
+    if (is_ipv6) *at++ = '[';
+    if (host.size != 0) memcpy(at, host.bytes, host.size);
+    at += host.size;
+    if (is_ipv6) *at++ = ']';
+    return at;
+}

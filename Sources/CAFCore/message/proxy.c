@@ -10,8 +10,6 @@
 #include "message/host.h"
 #include "message/ip.h"
 
-#include <stdio.h>
-
 enum { HTTP_PORT = 80, HTTPS_PORT = 443, SOCKS_PORT = 1080, MAX_LIST = 64 * 1024 };
 
 /* ---- One proxy ----------------------------------------------------------------------------- */
@@ -113,14 +111,15 @@ afc_status afc__proxy_parse(afc__proxy *out, afc_slice text, afc_failure *failur
     return status;
 }
 
-void afc__proxy_write_address(char *out, size_t size, const afc__proxy *proxy) {
-    static const char *const schemes[] = {[AFC__PROXY_HTTP] = "http",
-                                          [AFC__PROXY_HTTPS] = "https",
-                                          [AFC__PROXY_SOCKS5] = "socks5",
-                                          [AFC__PROXY_SOCKS5H] = "socks5h"};
-    bool is_ipv6 = strchr(proxy->host, ':') != NULL;
-    snprintf(out, size, "%s://%s%s%s:%u", schemes[proxy->kind], is_ipv6 ? "[" : "", proxy->host,
-             is_ipv6 ? "]" : "", (unsigned)proxy->port);
+void afc__proxy_write_address(char out[AFC__PROXY_ADDRESS_SIZE], const afc__proxy *proxy) {
+    static const char *const schemes[] = {[AFC__PROXY_HTTP] = "http://",
+                                          [AFC__PROXY_HTTPS] = "https://",
+                                          [AFC__PROXY_SOCKS5] = "socks5://",
+                                          [AFC__PROXY_SOCKS5H] = "socks5h://"};
+    size_t size = strlen(schemes[proxy->kind]);
+    memcpy(out, schemes[proxy->kind], size);
+    char *end = afc__host_write(out + size, afc_slice_of(proxy->host));
+    *afc__write_port(end, proxy->port) = '\0';
 }
 
 static void free_secret(char *text) {

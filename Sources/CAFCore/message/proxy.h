@@ -50,7 +50,7 @@ void afc__proxy_clear(afc__proxy *proxy);
 enum { AFC__PROXY_ADDRESS_SIZE = AFC__HOST_MAX + 32 };
 
 /** Writes scheme, host and port, without user and password. */
-void afc__proxy_write_address(char *out, size_t size, const afc__proxy *proxy);
+void afc__proxy_write_address(char out[AFC__PROXY_ADDRESS_SIZE], const afc__proxy *proxy);
 
 /**
  * Reads all settings. Fails as afc__proxy_parse() for given fields; failures of environment variables are stored

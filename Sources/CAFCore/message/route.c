@@ -56,11 +56,12 @@ static afc_status append_address(afc__buffer *text, afc_slice member, afc_failur
                                           "invalid address \"%.*s\" in a host override",
                                           member.size < 64 ? (int)member.size : 64, member.bytes));
     }
-    bool is_ipv6 = ip.size == 16;
-    bool is_complete = (!is_ipv6 || afc__buffer_append(text, "[", 1) == AFC_OK) &&
-                       afc__buffer_append(text, member.bytes, member.size) == AFC_OK &&
-                       (!is_ipv6 || afc__buffer_append(text, "]", 1) == AFC_OK);
-    return is_complete ? AFC_OK : afc__fail_memory(failure);
+    char *written;
+    if (afc__buffer_extend(text, member.size + (ip.size == 16 ? 2 : 0), &written) != AFC_OK) {
+        return afc__fail_memory(failure);
+    }
+    (void)afc__host_write(written, member);
+    return AFC_OK;
 }
 
 static afc_status append_addresses(afc__buffer *text, const char *addresses, afc_failure *failure) {

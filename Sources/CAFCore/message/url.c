@@ -279,12 +279,8 @@ bool afc__url_same_origin(const afc__url *a, const afc__url *b) {
 }
 
 size_t afc__url_write_origin(const afc__url *url, char out[AFC_URL_ORIGIN_SIZE]) {
-    afc_slice host = afc__without_dot(url->host);
-    bool is_ipv6 = memchr(host.bytes, ':', host.size) != NULL;
     char *at = write_scheme(out, url->is_https);
-    if (is_ipv6) *at++ = '[';
-    at = write_bytes(at, host.bytes, host.size);
-    if (is_ipv6) *at++ = ']';
+    at = afc__host_write(at, afc__without_dot(url->host));
     at = write_port(at, url->port, url->is_https);
     *at = '\0';
     return (size_t)(at - out);

@@ -4,10 +4,10 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "message/challenge.h"
+#include "message/host.h"
 #include "transfer/digest_auth.h"
 #include "transfer/transfer.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -577,9 +577,7 @@ bool afc__transfer_prepare_proxy_auth(afc__transfer *transfer) {
         return write_field(transfer, &auth->proxy, transfer->request.method, url->text);
     }
     char target[AFC__HOST_MAX + 16];
-    bool is_ipv6 = memchr(url->host.bytes, ':', url->host.size) != NULL;
-    snprintf(target, sizeof target, "%s%.*s%s:%u", is_ipv6 ? "[" : "", (int)url->host.size,
-             url->host.bytes, is_ipv6 ? "]" : "", (unsigned)url->port);
+    *afc__write_port(afc__host_write(target, url->host), url->port) = '\0';
     return write_field(transfer, &auth->proxy, "CONNECT", target);
 }
 

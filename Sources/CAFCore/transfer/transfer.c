@@ -574,7 +574,7 @@ static bool copy_proxy(const afc__transfer *transfer, const char **out) {
     char address[AFC__PROXY_ADDRESS_SIZE];
     *out = NULL;
     if (transfer->hop.proxy == NULL) return true;
-    afc__proxy_write_address(address, sizeof address, transfer->hop.proxy);
+    afc__proxy_write_address(address, transfer->hop.proxy);
     *out = afc__copy_text(afc_slice_of(address));
     return *out != NULL;
 }

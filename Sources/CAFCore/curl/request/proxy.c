@@ -98,7 +98,7 @@ afc_status afc__exchange_set_proxy(afc__exchange *exchange, afc_failure *failure
         exchange->state.has_tunnel = has_tunnel;
     }
     char address[AFC__PROXY_ADDRESS_SIZE] = "";
-    if (proxy != NULL) afc__proxy_write_address(address, sizeof address, proxy);
+    if (proxy != NULL) afc__proxy_write_address(address, proxy);
     AFC__SET(exchange, CURLOPT_PROXY, address);
     status = afc__exchange_set_proxy_auth(exchange, failure);
     if (status != AFC_OK || proxy == NULL) return status;
