@@ -155,6 +155,11 @@ static inline bool afc__exchange_waits(const afc__exchange *exchange) {
     return exchange->run.receiving != AFC__RECEIVING_OPEN || afc__exchange_sending_waits(exchange);
 }
 
+/** Returns whether TLS got no further than the proxy: that to the server begins after the handshake with the proxy. */
+static inline bool afc__exchange_ended_at_proxy(const afc__exchange *exchange) {
+    return exchange->peer == NULL && exchange->proxy_peer != NULL;
+}
+
 /** Ends the exchange with this result. */
 static inline void afc__exchange_end_with(afc__exchange *exchange, CURLcode code) {
     exchange->run.has_ended = true;

@@ -288,11 +288,6 @@ bool afc__exchange_is_upgrade_over(const afc__exchange *exchange, CURLcode code)
     return code == CURLE_OK || code == CURLE_GOT_NOTHING;
 }
 
-/** TLS to the server starts after the TLS handshake with the proxy succeeded. */
-static bool ended_at_proxy(const afc__exchange *exchange) {
-    return exchange->peer == NULL && exchange->proxy_peer != NULL;
-}
-
 /* ---- Causes -------------------------------------------------------------------------------- */
 
 /** What is known of a failure. */
@@ -395,7 +390,7 @@ static void describe_tls(const afc__exchange *exchange, failure_cause *cause) {
     bool may_be_tls = cause->status == AFC_EUNTRUSTED || cause->status == AFC_ETLS ||
                       cause->status == AFC_ELOST;
     if (!may_be_tls) return;
-    bool is_proxys = ended_at_proxy(exchange);
+    bool is_proxys = afc__exchange_ended_at_proxy(exchange);
     const char *name = is_proxys ? "proxy" : "server";
     const afc__tls_peer *peer = is_proxys ? exchange->proxy_peer : exchange->peer;
     afc_status verdict = afc__tls_peer_get_verdict(peer, &cause->trust, &cause->text);
@@ -440,7 +435,7 @@ static void describe_proxy(const afc__exchange *exchange, CURLcode code, failure
 static bool is_about_proxy(const afc__exchange *exchange, CURLcode code, afc_status status) {
     if (exchange->hop.transfer->hop.proxy == NULL) return false;
     bool is_tls = status == AFC_ETLS || status == AFC_EUNTRUSTED;
-    return (is_tls && ended_at_proxy(exchange)) || code == CURLE_COULDNT_CONNECT ||
+    return (is_tls && afc__exchange_ended_at_proxy(exchange)) || code == CURLE_COULDNT_CONNECT ||
            code == CURLE_COULDNT_RESOLVE_PROXY ||
            afc__exchange_map_proxy_result(exchange, code) != AFC_OK;
 }

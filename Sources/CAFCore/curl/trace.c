@@ -7,13 +7,13 @@
  */
 #include "curl/trace.h"
 
+#include "curl/connection/socket_address.h"
 #include "curl/exchange_state.h"
 #include "curl/handle.h"
 #include "curl/request/network.h"
 #include "transfer/trace.h"
 
 #include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -102,27 +102,20 @@ void afc__exchange_trace_failed_tls(afc__exchange *exchange) {
     bool has_address = connection.remote_address[0] != '\0';
     /* A client certificate that can't be used fails before there is a connection. */
     if (!has_address && !afc__exchange_uses_socket(exchange)) return;
-    /* TLS to the server starts after the TLS handshake with the proxy succeeded. */
-    bool is_proxys = exchange->peer == NULL && exchange->proxy_peer != NULL;
+    bool is_proxys = afc__exchange_ended_at_proxy(exchange);
     const afc__tls_peer *peer = is_proxys ? exchange->proxy_peer : exchange->peer;
     report(exchange, &connection, afc__tls_peer_get_facts(peer), peer, is_proxys);
 }
 
 void afc__exchange_trace_socket(afc__exchange *exchange, const struct curl_sockaddr *address) {
     if (exchange->hop.transfer == NULL || !afc__transfer_is_traced(exchange->hop.transfer)) return;
+    afc__ip ip;
     afc__trace *trace = &exchange->trace;
     trace->address[0] = '\0';
     trace->port = 0;
-    if (address->family == AF_INET) {
-        struct sockaddr_in four;
-        memcpy(&four, &address->addr, sizeof four);
-        inet_ntop(AF_INET, &four.sin_addr, trace->address, sizeof trace->address);
-        trace->port = ntohs(four.sin_port);
-    } else if (address->family == AF_INET6) {
-        struct sockaddr_in6 six;
-        memcpy(&six, (const void *)&address->addr, sizeof six);
-        inet_ntop(AF_INET6, &six.sin6_addr, trace->address, sizeof trace->address);
-        trace->port = ntohs(six.sin6_port);
+    if (afc__socket_address_read(&ip, &trace->port, &address->addr)) {
+        /* As libcurl writes the addresses of connections. */
+        inet_ntop(address->family, ip.bytes, trace->address, sizeof trace->address);
     }
     afc__exchange_set_verbose(exchange, true);
 }

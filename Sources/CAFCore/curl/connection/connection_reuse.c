@@ -19,13 +19,13 @@
 #include "curl/body/read_pause.h"
 #include "curl/connection/isolation.h"
 #include "curl/connection/socket.h"
+#include "curl/connection/socket_address.h"
 #include "curl/connection/tls_setup.h"
 #include "curl/exchange_state.h"
 #include "curl/handle.h"
 #include "curl/trace.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -67,6 +67,8 @@ static bool is_opened_for(const afc__socket *socket, const afc__exchange *exchan
                           const reuse_route *route) {
     struct sockaddr_storage name;
     socklen_t size = sizeof name;
+    afc__ip ip;
+    uint16_t port;
     int type = 0;
     socklen_t type_size = sizeof type;
     if (!socket->is_own || socket->number == 0) return false;
@@ -77,13 +79,8 @@ static bool is_opened_for(const afc__socket *socket, const afc__exchange *exchan
         return false;
     }
     if (getsockname(descriptor, (struct sockaddr *)&name, &size) != 0) return false;
-    if (name.ss_family == AF_INET) {
-        return ntohs(((struct sockaddr_in *)&name)->sin_port) == route->local_port;
-    }
-    if (name.ss_family == AF_INET6) {
-        return ntohs(((struct sockaddr_in6 *)&name)->sin6_port) == route->local_port;
-    }
-    return name.ss_family == AF_UNIX;
+    bool is_ip = afc__socket_address_read(&ip, &port, (struct sockaddr *)&name);
+    return is_ip ? port == route->local_port : name.ss_family == AF_UNIX;
 }
 
 static void copy_text(char *out, size_t size, const char *text) {

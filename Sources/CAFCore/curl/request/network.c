@@ -4,13 +4,13 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/sized.h"
+#include "curl/connection/socket_address.h"
 #include "curl/exchange_state.h"
 #include "curl/library.h"
 #include "message/ip.h"
 #include "message/route.h"
 #include "message/url.h"
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 enum { MAX_EYEBALLS_MS = 60000, MAX_OVERRIDES = 65536 };
@@ -171,23 +171,6 @@ int afc__network_family(const afc__network *network) {
     return version == CURL_IPRESOLVE_V6 ? AF_INET6 : AF_UNSPEC;
 }
 
-static bool read_address(afc__ip *out, const struct curl_sockaddr *address) {
-    if (address->family == AF_INET) {
-        struct sockaddr_in in;
-        memcpy(&in, &address->addr, sizeof in);
-        out->size = 4;
-        memcpy(out->bytes, &in.sin_addr, 4);
-    } else if (address->family == AF_INET6) {
-        struct sockaddr_in6 in;
-        memcpy(&in, &address->addr, sizeof in);
-        out->size = 16;
-        memcpy(out->bytes, &in.sin6_addr, 16);
-    } else {
-        return false;
-    }
-    return true;
-}
-
 bool afc__network_requires_public(const afc__network *network) {
     return network != NULL && network->require_public_addresses;
 }
@@ -198,11 +181,14 @@ bool afc__network_requires_public(const afc__network *network) {
 bool afc__exchange_may_connect(const afc__exchange *exchange, const struct curl_sockaddr *address) {
     const afc__network *network = exchange->driver->network;
     afc__ip ip;
+    uint16_t port;
     bool is_open = !afc__network_requires_public(network) ||
                    afc__exchange_uses_own_listener(exchange);
     if (is_open || exchange->hop.transfer == NULL || exchange->hop.transfer->hop.proxy != NULL)
         return true;
-    if (!read_address(&ip, address) || afc__ip_is_public(&ip)) return true;
+    if (!afc__socket_address_read(&ip, &port, &address->addr) || afc__ip_is_public(&ip)) {
+        return true;
+    }
     return afc__transfer_fail_text(exchange->hop.transfer, AFC_ECONNECT,
                                    "the host's address isn't public");
 }

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "curl/exchange_state.h"
 #include "curl/request/network.h"
+#include "message/host.h"
 #include "message/ip.h"
 
 #include <arpa/inet.h>
@@ -81,10 +82,9 @@ static afc__resolved *new_resolved(const afc__name *name, afc__addresses *addres
     for (size_t i = 0; i < addresses->count; i++) {
         const afc__address *address = &addresses->list[i];
         *at++ = i == 0 ? ':' : ',';
-        if (address->family == AF_INET6) *at++ = '[';
-        inet_ntop(address->family, address->bytes, at, INET6_ADDRSTRLEN);
-        at += strlen(at);
-        if (address->family == AF_INET6) *at++ = ']';
+        char written[INET6_ADDRSTRLEN];
+        inet_ntop(address->family, address->bytes, written, sizeof written);
+        at = afc__host_write(at, afc_slice_of(written));
     }
     *at = '\0';
     return resolved;
