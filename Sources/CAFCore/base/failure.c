@@ -12,16 +12,20 @@ static size_t character_size(unsigned char lead) {
     return lead >= 0xC0 ? 2 : 1;
 }
 
-/** Removes the last character of `text` if it is incomplete. */
-static void trim_cut_character(char *text, size_t size) {
+/** Returns the size of a text without its last character if that is incomplete. */
+static size_t whole_size(const char *text, size_t size) {
     size_t start = size;
     while (start > 0 && size - start < 4) {
         start--;
         unsigned char byte = (unsigned char)text[start];
         if ((byte & 0xC0) == 0x80) continue;
-        if (character_size(byte) > size - start) text[start] = '\0';
-        return;
+        return character_size(byte) > size - start ? start : size;
     }
+    return size;
+}
+
+int afc__cut(const char *text, size_t most) {
+    return (int)whole_size(text, strnlen(text, most));
 }
 
 /** Replaces control characters (C0, DEL, C1): texts reach terminals and logs, and peers control parts of them. */
@@ -43,7 +47,7 @@ afc_status afc__fail(afc_failure *failure, afc_status status, const char *format
     if (length < 0) {
         described.text[0] = '\0';
     } else if ((size_t)length >= sizeof described.text) {
-        trim_cut_character(described.text, sizeof described.text - 1);
+        described.text[whole_size(described.text, sizeof described.text - 1)] = '\0';
     }
     defuse_controls(described.text);
     *failure = described;
@@ -98,11 +102,7 @@ static void shorten_path(char *shown, size_t room, const char *path) {
     size_t head = (room - sizeof gap) / 2;
     const char *tail = path + size - (room - sizeof gap - head);
     while (((unsigned char)*tail & 0xC0) == 0x80) tail++;
-    memcpy(shown, path, head);
-    shown[head] = '\0';
-    trim_cut_character(shown, head);
-    size_t written = strlen(shown);
-    snprintf(shown + written, room - written, "%s%s", gap, tail);
+    snprintf(shown, room, "%.*s%s%s", afc__cut(path, head), path, gap, tail);
 }
 
 afc_status afc__fail_file(afc_failure *failure, const char *what, const char *path, int error) {

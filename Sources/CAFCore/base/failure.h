@@ -20,6 +20,9 @@ static inline void afc__clear_failure(afc_failure *failure) {
 __attribute__((format(printf, 3, 4))) afc_status afc__fail(afc_failure *failure, afc_status status,
                                                            const char *format, ...);
 
+/** Returns how many bytes of a text, at most `most`, are whole UTF-8 characters: for "%.*s" in a text that goes on. */
+int afc__cut(const char *text, size_t most);
+
 /** Adds the reason to a failure that afc__fail() has just set, and returns its status. */
 afc_status afc__give_reason(afc_failure *failure, afc_reason reason, afc_status status);
 

@@ -358,8 +358,8 @@ static void describe_connect(const afc__exchange *exchange, CURLcode code, failu
     bool is_known = code == CURLE_COULDNT_CONNECT && cause->system_error != 0 &&
                     cause->text == exchange->error_text && cause->text[0] != '\0';
     if (!is_known) return;
-    snprintf(cause->described, sizeof cause->described, "%.140s (%s)", cause->text,
-             strerror((int)cause->system_error));
+    snprintf(cause->described, sizeof cause->described, "%.*s (%s)", afc__cut(cause->text, 140),
+             cause->text, strerror((int)cause->system_error));
     cause->text = cause->described;
 }
 
@@ -378,8 +378,8 @@ static void explain_tls(failure_cause *cause, const char *peer) {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (!afc__text_means(afc_slice_of(cause->text), known[i].meaning)) continue;
         cause->reason = known[i].reason;
-        snprintf(cause->described, sizeof cause->described, "the %s %s (%.140s)", peer,
-                 known[i].sentence, cause->text);
+        snprintf(cause->described, sizeof cause->described, "the %s %s (%.*s)", peer,
+                 known[i].sentence, afc__cut(cause->text, 140), cause->text);
         cause->text = cause->described;
         return;
     }
@@ -426,7 +426,8 @@ static void describe_proxy(const afc__exchange *exchange, CURLcode code, failure
     if (lacks_sockets(exchange, code)) return;
     char address[AFC__PROXY_ADDRESS_SIZE], text[AFC_FAILURE_TEXT_SIZE];
     afc__proxy_write_address(address, proxy);
-    snprintf(text, sizeof text, "%.100s (proxy %.80s)", cause->text, address);
+    snprintf(text, sizeof text, "%.*s (proxy %.*s)", afc__cut(cause->text, 100), cause->text,
+             afc__cut(address, 80), address);
     snprintf(cause->described, sizeof cause->described, "%s", text);
     cause->text = cause->described;
 }

@@ -7,7 +7,6 @@
 #include "session/lifetime.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 enum {
     /* After 0.5, 1, 2 and 4 s: a name server may be known later than the route to it. */
@@ -65,10 +64,8 @@ static bool may_be_offline(const afc_failure *failure) {
 
 void afc__task_explain_offline(afc_failure *failure) {
     if (!may_be_offline(failure) || !afc__reach_lacks_internet()) return;
-    afc_failure former = *failure;
+    afc__name_failure(failure, "this machine has no route to the internet", failure->status);
     failure->reason = AFC_REASON_OFFLINE;
-    snprintf(failure->text, sizeof failure->text,
-             "this machine has no route to the internet: %.140s", former.text);
 }
 
 /**

@@ -167,6 +167,17 @@ static void long_path_keeps_its_ends_and_the_reason(void **state) {
     }
 }
 
+static void cuts_parts_between_characters(void **state) {
+    (void)state;
+    assert_int_equal(afc__cut("", 5), 0);
+    assert_int_equal(afc__cut("abc", 2), 2);
+    assert_int_equal(afc__cut("abc", 3), 3);
+    assert_int_equal(afc__cut("a\xc3\xbc", 2), 1);
+    assert_int_equal(afc__cut("a\xc3\xbc", 3), 3);
+    assert_int_equal(afc__cut("a\xc3\xbc", 4), 3);
+    assert_int_equal(afc__cut("\xf0\x9f\x98\x80", 3), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_status_has_its_own_name_and_text),
@@ -179,6 +190,7 @@ int main(void) {
         cmocka_unit_test(failure_text_can_quote_itself),
         cmocka_unit_test(replaces_control_characters),
         cmocka_unit_test(cuts_long_texts_between_characters),
+        cmocka_unit_test(cuts_parts_between_characters),
         cmocka_unit_test(long_path_keeps_its_ends_and_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

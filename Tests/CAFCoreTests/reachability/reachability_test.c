@@ -12,6 +12,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -137,7 +138,15 @@ static void unknown_route_is_not_offline(void **state) {
     failure.system_error = 0;
     afc__task_explain_offline(&failure);
     assert_int_equal(failure.reason, AFC_REASON_OFFLINE);
+    /* A name may be in any script, and longer than the text. */
+    failure = (afc_failure){.status = AFC_EDNS, .text = "x"};
+    for (size_t i = 1; i + 2 < sizeof failure.text; i += 2) {
+        memcpy(failure.text + i, "\xc3\xbc", 3);
+    }
+    afc__task_explain_offline(&failure);
     atomic_store(&route_error, 0);
+    check_contains(failure.text, "no route to the internet: x\xc3\xbc");
+    assert_int_equal((unsigned char)failure.text[strlen(failure.text) - 1], 0xbc);
 }
 
 static void looks_up_names(void **state) {
