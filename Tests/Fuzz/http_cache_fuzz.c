@@ -128,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     afc__http_cache_control request, response;
     afc__request_control_read(&request, sent, count);
     afc__response_control_read(&response, head.headers, head.header_count);
-    afc__storable_question storable = {"GET", &head, &request, &response, false, false};
+    afc__storable_question storable = {"GET", &head, &request, &response, false};
     (void)afc__storable_of(&storable);
     (void)afc__condition_of(sent, count, &head, NOW);
     check_times(&head, &request, &response);

@@ -13,7 +13,6 @@
 #include "message/head.h"
 #include "run/waiter.h"
 
-#include <string.h>
 #include <time.h>
 
 /* ---- The request --------------------------------------------------------------------------- */
@@ -27,11 +26,6 @@ typedef struct cache_query {
 
 static afc_slice key_of(const cache_query *query) {
     return afc__buffer_slice(&query->key);
-}
-
-static bool url_has_query(const cache_query *query) {
-    afc_slice url = afc__http_cache_key_url(key_of(query));
-    return memchr(url.bytes, '?', url.size) != NULL;
 }
 
 /** No entry has a key for it, so sessions neither store nor use one. */
@@ -257,11 +251,8 @@ static afc_status check_head(const afc_http_cache_response *response, const cach
     }
     afc__request_control_read(&asked, query->request.headers, query->request.header_count);
     afc__response_control_read(control, head->headers, head->header_count);
-    afc__storable_question question = {.method = "GET",
-                                       .head = head,
-                                       .request = &asked,
-                                       .response = control,
-                                       .has_query = url_has_query(query)};
+    afc__storable_question question = {
+        .method = "GET", .head = head, .request = &asked, .response = control};
     const char *reason = afc__storable_text(afc__storable_of(&question));
     if (reason == NULL) return check_length(response, failure);
     return afc__fail(failure, AFC_EINVAL, "the response must not be stored: %s", reason);

@@ -10,7 +10,7 @@ static afc__storable judge(const char *method, int status, const char *request, 
     make_head(&head, status, fields);
     afc__request_control_read(&asked, &control, request != NULL ? 1 : 0);
     afc__response_control_read(&said, head.headers, head.head.header_count);
-    afc__storable_question question = {method, &head.head, &asked, &said, false, is_content_of_url};
+    afc__storable_question question = {method, &head.head, &asked, &said, is_content_of_url};
     return afc__storable_of(&question);
 }
 

@@ -22,7 +22,6 @@ typedef struct afc__storable_question {
     const afc_head *head;
     const afc__http_cache_control *request;  /**< The request's directives. */
     const afc__http_cache_control *response; /**< The response's. */
-    bool has_query;                          /**< The URL has a query. */
     /** POST: Content-Location is the URL of the request (RFC 9110 9.3.3). */
     bool is_content_of_url;
 } afc__storable_question;

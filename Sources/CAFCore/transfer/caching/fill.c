@@ -95,7 +95,6 @@ static const char *why_not_storable(const afc__transfer *transfer, const afc_hea
         .head = head,
         .request = &cache->request,
         .response = control,
-        .has_query = afc__transfer_cache_has_query(transfer),
         .is_content_of_url = !afc__request_head_is(&transfer->request, "GET") &&
                              afc__content_is_of_url(&transfer->request.url, head),
     };
