@@ -146,8 +146,8 @@ static afc_status measure_open(int descriptor, const char *path, int64_t *length
 
 afc_status afc__open_regular(int *descriptor, const char *path, int64_t *length,
                              afc_failure *failure) {
-    /* Non-blocking, so that a FIFO without a writer is refused, instead of blocking. */
-    *descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    /* Non-blocking, so that a FIFO without a writer is refused, instead of blocking. A terminal is refused, too. */
+    *descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (*descriptor < 0) return afc__fail_file(failure, "cannot open", path, errno);
     afc_status status = measure_open(*descriptor, path, length, failure);
     if (status == AFC_OK) return AFC_OK;

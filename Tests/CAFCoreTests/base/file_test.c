@@ -1,6 +1,7 @@
 /* Files read and written as a whole. */
 #include "base/file.h"
 #include "support/check.h"
+#include "support/child.h"
 #include "support/files.h"
 #include "support/torture.h"
 
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -119,6 +121,26 @@ static void says_what_a_file_to_send_is(void **state) {
     folder_remove(&folder);
 }
 
+/** A process that leads its session would get the terminal as its own, and with it the signals of its keys. */
+static void opening_a_terminal_does_not_take_it(void **state) {
+    (void)state;
+    char name[64];
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    assert_int_equal(ptsname_r(terminal, name, sizeof name), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        int descriptor;
+        int64_t length;
+        bool leads = setsid() >= 0;
+        bool is_refused = afc__open_regular(&descriptor, name, &length, NULL) != AFC_OK;
+        bool has_terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC) >= 0;
+        child_exit(leads && is_refused && !has_terminal ? 0 : 1);
+    }
+    child_check(child);
+    close(terminal);
+}
+
 static void length_of_files_without_a_real_size_is_unknown(void **state) {
     (void)state;
     static const char *const paths[] = {"/proc/self/status", "/sys/kernel/uevent_seqnum"};
@@ -185,6 +207,7 @@ int main(void) {
         cmocka_unit_test(appends_to_what_the_buffer_holds),
         cmocka_unit_test(refuses_what_is_not_a_regular_file),
         cmocka_unit_test(says_what_a_file_to_send_is),
+        cmocka_unit_test(opening_a_terminal_does_not_take_it),
         cmocka_unit_test(length_of_files_without_a_real_size_is_unknown),
         cmocka_unit_test(reads_pipes_where_any_kind_is_accepted),
         cmocka_unit_test(failed_write_names_the_error),
