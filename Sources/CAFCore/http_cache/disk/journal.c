@@ -166,7 +166,7 @@ static bool lock_current(afc__journal *journal, int patience_ms, bool *is_new) {
         /* Keeps the number, which another thread may be using in fstat(). */
         int result = dup3(descriptor, journal->descriptor, O_CLOEXEC);
         close(descriptor);
-        if (result < 0) return false;
+        if (result < 0) break;
         *is_new = true;
     }
     flock(journal->descriptor, LOCK_UN);
