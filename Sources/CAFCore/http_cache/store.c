@@ -168,7 +168,7 @@ afc__http_cache_step afc__http_cache_find_begin(afc_http_cache *cache, afc_slice
     *out = (afc__http_cache_found){0};
     if (!afc__cache_store_is_usable(cache) || key.size > AFC__HTTP_CACHE_KEY_MAX)
         return AFC__HTTP_CACHE_READY;
-    uint64_t primary = afc__cache_store_hash_key(cache, key);
+    uint64_t primary = afc__http_cache_hash_key(cache, key);
     afc__http_cache_step step = find_in_memory(cache, primary, key, out);
     if (step == AFC__HTTP_CACHE_READY) return step;
     afc__http_cache_find *op = afc__alloc(sizeof *op + key.size);
@@ -309,7 +309,7 @@ void afc__http_cache_remove_key(afc_http_cache *cache, afc_slice key) {
     afc__entry_record variants[AFC__HTTP_CACHE_VARIANTS_MAX];
     afc__cache_store_name names[AFC__HTTP_CACHE_VARIANTS_MAX];
     if (!afc__cache_store_is_usable(cache)) return;
-    uint64_t primary = afc__cache_store_hash_key(cache, key);
+    uint64_t primary = afc__http_cache_hash_key(cache, key);
     size_t count;
     pthread_mutex_lock(&cache->lock);
     afc__cache_store_count_removal(cache, primary);

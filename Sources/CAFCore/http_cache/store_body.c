@@ -38,7 +38,7 @@ static afc_status make_stored(afc__http_cache_stored **out, afc_http_cache *cach
     if (afc__http_cache_encoded_size(key, meta) == 0) return AFC_ETOOBIG;
     afc__http_cache_stored *stored = *out = afc__http_cache_stored_new(key, meta);
     if (stored == NULL) return AFC_ENOMEM;
-    stored->id.primary = afc__cache_store_hash_key(cache, key);
+    stored->id.primary = afc__http_cache_hash_key(cache, key);
     stored->id.variant = afc__cache_store_hash_variant(cache, stored->id.primary, stored->block);
     stored->id.content = afc__cache_store_new_content(cache);
     stored->order = afc__cache_store_new_order(cache);

@@ -27,6 +27,9 @@ int afc__thread_start(const char *name, void (*body)(void *context), void *conte
  */
 void afc__thread_will_end(void);
 
+/** Reverts afc__thread_will_end(): the thread got more work, or couldn't be started. */
+void afc__thread_will_stay(void);
+
 /** Waits until every thread that is certain to end has ended. Not on one of them. */
 void afc__threads_join_ending(void);
 
@@ -35,9 +38,6 @@ void afc__threads_join_ending(void);
  * owner's address must not be used again meanwhile. Not on one of these threads. Returns false if the time is over.
  */
 bool afc__threads_join_owned(const void *owner, int64_t limit_us);
-
-/** Reverts that: the thread got more work, or couldn't be started. */
-void afc__thread_will_stay(void);
 
 /**
  * Registers this file's fork handlers before those of the caller. Callers that start threads while they hold a

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "http_cache/disk/disk_capacity.h"
 #include "http_cache/disk/entry_file.h"
 
 #include <dirent.h>
@@ -91,10 +92,9 @@ static void look_at(folder_scan *scan, uint64_t primary, uint64_t variant) {
                     fstat(file, &facts) == 0;
     close(file);
     if (is_valid) {
-        uint64_t units = ((uint64_t)facts.st_size + AFC__ENTRY_UNIT - 1) / AFC__ENTRY_UNIT;
         afc__journal_record record = afc__disk_put_record(
-            disk, (afc__cache_store_name){primary, variant}, stored, (uint32_t)units,
-            (uint32_t)facts.st_mtim.tv_sec);
+            disk, (afc__cache_store_name){primary, variant}, stored,
+            afc__disk_units((uint64_t)facts.st_size), (uint32_t)facts.st_mtim.tv_sec);
         keep(scan, &(found_entry){.record = record, .changed = facts.st_mtim});
     } else if (reading == AFC__ENTRY_NO_MEMORY) {
         /* The next scan reads it. */

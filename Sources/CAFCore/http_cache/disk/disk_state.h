@@ -56,16 +56,17 @@ struct afc__disk {
     uint64_t selections; /**< How often victims were selected; for tests. */
 };
 
-/** Takes and releases the cache's lock. */
-/** Returns the place in the arrays above of a key's hash. Keys share them: what is true of one may be said of another. */
+/** Returns the index in the arrays above of a key's hash. Keys share them: what is true of one may be said of another. */
 static inline size_t afc__disk_bucket(uint64_t primary) {
     return primary % AFC__DISK_BUCKETS;
 }
 
+/** Takes the cache's lock. */
 static inline void afc__disk_lock(afc__disk *disk) {
     pthread_mutex_lock(&disk->cache->lock);
 }
 
+/** Releases the cache's lock. */
 static inline void afc__disk_unlock(afc__disk *disk) {
     pthread_mutex_unlock(&disk->cache->lock);
 }

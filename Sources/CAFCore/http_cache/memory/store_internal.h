@@ -56,9 +56,6 @@ struct afc_http_cache {
 /** Returns whether the cache belongs to this process. */
 bool afc__cache_store_is_usable(const afc_http_cache *cache);
 
-/** Hashes a key. */
-uint64_t afc__cache_store_hash_key(const afc_http_cache *cache, afc_slice key);
-
 /** Hashes a host, in any case. */
 uint32_t afc__cache_store_hash_host(const afc_http_cache *cache, afc_slice host);
 

@@ -9,12 +9,8 @@ bool afc__cache_store_is_usable(const afc_http_cache *cache) {
     return cache->generation == afc__process_generation();
 }
 
-uint64_t afc__cache_store_hash_key(const afc_http_cache *cache, afc_slice key) {
-    return afc__siphash13(cache->key_seed, key);
-}
-
 uint64_t afc__http_cache_hash_key(const afc_http_cache *cache, afc_slice key) {
-    return afc__cache_store_hash_key(cache, key);
+    return afc__siphash13(cache->key_seed, key);
 }
 
 uint32_t afc__cache_store_hash_host(const afc_http_cache *cache, afc_slice host) {
@@ -32,7 +28,7 @@ uint64_t afc__cache_store_hash_variant(const afc_http_cache *cache, uint64_t pri
 
 bool afc__cache_store_is_at_home(const afc_http_cache *cache, const afc__http_cache_stored *stored,
                                  uint64_t primary, uint64_t variant) {
-    return afc__cache_store_hash_key(cache, stored->key) == primary &&
+    return afc__http_cache_hash_key(cache, stored->key) == primary &&
            afc__cache_store_hash_variant(cache, primary, stored->block) == variant;
 }
 
@@ -67,11 +63,11 @@ void afc__cache_store_count_removal(afc_http_cache *cache, uint64_t primary) {
 }
 
 afc__http_cache_mark afc__http_cache_take_mark(afc_http_cache *cache, afc_slice key) {
-    return afc__cache_store_take_mark(cache, afc__cache_store_hash_key(cache, key));
+    return afc__cache_store_take_mark(cache, afc__http_cache_hash_key(cache, key));
 }
 
 bool afc__http_cache_is_current(afc_http_cache *cache, afc_slice key, afc__http_cache_mark mark) {
-    return afc__cache_store_is_current(cache, afc__cache_store_hash_key(cache, key), mark);
+    return afc__cache_store_is_current(cache, afc__http_cache_hash_key(cache, key), mark);
 }
 
 /* ---- Order --------------------------------------------------------------------------------- */
