@@ -603,7 +603,7 @@ static afc_status check_request(const afc_request *request, afc_failure *failure
 }
 
 static bool is_window(uint8_t bits) {
-    return bits == 0 || (bits >= AFC__DEFLATE_MIN_BITS && bits <= AFC__DEFLATE_BITS_MAX);
+    return bits == 0 || (bits >= AFC__DEFLATE_BITS_MIN && bits <= AFC__DEFLATE_BITS_MAX);
 }
 
 static afc_status check_options(const afc_websocket_options *options, afc_failure *failure) {

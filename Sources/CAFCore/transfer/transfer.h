@@ -289,7 +289,7 @@ static inline bool afc__transfer_is_upgraded(const afc__transfer *transfer) {
 }
 
 /** Returns whether the caller gets a response that refuses the upgrade. HTTP then frames its body as that of any other. */
-static inline bool afc__hop_refuses_upgrade(const afc__transfer *transfer) {
+static inline bool afc__transfer_refuses_upgrade(const afc__transfer *transfer) {
     return transfer->purpose == AFC__PURPOSE_UPGRADE && afc__hop_in_body(&transfer->hop) &&
            !afc__transfer_is_upgraded(transfer);
 }

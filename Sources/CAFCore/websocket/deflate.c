@@ -72,7 +72,7 @@ static bool take_parameter(afc_slice *text, parameter *out) {
 static uint8_t read_bits(afc_slice value, uint8_t most) {
     uint64_t bits;
     if (value.bytes == NULL || value.size > 2 || *value.bytes == '0') return 0;
-    if (!afc__parse_number(value, most, &bits) || bits < AFC__DEFLATE_MIN_BITS) return 0;
+    if (!afc__parse_number(value, most, &bits) || bits < AFC__DEFLATE_BITS_MIN) return 0;
     return (uint8_t)bits;
 }
 

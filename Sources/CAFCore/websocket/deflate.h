@@ -12,7 +12,7 @@ typedef struct afc__deflate {
 } afc__deflate;
 
 enum {
-    AFC__DEFLATE_MIN_BITS = 8,
+    AFC__DEFLATE_BITS_MIN = 8,
     AFC__DEFLATE_BITS_MAX = 15,
     AFC__DEFLATE_OFFER_SIZE = 160 /**< Of the longest offer, with its NUL. */
 };

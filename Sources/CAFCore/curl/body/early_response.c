@@ -204,7 +204,7 @@ static bool sends_unwanted_body(const afc__exchange *exchange) {
 /** libcurl would wait for the end of a request body that never begins. Only the body of a refusal is read. */
 static bool has_decided_upgrade(const afc__transfer *transfer) {
     if (transfer->hop.phase == AFC__PHASE_AWAITING_ANSWER) return false;
-    if (afc__hop_refuses_upgrade(transfer)) return afc__transfer_has_whole_body(transfer);
+    if (afc__transfer_refuses_upgrade(transfer)) return afc__transfer_has_whole_body(transfer);
     return !afc__transfer_is_upgraded(transfer);
 }
 

@@ -13,7 +13,7 @@
 /** A request whose upgrade was refused ends as any other. */
 static bool asks_for_upgrade(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
-    return transfer->purpose == AFC__PURPOSE_UPGRADE && !afc__hop_refuses_upgrade(transfer);
+    return transfer->purpose == AFC__PURPOSE_UPGRADE && !afc__transfer_refuses_upgrade(transfer);
 }
 
 bool afc__exchange_waits_for_body(const afc__exchange *exchange) {
