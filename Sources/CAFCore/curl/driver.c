@@ -146,14 +146,14 @@ void afc__driver_leave(afc__memory *before) {
 
 /** Makes `*exchange` if it is NULL. On any failure, recycles it and sets it to NULL. */
 static afc_status prepare(afc__driver *driver, afc__exchange **exchange, afc__transfer *transfer,
-                          unsigned place, afc__exchange_owner owner, afc_failure *failure) {
+                          unsigned slot, afc__exchange_owner owner, afc_failure *failure) {
     if (*exchange == NULL) {
         afc_status made = afc__handle_pool_make(exchange, driver, failure);
         if (made != AFC_OK) return made;
     }
     (*exchange)->hop.transfer = transfer;
     (*exchange)->hop.owner = owner;
-    (*exchange)->hop.place = place;
+    (*exchange)->hop.slot = slot;
     afc__exchange_note_activity(*exchange);
     (*exchange)->serial++;
     afc_status status = afc__exchange_prepare(*exchange, failure);
@@ -164,7 +164,7 @@ static afc_status prepare(afc__driver *driver, afc__exchange **exchange, afc__tr
 }
 
 afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__transfer *transfer,
-                             unsigned place, afc__exchange_owner owner, afc_failure *failure) {
+                             unsigned slot, afc__exchange_owner owner, afc_failure *failure) {
     *out = NULL;
     (void)afc__memory_use(driver->memory);
     afc_failure refused = {0};
@@ -173,14 +173,14 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
     if (status != AFC_OK) return status;
     afc__exchange *exchange = afc__handle_pool_take(&driver->pool);
     bool is_spare = exchange != NULL;
-    status = prepare(driver, &exchange, transfer, place, owner, &refused);
+    status = prepare(driver, &exchange, transfer, slot, owner, &refused);
     /*
      * If others still used its connection when it was done, libcurl before 8.7 keeps a handle's
      * receive buffer and then refuses another size for it. A new handle accepts any option.
      */
     if (status != AFC_OK && is_spare && refused.curl_code == CURLE_BAD_FUNCTION_ARGUMENT) {
         refused = (afc_failure){0};
-        status = prepare(driver, &exchange, transfer, place, owner, &refused);
+        status = prepare(driver, &exchange, transfer, slot, owner, &refused);
     }
     if (status != AFC_OK) {
         if (failure != NULL) *failure = refused;

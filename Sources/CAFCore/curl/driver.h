@@ -68,18 +68,18 @@ void afc__driver_leave(struct afc__memory *before);
 void afc__driver_place(const afc__driver *driver, const afc__transfer *transfer,
                        afc__queue_key *key, afc__lane *lane);
 
-/** Returns whether the next hop needs a place of its own among those to its host. */
+/** Returns whether the next hop needs a slot of its own among those to its host. */
 bool afc__driver_needs_slot(const afc__driver *driver, const afc__transfer *transfer);
 
 /** Returns what the connection of an exchange implies for other hops to its host. */
 afc__sharing afc__exchange_sharing(const afc__exchange *exchange);
 
 /**
- * Sends the transfer's hop. `place`: afc__queue_take_slot(), or 0 if it needs none; no other hop to the same host may have
+ * Sends the transfer's hop. `slot`: afc__queue_take_slot(), or 0 if it needs none; no other hop to the same host may have
  * the same one until this one has ended. AFC_ENOMEM, AFC_EUNSUPPORTED, AFC_EINTERNAL; `*out` is then NULL.
  */
 afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__transfer *transfer,
-                             unsigned place, afc__exchange_owner owner, afc_failure *failure);
+                             unsigned slot, afc__exchange_owner owner, afc_failure *failure);
 
 /**
  * Sets the fields that the driver adds to requests, User-Agent and Accept-Encoding, and the fingerprint of its trust

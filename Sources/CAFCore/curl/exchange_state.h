@@ -26,7 +26,7 @@ enum { AFC__CURLE_TOO_LARGE = 100 };
 typedef struct afc__exchange_hop {
     afc__transfer *transfer;
     afc__exchange_owner owner;
-    unsigned place; /**< See afc__driver_start(). */
+    unsigned slot; /**< See afc__driver_start(). */
     int64_t last_activity_us;
     bool is_looking_up;           /**< libcurl looks its host up over HTTPS. */
     bool has_reported_connecting; /**< See afc__exchange_report_connecting(). */

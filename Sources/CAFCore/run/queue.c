@@ -37,7 +37,7 @@ struct afc__queue_host {
     afc__sharing sharing;
     uint64_t hash;
     uint16_t port;
-    uint8_t places; /**< Taken by running entries of the isolated lane, as bits. */
+    uint8_t slots; /**< Taken by running entries of the isolated lane, as bits. */
     bool has_socket;
     size_t host_size;
     char text[]; /**< The host, then the path of the socket; both NUL-terminated. */
@@ -297,17 +297,17 @@ afc_status afc__queue_add(afc__queue *queue, afc__entry *entry, const afc__queue
 }
 
 unsigned afc__queue_take_slot(afc__entry *entry) {
-    for (unsigned place = 1; place <= AFC__SLOTS_MAX && entry->place == 0; place++) {
-        if ((entry->host->places & 1u << place) != 0) continue;
-        entry->host->places |= (uint8_t)(1u << place);
-        entry->place = (uint8_t)place;
+    for (unsigned slot = 1; slot <= AFC__SLOTS_MAX && entry->slot == 0; slot++) {
+        if ((entry->host->slots & 1u << slot) != 0) continue;
+        entry->host->slots |= (uint8_t)(1u << slot);
+        entry->slot = (uint8_t)slot;
     }
-    return entry->place;
+    return entry->slot;
 }
 
-static void leave_place(afc__entry *entry) {
-    if (entry->place != 0) entry->host->places &= (uint8_t) ~(1u << entry->place);
-    entry->place = 0;
+static void leave_slot(afc__entry *entry) {
+    if (entry->slot != 0) entry->host->slots &= (uint8_t) ~(1u << entry->slot);
+    entry->slot = 0;
 }
 
 static bool runs(const afc__entry *entry) {
@@ -348,7 +348,7 @@ void afc__queue_remove(afc__queue *queue, afc__entry *entry) {
         queue->waiting--;
     } else {
         count_running(queue, entry, false);
-        leave_place(entry);
+        leave_slot(entry);
     }
     host->entries--;
     *entry = (afc__entry){0};
@@ -404,7 +404,8 @@ afc__entry *afc__queue_next(afc__queue *queue) {
     return entry != NULL ? run(queue, entry) : NULL;
 }
 
-bool afc__queue_keeps_slot(const afc__entry *entry, const afc__queue_key *key, afc__lane lane) {
+bool afc__queue_keeps_connection(const afc__entry *entry, const afc__queue_key *key,
+                                 afc__lane lane) {
     return runs(entry) && entry->lane == (uint8_t)lane && is_host(entry->host, key);
 }
 

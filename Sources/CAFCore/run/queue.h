@@ -47,7 +47,7 @@ typedef enum afc__lane {
 
 enum { AFC__LANES = 2 };
 
-/** Maximum number of a host's entries that have a place. */
+/** Maximum number of a host's entries that have a slot. */
 enum { AFC__SLOTS_MAX = 6 };
 
 /** Rank of a waiting entry: the priority of a new task, or this for a further hop. */
@@ -64,7 +64,7 @@ typedef struct afc__entry {
     uint16_t rank;
     uint8_t state; /**< afc__entry_state */
     uint8_t lane;  /**< afc__lane */
-    uint8_t place; /**< RUNNING, CONNECTED: see afc__queue_take_slot(). */
+    uint8_t slot;  /**< RUNNING, CONNECTED: see afc__queue_take_slot(). */
 } afc__entry;
 
 /** The identity of a host as libcurl counts it: a server, or a forwarding proxy. */
@@ -112,11 +112,12 @@ void afc__queue_remove(afc__queue *queue, afc__entry *entry);
 afc__entry *afc__queue_next(afc__queue *queue);
 
 /** Returns whether a running entry can use its connection for another hop. */
-bool afc__queue_keeps_slot(const afc__entry *entry, const afc__queue_key *key, afc__lane lane);
+bool afc__queue_keeps_connection(const afc__entry *entry, const afc__queue_key *key,
+                                 afc__lane lane);
 
 /**
- * Gives a running entry a place among those of its host, unless it has one: the lowest number from 1 that no other has.
- * It keeps the place until it leaves the queue. 0: all places up to AFC__SLOTS_MAX are taken.
+ * Gives a running entry a slot among those of its host, unless it has one: the lowest number from 1 that no other has.
+ * It keeps the slot until it leaves the queue. 0: all slots up to AFC__SLOTS_MAX are taken.
  */
 unsigned afc__queue_take_slot(afc__entry *entry);
 

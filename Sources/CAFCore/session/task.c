@@ -206,8 +206,8 @@ static void run_hop(afc_task *task) {
     afc__queue_connecting(&session->queue, &task->entry);
     bool begins = afc__transfer_begin_hop(&task->transfer);
     bool needs_slot = begins && afc__driver_needs_slot(session->driver, &task->transfer);
-    unsigned place = needs_slot ? afc__queue_take_slot(&task->entry) : 0;
-    if (begins && afc__driver_start(session->driver, &task->exchange, &task->transfer, place, owner,
+    unsigned slot = needs_slot ? afc__queue_take_slot(&task->entry) : 0;
+    if (begins && afc__driver_start(session->driver, &task->exchange, &task->transfer, slot, owner,
                                     &failure) == AFC_OK) {
         afc__task_arm(task);
         return;
@@ -239,7 +239,7 @@ static void queue_hop(afc_task *task) {
     afc__queue_key key;
     afc__lane lane;
     afc__driver_place(task->session->driver, transfer, &key, &lane);
-    if (afc__queue_keeps_slot(&task->entry, &key, lane)) {
+    if (afc__queue_keeps_connection(&task->entry, &key, lane)) {
         run_hop(task);
         return;
     }

@@ -108,16 +108,16 @@ static void keeps_the_order_when_waiting_entries_are_removed(void **state) {
     }
 }
 
-/* ---- Places -------------------------------------------------------------------------------- */
+/* ---- Slots --------------------------------------------------------------------------------- */
 
-static void take_places(afc__entry *entries, const unsigned *places, size_t count) {
+static void take_slots(afc__entry *entries, const unsigned *slots, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(afc__queue_take_slot(&entries[i]), places[i]);
-        assert_int_equal(afc__queue_take_slot(&entries[i]), places[i]);
+        assert_int_equal(afc__queue_take_slot(&entries[i]), slots[i]);
+        assert_int_equal(afc__queue_take_slot(&entries[i]), slots[i]);
     }
 }
 
-static void gives_each_entry_of_a_host_that_asks_the_lowest_free_place(void **state) {
+static void gives_each_entry_of_a_host_that_asks_the_lowest_free_slot(void **state) {
     (void)state;
     afc__queue queue;
     afc__entry entries[10] = {0}, others[8] = {0};
@@ -126,13 +126,13 @@ static void gives_each_entry_of_a_host_that_asks_the_lowest_free_place(void **st
     for (size_t i = 0; i < 8; i++) add(&queue, &entries[i], "a");
     for (size_t i = 8; i < 10; i++) add(&queue, &entries[i], "b");
     assert_int_equal(run_all(&queue), 18);
-    take_places(entries, (unsigned[]){1, 2, 3, 4, 5, 6, 0, 0, 1, 2}, 10);
+    take_slots(entries, (unsigned[]){1, 2, 3, 4, 5, 6, 0, 0, 1, 2}, 10);
     afc__queue_remove(&queue, &entries[2]);
     afc__queue_remove(&queue, &entries[6]);
     add(&queue, &entries[2], "b");
     add(&queue, &entries[6], "a");
     assert_int_equal(run_all(&queue), 2);
-    take_places(entries, (unsigned[]){1, 2, 3, 4, 5, 6, 3, 0, 1, 2}, 10);
+    take_slots(entries, (unsigned[]){1, 2, 3, 4, 5, 6, 3, 0, 1, 2}, 10);
     for (size_t i = 0; i < 8; i++) afc__queue_remove(&queue, &others[i]);
     clear(&queue, entries, 10);
 }
@@ -179,12 +179,12 @@ static void distinguishes_hosts_by_name_port_and_socket(void **state) {
     assert_int_equal(run_all(&queue), COUNT_OF(keys));
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         for (size_t j = 0; j < COUNT_OF(keys); j++) {
-            bool keeps = afc__queue_keeps_slot(&entries[i], &keys[j], AFC__LANE_ISOLATED);
+            bool keeps = afc__queue_keeps_connection(&entries[i], &keys[j], AFC__LANE_ISOLATED);
             assert_int_equal(keeps, i == j);
         }
-        assert_false(afc__queue_keeps_slot(&entries[i], &keys[i], AFC__LANE_SHARED));
-        assert_false(
-            afc__queue_keeps_slot(&entries[i + COUNT_OF(keys)], &keys[i], AFC__LANE_ISOLATED));
+        assert_false(afc__queue_keeps_connection(&entries[i], &keys[i], AFC__LANE_SHARED));
+        assert_false(afc__queue_keeps_connection(&entries[i + COUNT_OF(keys)], &keys[i],
+                                                 AFC__LANE_ISOLATED));
     }
     clear(&queue, entries, COUNT_OF(entries));
 }
@@ -259,13 +259,13 @@ static void entry_runs_with_and_without_its_connection(void **state) {
     afc__queue_connected(&queue, &entry, AFC__SHARING_UNKNOWN);
     afc__queue_connecting(&queue, &entry);
     assert_int_equal(entry.state, AFC__ENTRY_WAITING);
-    assert_false(afc__queue_keeps_slot(&entry, &key, AFC__LANE_SHARED));
+    assert_false(afc__queue_keeps_connection(&entry, &key, AFC__LANE_SHARED));
     check_next(&queue, &entry);
     for (size_t hop = 0; hop < 2; hop++) {
-        assert_true(afc__queue_keeps_slot(&entry, &key, AFC__LANE_SHARED));
+        assert_true(afc__queue_keeps_connection(&entry, &key, AFC__LANE_SHARED));
         afc__queue_connected(&queue, &entry, AFC__SHARING_UNKNOWN);
         assert_int_equal(entry.state, AFC__ENTRY_CONNECTED);
-        assert_true(afc__queue_keeps_slot(&entry, &key, AFC__LANE_SHARED));
+        assert_true(afc__queue_keeps_connection(&entry, &key, AFC__LANE_SHARED));
         afc__queue_connecting(&queue, &entry);
         assert_int_equal(entry.state, AFC__ENTRY_RUNNING);
     }
@@ -526,7 +526,7 @@ static void limits_hold_for_any_sequence(void **state) {
                 afc__entry like = {.state = AFC__ENTRY_RUNNING,
                                    .lane = AFC__LANE_ISOLATED,
                                    .host = entries[i].host};
-                if (afc__queue_keeps_slot(&like, &key, AFC__LANE_ISOLATED)) break;
+                if (afc__queue_keeps_connection(&like, &key, AFC__LANE_ISOLATED)) break;
                 host++;
             }
             bool runs = entries[i].state == AFC__ENTRY_RUNNING;
@@ -550,7 +550,7 @@ int main(void) {
         cmocka_unit_test(runs_entries_of_one_priority_in_order),
         cmocka_unit_test(runs_begun_tasks_and_higher_priorities_first),
         cmocka_unit_test(keeps_the_order_when_waiting_entries_are_removed),
-        cmocka_unit_test(gives_each_entry_of_a_host_that_asks_the_lowest_free_place),
+        cmocka_unit_test(gives_each_entry_of_a_host_that_asks_the_lowest_free_slot),
         cmocka_unit_test(runs_as_many_as_a_host_may_have_connections),
         cmocka_unit_test(runs_all_without_limits),
         cmocka_unit_test(distinguishes_hosts_by_name_port_and_socket),

@@ -8,7 +8,7 @@
  *
  * libcurl shares connections only between handles with equal TLS options. So a handle with options
  * that no other of its host has at the time is alone on its connection, which can later be reused
- * with the same options. The queue gives each such hop a place among those of its host; the place
+ * with the same options. The queue gives each such hop a slot among those of its host; the slot
  * decides the options.
  */
 #include "curl/connection/isolation.h"
@@ -22,9 +22,9 @@
 static const long marks[] = {CURLSSLOPT_NO_REVOKE, CURLSSLOPT_REVOKE_BEST_EFFORT,
                              CURLSSLOPT_AUTO_CLIENT_CERT};
 
-/* A place is a combination of these marks. ONE_SHOT connections have one of their own. */
-enum { NO_SLOT = 0, ONE_SHOT_PLACE = 7 };
-_Static_assert((int)AFC__SLOTS_MAX < (int)ONE_SHOT_PLACE, "ONE_SHOT has marks of its own");
+/* A slot is a combination of these marks. ONE_SHOT connections have one of their own. */
+enum { NO_SLOT = 0, ONE_SHOT_SLOT = 7 };
+_Static_assert((int)AFC__SLOTS_MAX < (int)ONE_SHOT_SLOT, "ONE_SHOT has marks of its own");
 
 /* ---- The decision -------------------------------------------------------------------------- */
 
@@ -62,16 +62,16 @@ static afc__connection_use use_of(const afc__driver *driver, const afc__transfer
 
 long afc__isolation_begin(afc__exchange *exchange) {
     afc__exchange_run *run = &exchange->run;
-    unsigned place = exchange->hop.place;
+    unsigned slot = exchange->hop.slot;
     run->use = use_of(exchange->driver, exchange->hop.transfer);
-    if (run->use == AFC__USE_SLOT && place == NO_SLOT) run->use = AFC__USE_ONE_SHOT;
+    if (run->use == AFC__USE_SLOT && slot == NO_SLOT) run->use = AFC__USE_ONE_SHOT;
     if (run->use == AFC__USE_ONE_SHOT)
-        place = ONE_SHOT_PLACE;
+        slot = ONE_SHOT_SLOT;
     else if (run->use != AFC__USE_SLOT)
-        place = NO_SLOT;
+        slot = NO_SLOT;
     long options = 0;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        if ((place & 1u << i) != 0) options |= marks[i];
+        if ((slot & 1u << i) != 0) options |= marks[i];
     }
     return options;
 }
