@@ -341,6 +341,24 @@ static void identity_is_made_in_one_block(void **state) {
     assert_int_equal(afc__alloc_fail_at(0), 1);
 }
 
+static void secret_values_are_read_in_one_block(void **state) {
+    (void)state;
+    char secret[1000];
+    memset(secret, 's', sizeof secret);
+    const afc_header headers[] = {
+        {S_INIT("Cookie"), {secret, sizeof secret}, 0},
+        {S_INIT("Cookie"), {secret, sizeof secret}, 0},
+    };
+    const afc__http_cache_request request = {
+        .headers = headers, .header_count = COUNT_OF(headers), .identity = ""};
+    selected stored;
+    select_fields(&stored, "Vary: Cookie", &request, true);
+    afc__alloc_fail_at(SIZE_MAX);
+    assert_true(afc__selecting_fields_match(stored.fields.headers, stored.fields.count, &request));
+    assert_int_equal(afc__alloc_fail_at(0), 1);
+    afc__fields_clear(&stored.fields);
+}
+
 static void secrets_are_stored_as_fingerprints(void **state) {
     (void)state;
     static const afc_header headers[] = {
@@ -404,6 +422,7 @@ int main(void) {
         cmocka_unit_test(identity_separates_users_unless_public),
         cmocka_unit_test(requests_have_one_identity_if_their_secrets_are_the_same),
         cmocka_unit_test(identity_is_made_in_one_block),
+        cmocka_unit_test(secret_values_are_read_in_one_block),
         cmocka_unit_test(secrets_are_stored_as_fingerprints),
         cmocka_unit_test(fingerprint_is_sha_256_in_hexadecimal),
         cmocka_unit_test(runs_out_of_memory_without_a_match),

@@ -99,12 +99,24 @@ static const char *added_value(const afc__http_cache_request *request, afc_slice
     return NULL;
 }
 
+/** Reserves what read_value() writes at most: a buffer that grows would leave copies of secrets behind. */
+static afc_status reserve_value(afc__buffer *out, const afc__http_cache_request *request,
+                                afc_slice name) {
+    const char *added = added_value(request, name);
+    size_t size = 0, size_added = added != NULL ? strlen(added) + 1 : 0;
+    for (size_t i = 0; i < request->header_count; i++) {
+        const afc_header *header = &request->headers[i];
+        if (afc__same_names(header->name, name)) size += header->value.size + 2;
+    }
+    return afc__buffer_reserve(out, size > size_added ? size : size_added);
+}
+
 /** Into an empty buffer. It stays empty if there is no such field. */
 static afc_status read_value(afc__buffer *out, const afc__http_cache_request *request,
                              afc_slice name) {
     bool is_secret = afc_header_is_credential(name);
     bool is_mentioned = false, is_sent = false;
-    afc_status status = AFC_OK;
+    afc_status status = reserve_value(out, request, name);
     for (size_t i = 0; i < request->header_count && status == AFC_OK; i++) {
         const afc_header *header = &request->headers[i];
         if (!afc__same_names(header->name, name)) continue;
