@@ -21,12 +21,6 @@
 /* Several times the size of all public root certificates. */
 static const uint64_t MAX_FILE = UINT64_C(16) * 1024 * 1024;
 
-static afc_status fail_file(afc_failure *failure, const char *path, int error) {
-    afc_status status = afc__fail(failure, AFC_EFILE, "%s: %s", path, strerror(error));
-    if (failure != NULL) failure->system_error = error;
-    return status;
-}
-
 /** Appends the certificates of a file to `pem`. */
 static afc_status add_file(BIO *pem, const char *path, afc__file_kind kind, afc_failure *failure) {
     STACK_OF(X509) *certificates = NULL;
@@ -80,7 +74,7 @@ static int compare_paths(const void *a, const void *b) {
 
 static afc_status list_folder(path_list *list, const char *folder, afc_failure *failure) {
     DIR *directory = opendir(folder);
-    if (directory == NULL) return fail_file(failure, folder, errno);
+    if (directory == NULL) return afc__fail_file(failure, "cannot read", folder, errno);
     bool has_memory = true;
     const struct dirent *entry;
     errno = 0;
@@ -91,7 +85,7 @@ static afc_status list_folder(path_list *list, const char *folder, afc_failure *
     int error = errno;
     closedir(directory);
     if (!has_memory) return afc__fail_memory(failure);
-    if (error != 0) return fail_file(failure, folder, error);
+    if (error != 0) return afc__fail_file(failure, "cannot read", folder, error);
     /* Sorted, so that the result doesn't depend on the order of readdir(). */
     if (list->count > 1) qsort(list->paths, list->count, sizeof *list->paths, compare_paths);
     return AFC_OK;
@@ -111,7 +105,7 @@ static afc_status add_folder(BIO *pem, const char *path, afc_failure *failure) {
 static afc_status read_certificates(afc_bytes *out, const char *path, afc_failure *failure) {
     struct stat info;
     afc__openssl_begin();
-    if (stat(path, &info) != 0) return fail_file(failure, path, errno);
+    if (stat(path, &info) != 0) return afc__fail_file(failure, "cannot read", path, errno);
     BIO *pem = BIO_new(BIO_s_mem());
     if (pem == NULL) return afc__fail_memory(failure);
     afc_status status = S_ISDIR(info.st_mode) ? add_folder(pem, path, failure)
