@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "base/sized.h"
+#include "base/text.h"
 #include "message/fields.h"
 #include "message/media_types.h"
 
@@ -115,7 +116,7 @@ static afc_status make_boundary(char *out) {
     if (!afc__random(bits, sizeof bits)) return AFC_EINTERNAL;
     memcpy(out, prefix, sizeof prefix);
     out += sizeof prefix - 1;
-    for (size_t i = 0; i < sizeof bits; i++, out += 2) snprintf(out, 3, "%02x", bits[i]);
+    afc__hex_write(out, bits, sizeof bits);
     return AFC_OK;
 }
 
@@ -128,9 +129,10 @@ static afc_status set_boundary(afc_multipart *form, const char *boundary, afc_fa
         }
         memcpy(form->boundary, boundary, strlen(boundary) + 1);
     } else if (make_boundary(form->boundary) != AFC_OK) {
-        afc_status status = afc__fail(failure, AFC_EINTERNAL, "the system has no random bytes");
-        if (failure != NULL) failure->system_error = errno;
-        return status;
+        int error = errno;
+        afc__fail(failure, AFC_EINTERNAL, "the system has no random bytes");
+        if (failure != NULL) failure->system_error = error;
+        return AFC_EINTERNAL;
     }
     snprintf(form->content_type, sizeof form->content_type, "multipart/form-data; boundary=%s",
              form->boundary);
