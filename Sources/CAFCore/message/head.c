@@ -301,10 +301,13 @@ static bool read_codings(afc_slice list, bool *is_chunked) {
     return true;
 }
 
-static bool names_encoding(afc_slice list) {
+/** Returns whether a list names a coding other than "identity" and `framing`; NULL: any other. */
+static bool names_coding(afc_slice list, const char *framing) {
     afc_slice member;
     while (afc__next_member(&list, &member)) {
-        if (member.size != 0 && !afc__same_name(member, "identity")) return true;
+        bool is_none = member.size == 0 || afc__same_name(member, "identity") ||
+                       (framing != NULL && afc__same_name(member, framing));
+        if (!is_none) return true;
     }
     return false;
 }
@@ -312,7 +315,7 @@ static bool names_encoding(afc_slice list) {
 bool afc__head_is_encoded(const afc_head *head) {
     for (size_t i = 0; i < head->header_count; i++) {
         const afc_header *field = &head->headers[i];
-        if (afc__same_name(field->name, "Content-Encoding") && names_encoding(field->value))
+        if (afc__same_name(field->name, "Content-Encoding") && names_coding(field->value, NULL))
             return true;
     }
     return false;
@@ -328,17 +331,6 @@ static bool names_only_gzip(const afc_head *head) {
         if (!is_gzip) return false;
     }
     return is_gzip;
-}
-
-/** Codings other than "chunked" weren't requested (RFC 9112 6.1), but libcurl before 8.10 decodes them. */
-static bool names_coding(afc_slice list) {
-    afc_slice member;
-    while (afc__next_member(&list, &member)) {
-        bool is_none = member.size == 0 || afc__same_name(member, "identity") ||
-                       afc__same_name(member, "chunked");
-        if (!is_none) return true;
-    }
-    return false;
 }
 
 static bool has_no_body(int status, bool is_head_request) {
@@ -367,7 +359,8 @@ afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__fr
                 return afc__fail(failure, AFC_EPROTOCOL,
                                  "the response has a transfer coding after \"chunked\"");
             }
-            out->has_coding = out->has_coding || names_coding(field->value);
+            /* Codings other than "chunked" weren't requested (RFC 9112 6.1), but libcurl before 8.10 decodes them. */
+            out->has_coding = out->has_coding || names_coding(field->value, "chunked");
         }
     }
     if (has_transfer_coding && out->length != AFC_LENGTH_UNKNOWN) {
