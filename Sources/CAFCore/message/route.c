@@ -164,7 +164,8 @@ afc_status afc__route_check_servers(const char *given, afc_failure *failure) {
     return afc__fail(failure, AFC_EINVAL, "invalid DNS servers: the list is empty or too long");
 }
 
-afc_status afc__route_write_doh_host(char **out, const char *url, afc_failure *failure) {
+afc_status afc__route_write_doh_server(char **out, uint16_t *port, const char *url,
+                                       afc_failure *failure) {
     afc__url parsed = {0};
     *out = NULL;
     afc_status status = afc__url_parse(&parsed, afc_slice_of(url), failure);
@@ -175,6 +176,7 @@ afc_status afc__route_write_doh_host(char **out, const char *url, afc_failure *f
         status = afc__fail(failure, AFC_EINVAL, "the URL of DNS over HTTPS: a user isn't allowed");
     }
     if (status == AFC_EINVAL) afc__give_reason(failure, AFC_REASON_DOH_URL, status);
+    *port = parsed.port;
     if (status == AFC_OK) {
         *out = afc__copy_text(parsed.host);
         if (*out == NULL) status = afc__fail_memory(failure);

@@ -31,7 +31,11 @@ afc_status afc__route_check_servers(const char *given, afc_failure *failure);
 /** Checks a path, or "@" and an abstract name. "": none. */
 afc_status afc__route_check_socket(const char *path, afc_failure *failure);
 
-/** Writes the host of an https URL without user and fragment, in lower case, for the verification of its server. */
-afc_status afc__route_write_doh_host(char **out, const char *url, afc_failure *failure);
+/**
+ * Writes the host of an https URL without user and fragment, in lower case, for the verification of its server; sets
+ * `*port` to its port.
+ */
+afc_status afc__route_write_doh_server(char **out, uint16_t *port, const char *url,
+                                       afc_failure *failure);
 
 #endif

@@ -130,14 +130,17 @@ static void dns_servers_are_addresses(void **state) {
                      rows[i].is_good ? AFC_OK : AFC_EINVAL);
     }
     char *host;
-    check_status(afc__route_write_doh_host(&host, "https://DNS.test:8443/dns-query", NULL), AFC_OK);
+    uint16_t port;
+    check_status(afc__route_write_doh_server(&host, &port, "https://DNS.test:8443/dns-query", NULL),
+                 AFC_OK);
     assert_string_equal(host, "dns.test");
+    assert_int_equal(port, 8443);
     afc_free(host);
     static const char *const bad[] = {"http://dns.test/", "dns.test", "https://me@dns.test/", "",
                                       "https://dns.test/\r\n"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         afc_failure failure;
-        check_status(afc__route_write_doh_host(&host, bad[i], &failure), AFC_EINVAL);
+        check_status(afc__route_write_doh_server(&host, &port, bad[i], &failure), AFC_EINVAL);
         check_status(failure.status, AFC_EINVAL);
         check_contains(failure.text, "the URL of DNS over HTTPS: ");
         assert_int_equal(failure.reason, AFC_REASON_DOH_URL);
@@ -243,9 +246,11 @@ static void any_allocation_may_fail(void **state) {
     const afc_host_override given = {"example.test", 80, "192.0.2.1,::1", {0}};
     TORTURE(round) {
         char *line, *interface, *host;
-        afc_status statuses[] = {afc__route_write_override(&line, &given, true, NULL),
-                                 afc__route_write_interface(&interface, "eth0", NULL),
-                                 afc__route_write_doh_host(&host, "https://dns.test/", NULL)};
+        uint16_t port;
+        afc_status statuses[] = {
+            afc__route_write_override(&line, &given, true, NULL),
+            afc__route_write_interface(&interface, "eth0", NULL),
+            afc__route_write_doh_server(&host, &port, "https://dns.test/", NULL)};
         for (size_t i = 0; i < COUNT_OF(statuses); i++) {
             assert_true(statuses[i] == AFC_OK || statuses[i] == AFC_ENOMEM);
         }

@@ -9,7 +9,6 @@
 #include "curl/library.h"
 #include "message/ip.h"
 #include "message/route.h"
-#include "message/url.h"
 
 #include <sys/socket.h>
 
@@ -88,11 +87,8 @@ static afc_status set_servers(afc__network *network, const afc_network_options *
                            "the queries from another one");
         return afc__give_reason(failure, AFC_REASON_DOH_URL, status);
     }
-    status = afc__route_write_doh_host(&network->doh_host, options->doh_url, failure);
-    afc__url url = {0};
-    if (status == AFC_OK) status = afc__url_parse(&url, afc_slice_of(options->doh_url), failure);
-    network->doh_port = url.port;
-    afc__url_clear(&url);
+    status = afc__route_write_doh_server(&network->doh_host, &network->doh_port, options->doh_url,
+                                         failure);
     return status == AFC_OK ? copy(&network->doh_url, options->doh_url, failure) : status;
 }
 
