@@ -97,9 +97,20 @@ bool afc__redirect_keeps_header(const afc__redirect_plan *plan, const afc_header
     return plan->keeps_body || !describes_body(header->name);
 }
 
+void afc__redirect_restore_mark(afc_header *header, const afc_header *old, size_t old_count) {
+    if ((header->flags & AFC_HEADER_REMOVE) != 0) return;
+    for (size_t i = 0; i < old_count; i++) {
+        if (!afc__same_names(header->name, old[i].name)) continue;
+        header->flags |= old[i].flags & AFC_HEADER_SECRET;
+    }
+}
+
+/** Returns whether the same field is sent for one of `old`: names have no case, and the blanks around a value aren't sent. */
 static bool is_among(const afc_header *header, const afc_header *old, size_t count) {
+    afc_slice value = afc__trim(header->value);
     for (size_t i = 0; i < count; i++) {
-        if (afc__is_same(header->name, old[i].name) && afc__is_same(header->value, old[i].value))
+        if (afc__same_names(header->name, old[i].name) &&
+            afc__is_same(value, afc__trim(old[i].value)))
             return true;
     }
     return false;

@@ -52,9 +52,15 @@ afc_status afc__redirect_decide(const afc__redirect_question *question, afc__red
 bool afc__redirect_keeps_header(const afc__redirect_plan *plan, const afc_header *header);
 
 /**
+ * Marks a field of the callback's edited request with AFC_HEADER_SECRET if one of the old request with its name had that
+ * mark: a program may lose it when it copies the fields.
+ */
+void afc__redirect_restore_mark(afc_header *header, const afc_header *old, size_t old_count);
+
+/**
  * Returns whether a field of the callback's edited request is sent to its edited URL. A credential of the old
- * request that the callback only kept isn't sent if the plan stayed within the origin but the edited URL leaves
- * it. One that the callback set itself is sent.
+ * request that the callback only kept, whatever the case of its name, isn't sent if the plan stayed within the origin
+ * but the edited URL leaves it. One that the callback set itself is sent.
  */
 bool afc__redirect_keeps_edited(const afc__redirect_plan *plan, const afc__url *from,
                                 const afc__url *edited, const afc_header *header,

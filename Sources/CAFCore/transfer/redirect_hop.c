@@ -51,9 +51,11 @@ static size_t keep_edited(const afc__transfer *transfer, const afc__redirect_pla
     const afc__request_head *now = &transfer->request;
     size_t count = 0;
     for (size_t i = 0; i < redirect->header_count; i++) {
-        if (afc__redirect_keeps_edited(plan, &now->url, url, &redirect->headers[i], now->headers,
+        afc_header header = redirect->headers[i];
+        afc__redirect_restore_mark(&header, now->headers, now->header_count);
+        if (afc__redirect_keeps_edited(plan, &now->url, url, &header, now->headers,
                                        now->header_count)) {
-            storage[count++] = redirect->headers[i];
+            storage[count++] = header;
         }
     }
     return count;

@@ -30,7 +30,8 @@ public enum RedirectDecision: Sendable {
     /// Follow as proposed.
     case follow
     /// Follow with this request's method, URL and fields, which are checked like any input; its other properties are
-    /// ignored.
+    /// ignored. Secret fields stay secret, even if their copies aren't marked, and those of the proposed request aren't
+    /// sent to another origin.
     case replace(HTTPRequest)
     /// Don't follow; the 3xx response is returned.
     case stop

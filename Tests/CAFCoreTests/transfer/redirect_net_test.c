@@ -1,6 +1,7 @@
 /* Redirects over real connections: who is asked what, and who gets to see which secret. */
 #include "support/call.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -489,6 +490,50 @@ static void callback_to_another_origin_drops_secrets(void **state) {
     assert_string_not_equal(seen_header(pair->second, 0, "Host"), "five.test");
 }
 
+/** Passes copies of the proposed fields on, with names in lower case and without flags, and may lead elsewhere. */
+static afc_redirect_decision copy_fields(call *call, afc_redirect *redirect) {
+    static afc_header fields[COUNT_OF(secrets)];
+    static char names[COUNT_OF(secrets)][32];
+    for (size_t i = 0; i < redirect->header_count; i++) {
+        afc_slice name = redirect->headers[i].name;
+        assert_true(name.size < sizeof names[i]);
+        for (size_t k = 0; k < name.size; k++) names[i][k] = (char)tolower(name.bytes[k]);
+        fields[i] = (afc_header){{names[i], name.size}, redirect->headers[i].value, 0};
+    }
+    if (call->payload != NULL) redirect->url = call->payload;
+    redirect->headers = fields;
+    return AFC_REDIRECT_FOLLOW;
+}
+
+static void callback_that_copies_fields_takes_no_secrets_along(void **state) {
+    pair *pair = *state;
+    redirect(pair->first, "/", 302, "/near");
+    call *call = call_new(pair->first, "/");
+    call->request.headers = secrets;
+    call->request.header_count = COUNT_OF(secrets);
+    call->at_redirect = copy_fields;
+    call->payload = (char *)(uintptr_t)url_of(pair->second, "/far");
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    check_secrets(pair->second, 0, false);
+}
+
+static void copied_secrets_stay_secret(void **state) {
+    pair *pair = *state;
+    redirect(pair->first, "/", 302, "/near");
+    redirect(pair->first, "/near", 302, url_of(pair->second, "/far"));
+    call *call = call_new(pair->first, "/");
+    call->request.headers = secrets;
+    call->request.header_count = COUNT_OF(secrets);
+    call->at_redirect = copy_fields;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    check_secrets(pair->first, 1, true);
+    check_secrets(pair->second, 0, false);
+}
+
 static afc_redirect_decision cancel(call *call, afc_redirect *redirect) {
     (void)redirect;
     afc_task_cancel(call->payload);
@@ -528,6 +573,8 @@ int main(void) {
         PAIR_TEST(secrets_stay_within_their_origin),
         PAIR_TEST(dropped_secrets_stay_dropped),
         PAIR_TEST(callback_to_another_origin_drops_secrets),
+        PAIR_TEST(callback_that_copies_fields_takes_no_secrets_along),
+        PAIR_TEST(copied_secrets_stay_secret),
         FIXTURE_TEST(another_name_of_the_server_is_another_origin),
         PAIR_TEST(userinfo_of_a_url_is_dropped_as_a_secret),
         PAIR_TEST(ignores_userinfo_in_location),

@@ -354,6 +354,23 @@ struct TransferTests {
         #expect(other.requests[0][name] == nil)
     }
 
+    /// In the fields that the handler copies, no mark says what is secret, and names have another case.
+    @Test func redirectHandlerThatCopiesFieldsTakesNoSecretsToAnotherOrigin() async throws {
+        let other = try TestServer()
+        server.route("/a", .redirect(to: "/b"))
+        var request = HTTPRequest("a", headers: ["Authorization": "Bearer s3cret", "X-Plain": "p"])
+        request.headers.add(name: "X-Key", value: "s3cret", isSecret: true)
+        let url = other.urlString("/mapped")
+        manager.redirectHandler = { proposal in
+            let fields = proposal.request.headers.fields.map { ($0.name.lowercased(), $0.value) }
+            return .replace(HTTPRequest(.get, url, headers: HTTPHeaders(fields)))
+        }
+        _ = try await manager.response(for: request)
+        #expect(server.requests[0]["X-Key"] == "s3cret")
+        #expect(other.requests[0]["X-Key"] == nil && other.requests[0]["Authorization"] == nil)
+        #expect(other.requests[0]["X-Plain"] == "p")
+    }
+
     // MARK: Downloads
 
     @Test func downloadReplacesFileOnlyOnSuccess() async throws {

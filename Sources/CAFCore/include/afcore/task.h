@@ -42,7 +42,9 @@ typedef enum afc_redirect_decision {
 /**
  * A redirect that is about to be followed. The proposed request lacks the fields that must not be sent to
  * another origin. To edit it, set `url`, `method` or `headers` to other values. They are read immediately
- * after the callback returns and must be valid until then; they are checked like those of a request.
+ * after the callback returns and must be valid until then; they are checked like those of a request. A field named like
+ * one with AFC_HEADER_SECRET in the old request is a secret, too. If only the edited URL is of another origin, secrets
+ * that `headers` has from the proposed request aren't sent.
  */
 typedef struct afc_redirect {
     const afc_head *head;      /**< Head of the 3xx response. */
