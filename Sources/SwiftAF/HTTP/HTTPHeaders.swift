@@ -254,6 +254,15 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
+    /// Marks the fields as secret whose names `other` has marked: who copies fields, as into a `URLRequest`, loses the
+    /// marks.
+    mutating func restoreMarks(of other: HTTPHeaders) {
+        for marked in other.fields where marked.isMarkedSecret {
+            let isLost = fields.contains { !$0.isMarkedSecret && $0.isNamed(marked.name) }
+            if isLost { markSecret(marked.name) }
+        }
+    }
+
     private mutating func forgetSuppressedDefault(_ name: String) {
         guard !suppressedDefaults.isEmpty else { return }
         suppressedDefaults.removeAll { ASCII.equalIgnoringCase($0, name) }

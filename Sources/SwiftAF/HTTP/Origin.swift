@@ -13,8 +13,9 @@ package struct Origin: Hashable, Sendable {
 extension HTTPRequest {
     /// Removes the secret fields and the credential of the request that this one was made from, if it goes to another
     /// origin. What was added since then stays, because it was meant for this one; and so does what one of the
-    /// interceptors would send there.
+    /// interceptors would send there. Fields that were marked secret stay so, also for later redirects.
     mutating func dropSecrets(of original: HTTPRequest, _ interceptors: [any RequestInterceptor] = []) {
+        headers.restoreMarks(of: original.headers)
         guard url != original.url else { return }
         let origin = Origin(url)
         guard origin != Origin(original.url) else { return }

@@ -55,6 +55,30 @@ struct InterceptTests {
         #expect(other.requests.allSatisfy { $0["Authorization"] == nil && $0["Cookie"] == nil })
     }
 
+    /// As if they had converted the request into another type, such as `URLRequest`, and back.
+    @Test(arguments: [true, false])
+    func secretsThatAnInterceptorCopiesStaySecret(wraps: Bool) async throws {
+        let other = try TestServer()
+        other.route("/x", .text("other"))
+        server.route("/x", .redirect(to: other.urlString("/x")))
+        let copy: @Sendable (HTTPRequest) -> HTTPRequest = { request in
+            var request = request
+            request.headers = HTTPHeaders(request.headers.fields.map { ($0.name.lowercased(), $0.value) })
+            return request
+        }
+        manager.interceptors = [
+            wraps
+                ? Interceptor(intercept: { request, next in try await next(copy(request)) })
+                : Interceptor(adapt: { request, _ in copy(request) })
+        ]
+        var request = HTTPRequest("x", headers: ["X-Plain": "p"])
+        request.headers.add(name: "X-Key", value: "s3cret", isSecret: true)
+        #expect(try await manager.response(for: request).text() == "other")
+        #expect(server.requests.map { $0["X-Key"] } == ["s3cret"])
+        #expect(other.requests.map { $0["X-Key"] } == [nil])
+        #expect(other.requests.map { $0["X-Plain"] } == ["p"])
+    }
+
     /// Whoever added it, and wherever in the list the interceptors are.
     @Test(arguments: BearerTests.Failover.allCases, [true, false])
     func secretsOfAnotherInterceptorStayWithTheirOrigin(
