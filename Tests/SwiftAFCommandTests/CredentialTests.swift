@@ -194,6 +194,12 @@ import Testing
         #expect(await swiftaf("h.test", "-x", "env:1", "--as-curl").text.contains("--proxy env:1"))
     }
 
+    @Test(arguments: ["me:s3cret@h:1", "http://me:a/s3cret@h:1", "socks5://me:a#s3cret@h:1"])
+    func curlCommandHasNoPasswordOfTheProxy(proxy: String) async {
+        let run = await swiftaf("h.test", "-x", proxy, "--as-curl")
+        #expect(run.exit == 0 && run.text.contains("h:1 ") && !run.text.contains("s3cret"))
+    }
+
     @Test(arguments: [("env:T", ""), ("env:T", " "), ("", "")]) func emptyTokensAreRefused(value: String, token: String)
         async
     {

@@ -84,11 +84,23 @@ extension HTTPRequest.Proxy: CustomStringConvertible, CustomReflectable {
     public var description: String {
         switch self {
         case .direct: "direct"
-        // Without a scheme, "user:password@" looks like one.
-        case .url(let url):
-            URLText(url.utf8.firstRange(of: "://".utf8) == nil ? "http://" + url : url).withoutUserInfo
+        case .url(let url): Self.withoutUserInfo(url)
         }
     }
+
+    /// As the core reads a proxy, which isn't a URL: it may lack the scheme, and a password may have any of `/?#@`. So
+    /// all up to the last `@` is left out, except for a scheme.
+    private static func withoutUserInfo(_ url: String) -> String {
+        guard let mark = url.utf8.lastIndex(of: UInt8(ascii: "@")) else { return url }
+        let host = url[url.utf8.index(after: mark)...]
+        // In "user:pass://word@host", what is before the slashes is no scheme.
+        guard let slashes = url.utf8.firstRange(of: "://".utf8), slashes.upperBound <= mark,
+            schemes.contains(ASCII.lowercased(url[..<slashes.lowerBound]))
+        else { return String(host) }
+        return String(url[..<slashes.upperBound] + host)
+    }
+
+    private static let schemes = ["http", "https", "socks5", "socks5h"]
 
     /// Without it, a mirror would show what ``description`` hides.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }

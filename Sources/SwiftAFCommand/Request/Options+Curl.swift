@@ -155,7 +155,7 @@ extension Options {
         }
         words += Self.option("--unix-socket", unixSocket) + Self.option("--interface", network.interface)
         words += Self.option("--doh-url", network.dnsOverHTTPS.map { URLText($0).withoutUserInfo })
-        words += Self.option("--proxy", proxies.all.map { URLText($0).withoutUserInfo })
+        words += Self.option("--proxy", proxies.all.map { "\(HTTPRequest.Proxy.url($0))" })
         words += Self.option("--noproxy", proxies.bypass)
         return words + Self.option("--limit-rate", rateLimit.map(String.init))
     }

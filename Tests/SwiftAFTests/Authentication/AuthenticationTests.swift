@@ -257,6 +257,18 @@ import Testing
         #expect(proxies.description.contains("h:1"))
     }
 
+    /// A proxy isn't a URL: the core takes all up to the last `@` for user and password.
+    @Test(arguments: [
+        ("ada:s3cret@h:1", "h:1"), ("http://ada:s3cret@h", "http://h"), ("SOCKS5://ada:s3cret@h", "SOCKS5://h"),
+        ("http://ada:a/s3cret@h:1", "http://h:1"), ("http://ada:a?s3cret@h:1", "http://h:1"),
+        ("https://ada:a#s3cret@h:1", "https://h:1"), ("ada:a@s3cret@h", "h"), ("ada:s3cret://@h", "h"),
+        ("http:/ada:s3cret@h", "h"), ("ada:s3cret@h h", "h h"), ("http://h:1", "http://h:1"), ("h:1", "h:1"),
+    ])
+    func proxyIsShownWithoutItsPassword(proxy: String, shown: String) {
+        #expect(HTTPRequest.Proxy.url(proxy).description == shown)
+        #expect(ProxyConfiguration.url(proxy).description == "given, all: \(shown)")
+    }
+
     @Test(arguments: ["a\rb", "\0", "a\u{7F}"])
     func whatCannotBeSentIsRefused(text: String) async {
         var request = HTTPRequest("/a")
