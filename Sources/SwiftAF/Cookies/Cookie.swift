@@ -58,9 +58,12 @@ public struct Cookie: Hashable, Sendable, Codable {
     }
 }
 
-extension Cookie: CustomStringConvertible {
+extension Cookie: CustomStringConvertible, CustomReflectable {
     /// Without the value, which may be a secret.
     public var description: String { "\(name) of \(domain)\(path)" }
+
+    /// Without it, a mirror would show what ``description`` hides.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension HTTPRequest {

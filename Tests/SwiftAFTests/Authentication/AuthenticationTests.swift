@@ -242,9 +242,9 @@ import Testing
         request.credential = Credential(bearerToken: "s3cret")
         let values: [Any] = [
             Credential(user: "me", password: "s3cret"), Credential(bearerToken: "s3cret"), proxies, configuration,
-            request, HTTPRequest.Proxy.url("ada:s3cret@h"),
-            HTTPRequest.Proxy.url("http://\u{301}:s3cret@h"), HTTPHeaders.Authorization(rawValue: "s3cret"),
-            HTTPHeaders.Authorization.bearer("s3cret"),
+            request, HTTPRequest.Proxy.url("ada:s3cret@h"), HTTPRequest.Proxy.url("http://\u{301}:s3cret@h"),
+            HTTPHeaders.Authorization(rawValue: "s3cret"), HTTPHeaders.Authorization.bearer("s3cret"),
+            Cookie(name: "sid", value: "s3cret", domain: "h"),
         ]
         for value in values {
             var dumped = ""
