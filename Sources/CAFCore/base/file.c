@@ -172,11 +172,7 @@ char *afc__absolute_path(const char *path) {
 
 /* ---- Symbolic links ------------------------------------------------------------------------ */
 
-/* The kernel's limit for one path (path_resolution(7)). */
-enum { MAX_LINKS = 40 };
-
-/** Replaces a path by the target of its link, which is relative to the link's folder. */
-static int follow(char path[PATH_MAX]) {
+int afc__follow_link(char path[PATH_MAX]) {
     char target[PATH_MAX];
     ssize_t size = readlink(path, target, sizeof target);
     if (size < 0) return errno;
@@ -199,12 +195,12 @@ char *afc__follow_links(const char *path, int *error) {
     struct stat there;
     bool is_special = stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
     if (is_special) return afc__copy_text(afc_slice_of(current));
-    for (int i = 0; i <= MAX_LINKS; i++) {
+    for (int i = 0; i <= AFC__LINKS_MAX; i++) {
         struct stat facts;
         if (lstat(current, &facts) != 0 || !S_ISLNK(facts.st_mode)) {
             return afc__copy_text(afc_slice_of(current));
         }
-        *error = follow(current);
+        *error = afc__follow_link(current);
         if (*error != 0) return NULL;
     }
     *error = ELOOP;

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -53,6 +54,12 @@ afc_status afc__open_regular(int *descriptor, const char *path, int64_t *length,
  * it remembers for good what it couldn't open.
  */
 bool afc__lacks_descriptors(void);
+
+/* The kernel's limit for one path (path_resolution(7)). */
+enum { AFC__LINKS_MAX = 40 };
+
+/** Replaces a path by the target of its link, which is relative to the link's folder. Returns 0 or an errno. */
+int afc__follow_link(char path[PATH_MAX]);
 
 /**
  * Returns the target of `path`, of a file that may not exist yet: itself, unless its last component is a symbolic link.

@@ -82,11 +82,22 @@ static afc_status save(const char *path, afc_slice bytes, afc_failure *failure) 
     return status;
 }
 
-/** Whether a path is the link of a descriptor, such as /proc/self/fd/3. Its file may be deleted, or another's by now. */
+/**
+ * Returns whether a path is the link of a descriptor, such as /proc/self/fd/3, or leads to one, as /dev/stdout does. The
+ * file may be deleted, or another's by now.
+ */
 static bool is_descriptor(const char *path) {
+    char current[PATH_MAX];
     struct stat link, proc;
-    return lstat(path, &link) == 0 && S_ISLNK(link.st_mode) && stat("/proc/self", &proc) == 0 &&
-           link.st_dev == proc.st_dev;
+    size_t size = strlen(path);
+    if (size >= sizeof current || stat("/proc/self", &proc) != 0) return false;
+    memcpy(current, path, size + 1);
+    for (int i = 0; i <= AFC__LINKS_MAX; i++) {
+        if (lstat(current, &link) != 0 || !S_ISLNK(link.st_mode)) return false;
+        if (link.st_dev == proc.st_dev) return true;
+        if (afc__follow_link(current) != 0) return false;
+    }
+    return false;
 }
 
 /** A link stays what it is: users keep such files elsewhere, under version control for example. */

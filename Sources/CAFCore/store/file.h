@@ -21,7 +21,7 @@ bool afc__file_next_line(afc_slice *rest, char *line, size_t capacity);
 /**
  * Writes a new file with mode 0600 (base/temporary_file.h), syncs it, and renames it to `path`, or to what a symbolic link
  * there leads to, which is unchanged until then. AFC_EFILE (also for the link of a descriptor in
- * /proc), AFC_ENOMEM.
+ * /proc, and for one that leads to it), AFC_ENOMEM.
  */
 afc_status afc__file_save(const char *path, afc_slice bytes, afc_failure *failure);
 

@@ -383,9 +383,10 @@ static void files_behind_descriptors_are_not_replaced(void **state) {
     folder folder;
     folder_make(&folder);
     const char *path = path_in(&folder, "store"), *deleted = path_in(&folder, "store (deleted)");
-    for (size_t i = 0; i < 2 * COUNT_OF(kinds); i++) {
-        const kind *kind = &kinds[i / 2];
-        bool is_deleted = i % 2 == 1;
+    const char *link = path_in(&folder, "link");
+    for (size_t i = 0; i < 4 * COUNT_OF(kinds); i++) {
+        const kind *kind = &kinds[i / 4];
+        bool is_deleted = i % 2 == 1, is_linked = i / 2 % 2 == 1;
         void *store = kind->open(path);
         kind->add(store, "one");
         check_status(kind->save(store), AFC_OK);
@@ -395,13 +396,16 @@ static void files_behind_descriptors_are_not_replaced(void **state) {
         if (is_deleted) assert_int_equal(unlink(path), 0);
         char name[32];
         snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
-        store = kind->open(name);
+        /* As /dev/stdout is one. */
+        if (is_linked) assert_int_equal(symlink(name, link), 0);
+        store = kind->open(is_linked ? link : name);
         assert_true(kind->has(store, "one"));
         kind->add(store, "two");
         check_status(kind->save(store), AFC_EFILE);
         /* Saves once more. */
         kind->release(store);
         close(descriptor);
+        if (is_linked) assert_int_equal(unlink(link), 0);
         assert_int_equal(access(deleted, F_OK), -1);
         assert_int_equal(access(path, F_OK), is_deleted ? -1 : 0);
         if (is_deleted) continue;
