@@ -229,3 +229,23 @@ struct ElementsContainer: UnkeyedDecodingContainer {
         throw DecodingError.valueNotFound(type, context)
     }
 }
+
+/// An array whose elements are decoded in a loop of our own. It gives the same result as `Array.init(from:)`, which
+/// grows the array several times and calls the container as an existential: the row `json_64` of `Benchmarks/run`.
+protocol ElementwiseDecodable {
+    /// Decodes the elements.
+    ///
+    /// - Parameter type: `Self`, as the generic parameter of the caller.
+    static func decode<Value>(_ type: Value.Type, from elements: ValueDecoder.Elements) throws -> Value
+}
+
+extension Array: ElementwiseDecodable where Element: Decodable {
+    static func decode<Value>(_ type: Value.Type, from elements: ValueDecoder.Elements) throws -> Value {
+        var array: [Element] = []
+        // At most 64 KiB: a hostile text could have many short elements for a large type.
+        array.reserveCapacity(Swift.min(elements.count, 65_536 / MemoryLayout<Element>.stride))
+        var container = ElementsContainer(elements)
+        while !container.isAtEnd { array.append(try container.decode(Element.self)) }
+        return unsafeBitCast(array, to: type)
+    }
+}

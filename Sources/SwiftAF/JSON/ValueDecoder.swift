@@ -173,6 +173,10 @@ extension ValueDecoder {
         if type == Data.self { return unsafeBitCast(try decoder.data(), to: type) }
         if type == URL.self { return unsafeBitCast(try decoder.url(), to: type) }
         if type == Decimal.self { return unsafeBitCast(try decoder.decimal(), to: type) }
+        // The runtime looks up the conformance at each cast, so only arrays are cast.
+        if let elements = decoder.elements(at: decoder.own), let type = type as? any ElementwiseDecodable.Type {
+            return try type.decode(Value.self, from: elements)
+        }
         if options.keys == .useDefaultKeys { return try Value(from: decoder) }
         return try Value(from: decoder.converting(keysOf: type, isOwn: isOwn))
     }
