@@ -5,7 +5,7 @@ enum ByteComparison {
         guard left.count == right.count else { return false }
         var rest = left.count
         guard let left = left.baseAddress, let right = right.baseAddress else { return rest == 0 }
-        // The last word overlaps the one before it.
+        // The last word may overlap the one before it.
         if rest >= 8 {
             let last = rest - 8
             var at = 0
@@ -15,11 +15,20 @@ enum ByteComparison {
             }
             return word(left + last) == word(right + last)
         }
+        if rest >= 4 {
+            let last = rest - 4
+            return halfWord(left) == halfWord(right) && halfWord(left + last) == halfWord(right + last)
+        }
         while rest > 0 {
             rest -= 1
             if left[rest] != right[rest] { return false }
         }
         return true
+    }
+
+    @inline(__always)
+    private static func halfWord(_ bytes: UnsafePointer<UInt8>) -> UInt32 {
+        UnsafeRawPointer(bytes).loadUnaligned(as: UInt32.self)
     }
 
     @inline(__always)

@@ -33,15 +33,27 @@ struct JSONMembers {
     /// - Parameter next: 0, or what an earlier call left there.
     @inline(__always)
     func find(_ name: UnsafeBufferPointer<UInt8>, next: inout Int) -> Int? {
-        var position = next
+        guard count > 0 else { return nil }
+        let expected = next >= first && next < end ? next : first
+        let key = tokens[expected]
+        guard !key.flag, ByteComparison.areEqual(bytes(of: key), name) else {
+            return search(name, from: expected, next: &next)
+        }
+        next = tokens[expected + 1].end(at: expected + 1)
+        return expected + 1
+    }
+
+    /// Searches all members, from the one at `expected` on. Not inlined, so that the usual case stays short.
+    @inline(never)
+    private func search(_ name: UnsafeBufferPointer<UInt8>, from expected: Int, next: inout Int) -> Int? {
+        var position = expected
         for _ in 0..<count {
-            if position < first || position >= end { position = first }
             let following = tokens[position + 1].end(at: position + 1)
             if isKey(at: position, name) {
                 next = following
                 return position + 1
             }
-            position = following
+            position = following < end ? following : first
         }
         return nil
     }
@@ -91,7 +103,8 @@ struct JSONMembers {
         return ByteComparison.areEqual(bytes(of: key), name)
     }
 
-    /// Whether the key at `position` is also that of an earlier member.
+    /// Whether the key at `position` is also that of an earlier member. Seldom called, so not inlined.
+    @inline(never)
     private func isRepeated(before position: Int) -> Bool {
         let key = tokens[position]
         var name = key.flag ? string(at: position) : ""

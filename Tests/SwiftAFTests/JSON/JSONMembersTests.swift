@@ -86,6 +86,20 @@ import Testing
         for (index, name) in names.enumerated() { #expect(try object.int(name) == index, "\(name)") }
     }
 
+    /// Names are compared several bytes at a time.
+    @Test(arguments: 1...20)
+    func namesThatDifferInOneByteAreDifferent(size: Int) throws {
+        let name = String(repeating: "x", count: size)
+        let object = try lookup(#"{"\#(name)":1}"#)
+        #expect(try object.int(name) == 1)
+        for place in 0..<size {
+            let other = String(name.prefix(place)) + "y" + name.dropFirst(place + 1)
+            #expect(!object.container.contains(Name(stringValue: other)), "\(other)")
+        }
+        #expect(!object.container.contains(Name(stringValue: name + "x")))
+        #expect(!object.container.contains(Name(stringValue: String(name.dropLast()))))
+    }
+
     @Test func namesWithEscapesAreCompared() throws {
         let names = [
             (#"a\u0062c"#, "abc"), (#"\u0000"#, "\0"), (#"\"\\\/\b\f\n\r\t"#, "\"\\/\u{8}\u{C}\n\r\t"),
