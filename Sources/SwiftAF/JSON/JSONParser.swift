@@ -107,7 +107,7 @@ struct JSONParser: ~Copyable {
         if end >= 3, base[0] == 0xEF, base[1] == 0xBB, base[2] == 0xBF { at = 3 }
         skipBlanks()
         guard at < end else { throw fail(.empty) }
-        try parseValue()
+        try parseValue(from: base[at])
         skipBlanks()
         guard at == end else { throw fail(.trailingBytes) }
         tokens.push(.null)
@@ -134,8 +134,9 @@ struct JSONParser: ~Copyable {
         return base[at]
     }
 
-    private mutating func parseValue() throws(Failure) {
-        switch base[at] {
+    /// - Parameter first: The byte at the cursor.
+    private mutating func parseValue(from first: UInt8) throws(Failure) {
+        switch first {
         case UInt8(ascii: "\""):
             at += 1
             tokens.push(try parseString())
@@ -178,15 +179,17 @@ struct JSONParser: ~Copyable {
         let opening = tokens.count
         tokens.push(.null)
         var count = 0
-        if try nextByte() != UInt8(ascii: "]") {
+        var byte = try nextByte()
+        if byte != UInt8(ascii: "]") {
             while true {
-                try parseValue()
+                try parseValue(from: byte)
                 count += 1
-                let byte = try nextByte()
+                byte = try nextByte()
                 if byte == UInt8(ascii: "]") { break }
                 guard byte == UInt8(ascii: ",") else { throw fail(.expectedCommaOrBracket) }
                 at += 1
-                if try nextByte() == UInt8(ascii: "]") { throw fail(.trailingComma) }
+                byte = try nextByte()
+                if byte == UInt8(ascii: "]") { throw fail(.trailingComma) }
             }
         }
         leave()
@@ -198,15 +201,17 @@ struct JSONParser: ~Copyable {
         let opening = tokens.count
         tokens.push(.null)
         var count = 0
-        if try nextByte() != UInt8(ascii: "}") {
+        var byte = try nextByte()
+        if byte != UInt8(ascii: "}") {
             while true {
-                try parseMember()
+                try parseMember(from: byte)
                 count += 1
-                let byte = try nextByte()
+                byte = try nextByte()
                 if byte == UInt8(ascii: "}") { break }
                 guard byte == UInt8(ascii: ",") else { throw fail(.expectedCommaOrBrace) }
                 at += 1
-                if try nextByte() == UInt8(ascii: "}") { throw fail(.trailingComma) }
+                byte = try nextByte()
+                if byte == UInt8(ascii: "}") { throw fail(.trailingComma) }
             }
         }
         tokens.replace(at: opening, with: .container(.object, count: count, end: tokens.count))
@@ -216,14 +221,14 @@ struct JSONParser: ~Copyable {
         leave()
     }
 
-    private mutating func parseMember() throws(Failure) {
-        guard try nextByte() == UInt8(ascii: "\"") else { throw fail(.expectedKey) }
+    /// - Parameter first: The byte at the cursor.
+    private mutating func parseMember(from first: UInt8) throws(Failure) {
+        guard first == UInt8(ascii: "\"") else { throw fail(.expectedKey) }
         at += 1
         tokens.push(try parseString())
         guard try nextByte() == UInt8(ascii: ":") else { throw fail(.expectedColon) }
         at += 1
-        _ = try nextByte()
-        try parseValue()
+        try parseValue(from: try nextByte())
     }
 }
 
