@@ -171,6 +171,41 @@ import Testing
         }
     }
 
+    private struct Item: Decodable {
+        let firstName: String
+        var counts: [[Int8]]?
+        var labels: [String: [String: Bool]]?
+    }
+
+    /// Arrays have a loop of their own, which must give what the standard library's gives, which decodes a
+    /// `ContiguousArray`.
+    @Test(arguments: [JSONCoder.KeyStyle.useDefaultKeys, .snakeCase])
+    func arraysAreDecodedAsByTheStandardLibrary(keys: JSONCoder.KeyStyle) {
+        let coder = JSONCoder(keys: keys)
+        func expectSame<Element: Decodable>(_ type: Element.Type, _ text: String) {
+            let data = Data(text.utf8)
+            let expected = Self.outcome { Array(try coder.decode(ContiguousArray<Element>.self, from: data)) }
+            #expect(Self.outcome { try coder.decode([Element].self, from: data) } == expected, "\(text.prefix(80))")
+            let tree = Self.outcome { try JSONValue(parsing: data).decode(as: [Element].self, coder: coder) }
+            #expect(tree == expected, "\(text.prefix(80))")
+        }
+        let (camel, snake) = (#"{"firstName":"a","counts":[[1],[],[2,3]]}"#, #"{"first_name":"b"}"#)
+        let labels = #"{"first_name":"c","firstName":"c","labels":{"a_b":{"c_d":true}}}"#
+        for text in [
+            "[]", "[\(camel)]", "[\(snake)]", "[\(labels),\(labels)]", "[\(labels),\(camel),\(snake)]", "[null]", "{}",
+            "null", "1", #"[{"firstName":1,"first_name":1}]"#,
+            #"[{"firstName":"","first_name":"","counts":[[1],[300]]}]"#,
+        ] {
+            expectSame(Item.self, text)
+            expectSame(Item?.self, text)
+        }
+        let long = "[" + Array(repeating: "[]", count: 9000).joined(separator: ",") + "]"
+        for text in ["[]", "[[]]", "[[true],[false,true]]", "[[true],[null]]", "[[true],1]", "[[true],{}]", long] {
+            expectSame([Bool].self, text)
+            expectSame([Bool?].self, text)
+        }
+    }
+
     @Test(arguments: JSONParsingTests.malformedTexts)
     func malformedTextIsRefusedAsForATree(text: String, reason: JSONParseError.Reason, offset: Int) throws {
         let error = #expect(throws: DecodingError.self) {
