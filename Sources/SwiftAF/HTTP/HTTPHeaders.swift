@@ -254,13 +254,16 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
-    /// Marks the fields as secret whose names `other` has marked: who copies fields, as into a `URLRequest`, loses the
-    /// marks.
-    mutating func restoreMarks(of other: HTTPHeaders) {
-        for marked in other.fields where marked.isMarkedSecret {
-            let isLost = fields.contains { !$0.isMarkedSecret && $0.isNamed(marked.name) }
-            if isLost { markSecret(marked.name) }
+    /// Returns the names that `other` has marked as secret, and that fields without a mark have: copies of fields, as in a
+    /// `URLRequest`, lose their marks.
+    func namesWithoutMark(of other: HTTPHeaders) -> [String] {
+        var names: [String] = []
+        let marked = other.fields
+        for index in marked.indices where marked[index].isMarkedSecret {
+            let name = marked[index].name
+            if fields.contains(where: { !$0.isMarkedSecret && $0.isNamed(name) }) { names.append(name) }
         }
+        return names
     }
 
     private mutating func forgetSuppressedDefault(_ name: String) {

@@ -15,7 +15,7 @@ extension HTTPRequest {
     /// origin. What was added since then stays, because it was meant for this one; and so does what one of the
     /// interceptors would send there. Fields that were marked secret stay so, also for later redirects.
     mutating func dropSecrets(of original: HTTPRequest, _ interceptors: [any RequestInterceptor] = []) {
-        headers.restoreMarks(of: original.headers)
+        for name in headers.namesWithoutMark(of: original.headers) { headers.markSecret(name) }
         guard url != original.url else { return }
         let origin = Origin(url)
         guard origin != Origin(original.url) else { return }
