@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "run/threads.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -263,10 +264,18 @@ static afc__turn take_turn(afc__loop *loop, struct epoll_event *batch, bool may_
     return loop->owner.finish_turn(loop->owner.context, !has_events && !has_posts);
 }
 
-/** SIGPROF reaches the thread, but as an interrupted wait it would look as if the process had been stopped. */
+static bool runs_under_valgrind(void) {
+    return dlsym(RTLD_DEFAULT, "_vgnU_freeres") != NULL;
+}
+
+/**
+ * SIGPROF reaches the thread, but as an interrupted wait it would look as if the process had been stopped. Valgrind ends
+ * the threads of a process that exits by its last signal, and as of 3.19 doesn't itself take it out of the mask of a wait.
+ */
 static void set_wait_mask(afc__loop *loop) {
     pthread_sigmask(SIG_SETMASK, NULL, &loop->wait_mask);
     sigaddset(&loop->wait_mask, SIGPROF);
+    if (runs_under_valgrind()) sigdelset(&loop->wait_mask, SIGRTMAX);
 }
 
 static void run(void *context) {
