@@ -13,6 +13,7 @@ typedef struct afc__easy_state {
     long http_version;
     bool waits_for_multiplex;
     bool decodes;
+    bool passes_encoded; /**< CURLOPT_HTTP_CONTENT_DECODING is 0. */
     bool is_fresh;
     bool connect_only; /**< libcurl gives up a request before it sends anything; see exchange.c. */
     long tls_options;

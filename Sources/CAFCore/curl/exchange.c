@@ -92,6 +92,19 @@ static bool keep_encoding(afc__exchange *exchange) {
     return code == CURLE_OK;
 }
 
+/** Takes the decoding of a body from libcurl, if that can save memory. Called after its head; lines of trailers follow it, too. */
+static void take_decoding(afc__exchange *exchange) {
+    if (!exchange->driver->quirks.can_stop_decoding || exchange->run.passed > 0) return;
+    if (exchange->run.inflater != NULL || !afc__transfer_may_inflate(exchange->hop.transfer))
+        return;
+    if (!afc__inflater_is_available()) return;
+    exchange->run.inflater = afc__inflater_new();
+    /* Then libcurl decodes. */
+    if (exchange->run.inflater == NULL) return;
+    AFC__SET(exchange, CURLOPT_HTTP_CONTENT_DECODING, 0L);
+    exchange->state.passes_encoded = true;
+}
+
 /**
  * Reports what was sent of a body that libcurl has from the beginning, as it asks for no pieces. Called when a response
  * begins: a later one, to another round of authentication, has its own number.
@@ -123,6 +136,7 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
     if (afc__hop_in_head(&exchange->hop.transfer->hop)) return true;
     if (afc__exchange_cannot_decode(exchange)) return false;
     afc__exchange_grow_reads(exchange);
+    take_decoding(exchange);
     const afc__transfer *transfer = exchange->hop.transfer;
     if (transfer->hop.framing.must_close || afc__transfer_expects_unsent_body(transfer))
         afc__exchange_close_after(exchange, true);
@@ -465,6 +479,10 @@ static void set_rest(afc__exchange *exchange) {
         AFC__SET(exchange, CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
         state->decodes = decodes;
     }
+    if (state->passes_encoded) {
+        AFC__SET(exchange, CURLOPT_HTTP_CONTENT_DECODING, 1L);
+        state->passes_encoded = false;
+    }
     bool is_fresh = transfer->is_retry || exchange->run.avoids_reuse || use == AFC__USE_FRESH ||
                     is_one_shot;
     if (is_fresh != state->is_fresh) {
@@ -537,6 +555,11 @@ afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure) 
 
 /* ---- The end of a hop ---------------------------------------------------------------------- */
 
+static void free_inflater(afc__exchange *exchange) {
+    afc__inflater_free(exchange->run.inflater);
+    exchange->run.inflater = NULL;
+}
+
 /** Releases what the hop has of its connection. */
 static void release_connection(afc__exchange *exchange) {
     afc__exchange_release_names(exchange);
@@ -547,6 +570,7 @@ static void release_connection(afc__exchange *exchange) {
     afc__receiving_begins(exchange);
     afc__exchange_set_carrier(exchange, NULL);
     afc__direct_reset(exchange);
+    free_inflater(exchange);
     exchange->run = (afc__exchange_run){0};
 }
 
@@ -571,6 +595,7 @@ bool afc__exchange_restart_with_response(afc__exchange *exchange) {
     curl_multi_remove_handle(multi, exchange->easy);
     afc__receiving_begins(exchange);
     afc__sending_resumes(exchange);
+    free_inflater(exchange);
     exchange->run.has_ended = false;
     exchange->run.passed = 0;
     /* If that fails, the failure to send is reported: it is why the response couldn't be read. */

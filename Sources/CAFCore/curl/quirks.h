@@ -82,6 +82,8 @@ typedef struct afc__quirks {
 
     /* Bodies. */
 
+    /** Before 8.5.0: looks at CURLOPT_HTTP_CONTENT_DECODING when a part of a body arrives. Later versions do so at the head. */
+    bool can_stop_decoding;
     /**
      * Before 8.7.0: a handle has a buffer of its own while it runs, and refuses another size. Since then the handles of a
      * session share one buffer, which grows before the next read (Curl_multi_xfer_buf_borrow() in lib/multi.c).

@@ -1,8 +1,8 @@
 #include "store/suffixes.h"
 
+#include "base/symbol.h"
 #include "message/ip.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 
 typedef struct psl psl;
@@ -12,25 +12,20 @@ static const psl *list;
 static int (*is_suffix)(const psl *list, const char *domain);
 static const char *(*registrable_domain)(const psl *list, const char *domain);
 
-/** Looks up a function by name; memcpy, because C has no conversion from object to function pointers. */
-static bool find(void *library, const char *name, void *function, size_t size) {
-    void *symbol = dlsym(library, name);
-    memcpy(function, &symbol, size);
-    return symbol != NULL;
-}
-
 static void load(void) {
     const psl *(*builtin)(void);
     psl *(*latest)(const char *path);
     void *library = dlopen("libpsl.so.5", RTLD_LAZY | RTLD_LOCAL);
     if (library == NULL) return;
-    bool is_usable = find(library, "psl_is_public_suffix", &is_suffix, sizeof is_suffix) &&
-                     find(library, "psl_registrable_domain", &registrable_domain,
-                          sizeof registrable_domain);
+    bool is_usable = afc__symbol_find(library, "psl_is_public_suffix", &is_suffix,
+                                      sizeof is_suffix) &&
+                     afc__symbol_find(library, "psl_registrable_domain", &registrable_domain,
+                                      sizeof registrable_domain);
     if (!is_usable) return;
     /* The system's file is newer than the list that is built into libpsl. */
-    if (find(library, "psl_latest", &latest, sizeof latest)) list = latest(NULL);
-    if (list == NULL && find(library, "psl_builtin", &builtin, sizeof builtin)) list = builtin();
+    if (afc__symbol_find(library, "psl_latest", &latest, sizeof latest)) list = latest(NULL);
+    if (list == NULL && afc__symbol_find(library, "psl_builtin", &builtin, sizeof builtin))
+        list = builtin();
 }
 
 bool afc__suffixes_are_known(void) {

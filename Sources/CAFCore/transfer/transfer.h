@@ -275,6 +275,14 @@ static inline bool afc__transfer_decodes_body(const afc__transfer *transfer) {
     return is_decoded || framing->has_coding;
 }
 
+/** Returns whether a body that is decoded may be decoded here, piece by piece: it is gzip, and its sink may make it wait. */
+static inline bool afc__transfer_may_inflate(const afc__transfer *transfer) {
+    const afc__framing *framing = &transfer->hop.framing;
+    return afc__hop_in_body(&transfer->hop) && transfer->sink.kind != AFC_SINK_MEMORY &&
+           framing->is_gzip && !framing->has_coding && framing->kind != AFC__FRAMING_NONE &&
+           transfer->coding != AFC__CODING_KEPT;
+}
+
 /** Returns whether the bytes of the body are passed as they are received, without chunks around them. */
 static inline bool afc__transfer_has_plain_body(const afc__transfer *transfer) {
     return transfer->hop.framing.kind != AFC__FRAMING_CHUNKED &&

@@ -6,7 +6,7 @@
  * decoded size, and collects the result without calling back (pausewrite() in sendf.c; cw-out.c
  * since 8.7), so our limits don't apply there. So as soon as libcurl has returned, flush() makes it
  * pass on what it collected, and the transfer checks and keeps it. A body that isn't decoded is
- * never longer than the read, and stays in libcurl.
+ * never longer than the read, and stays in libcurl; nor is a gzip body that the inflater decodes.
  */
 #include "curl/body/body_flow.h"
 
@@ -38,6 +38,10 @@ bool afc__exchange_cannot_decode(const afc__exchange *exchange) {
     afc__transfer_fail_text(transfer, AFC_EPROTOCOL,
                             "the body has a transfer coding that the request didn't accept");
     return true;
+}
+
+static bool libcurl_decodes(const afc__exchange *exchange) {
+    return afc__transfer_decodes_body(exchange->hop.transfer) && exchange->run.inflater == NULL;
 }
 
 /* ---- Turns --------------------------------------------------------------------------------- */
@@ -85,9 +89,40 @@ static afc__flow keep_collected(afc__exchange *exchange, afc_slice chunk, int64_
 static int64_t count_received(const afc__exchange *exchange, size_t size) {
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
-    if (afc__transfer_decodes_body(exchange->hop.transfer)) return received;
+    if (libcurl_decodes(exchange)) return received;
     int64_t passed = exchange->run.passed + (int64_t)size;
     return passed > received ? passed : received;
+}
+
+static afc__flow refuse_gzip(afc__exchange *exchange, afc__inflating cause) {
+    afc__transfer *transfer = exchange->hop.transfer;
+    if (cause == AFC__INFLATE_NO_MEMORY) {
+        afc__transfer_fail_memory(transfer);
+    } else if (cause == AFC__INFLATE_BEHIND_END) {
+        afc__transfer_fail_text(
+            transfer, AFC_EPROTOCOL,
+            "unexpected bytes after the gzip body, perhaps another gzip member");
+    } else {
+        afc__transfer_fail_text(transfer, AFC_EPROTOCOL, "the gzip body is damaged");
+    }
+    return AFC__STOP;
+}
+
+/** Passes on a part of the body. One that is paused comes again, with what was read behind it. */
+static afc__flow pass_on(afc__exchange *exchange, afc_slice chunk, int64_t received) {
+    afc__transfer *transfer = exchange->hop.transfer;
+    afc__inflater *inflater = exchange->run.inflater;
+    if (inflater == NULL) return afc__transfer_on_body(transfer, chunk, received);
+    for (;;) {
+        afc_slice piece;
+        afc__inflating result = afc__inflater_next(inflater, chunk, &piece);
+        if (result == AFC__INFLATED_ALL) return AFC__CONSUMED;
+        if (result != AFC__INFLATED_PIECE) return refuse_gzip(exchange, result);
+        afc__flow flow = afc__transfer_on_body(transfer, piece, received);
+        if (flow != AFC__CONSUMED) return flow;
+        afc__inflater_took_piece(inflater);
+        report_filled(exchange);
+    }
 }
 
 size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *context) {
@@ -101,7 +136,7 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
     bool yields = !is_flushing && must_yield(exchange);
     afc__flow flow = is_flushing ? keep_collected(exchange, chunk, received)
                      : yields    ? AFC__PAUSED
-                                 : afc__transfer_on_body(exchange->hop.transfer, chunk, received);
+                                 : pass_on(exchange, chunk, received);
     if (flow != AFC__STOP && afc__exchange_cannot_decode(exchange)) return 0;
     switch (flow) {
     case AFC__CONSUMED:
@@ -114,8 +149,7 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
         afc__receiving_pauses(exchange);
         if (yields) exchange->run.has_yielded = true;
         report_waiting(exchange);
-        if (afc__transfer_decodes_body(exchange->hop.transfer))
-            afc__receiving_flush_later(exchange);
+        if (libcurl_decodes(exchange)) afc__receiving_flush_later(exchange);
         return CURL_WRITEFUNC_PAUSE;
     case AFC__STOP:
         break;
