@@ -11,20 +11,8 @@ import FoundationEssentials
 class CoreTransfer: @unchecked Sendable {
     final let request: CoreRequest
 
-    private struct Answers {
-        /// The task that answers a challenge.
-        var answering: Task<Void, Never>?
-        /// The last answer to a challenge.
-        var reply: ChallengeReply?
-        /// The credential of the last answer that had one.
-        var used: Credential?
-        /// The last credential that is in the storage for the session.
-        var stored: (credential: Credential, space: ProtectionSpace)?
-    }
-
-    private let answers = Locked(Answers())
-    /// The refresh scope of the request, for the handler of its challenges, which may send requests itself.
-    private let scope: RefreshScope
+    /// Nil if challenges aren't answered.
+    private let answers: ChallengeAnswers?
     /// What the last decision of a handler refers to; the core reads it right after the callback.
     private var decision: CoreArena?
     /// The error that a handler decided to fail with.
@@ -32,7 +20,7 @@ class CoreTransfer: @unchecked Sendable {
 
     init(_ request: CoreRequest) {
         self.request = request
-        scope = request.handlers.answersChallenges ? RefreshScope.current : RefreshScope()
+        answers = request.handlers.answersChallenges ? ChallengeAnswers() : nil
     }
 
     // MARK: For subclasses
@@ -60,15 +48,14 @@ class CoreTransfer: @unchecked Sendable {
 
     /// The transfer has ended: no answer to a challenge is needed.
     final func stopAnswering() {
-        guard request.handlers.answersChallenges else { return }
-        answers.withLock { $0.answering }?.cancel()
+        answers?.state.withLock { $0.answering }?.cancel()
     }
 
     /// Replaces the core's error by that of a handler's decision. Any thread, after the end.
     final func explain(_ failure: SessionError) -> SessionError {
         var explained = failure
         if failure.code == .authentication,
-            var own = answers.withLock({ $0.reply })?.failure(url: failure.url ?? request.http.url)
+            var own = answers?.state.withLock({ $0.reply })?.failure(url: failure.url ?? request.http.url)
         {
             own.response = own.response ?? failure.response
             own.metrics = failure.metrics
@@ -97,7 +84,7 @@ class CoreTransfer: @unchecked Sendable {
                 return transfer.decide(redirect)
             }
         }
-        if request.handlers.answersChallenges {
+        if answers != nil {
             events.on_challenge = { context, challenge, _ in
                 guard let challenge, let transfer = CoreTransfer.from(context) else { return AFC_CHALLENGE_FAIL }
                 return transfer.answer(challenge.pointee)
@@ -130,8 +117,8 @@ class CoreTransfer: @unchecked Sendable {
 
     /// Answers asynchronously, because a handler may take time and the loop must not block.
     private func answer(_ challenge: afc_challenge) -> afc_challenge_decision {
-        guard var asked = AuthenticationChallenge(challenge) else { return AFC_CHALLENGE_DEFAULT }
-        let (last, used) = answers.withLock { ($0.stored, $0.used) }
+        guard let answers, var asked = AuthenticationChallenge(challenge) else { return AFC_CHALLENGE_DEFAULT }
+        let (last, used) = answers.state.withLock { ($0.stored, $0.used) }
         let space = asked.protectionSpace
         // The core proposes the request's credential, or again the one that is in use, if it wasn't refused.
         let own = space.isProxy ? request.http.proxyCredential : request.http.credential
@@ -140,21 +127,21 @@ class CoreTransfer: @unchecked Sendable {
         asked.proposedCredential?.persistence = known.first { $0.hasSameSecret(as: proposed) }?.persistence ?? .none
         let number = challenge.number
         // The loop thread has no values of the request's task.
-        let answering = RefreshScope.$current.withValue(scope) {
+        let answering = RefreshScope.$current.withValue(answers.scope) {
             Task { [asked] in
                 let refused = asked.previousFailureCount > 0 && last?.space == space ? last?.credential : nil
                 let answer = await request.handlers.decide(asked, refused: refused)
                 let reply = ChallengeReply(number: number, decision: answer.decision)
-                answers.withLock { answers in
-                    answers.reply = reply
-                    if case .useCredential(let credential) = answer.decision { answers.used = credential }
-                    if refused != nil { answers.stored = nil }
-                    if let stored = answer.stored { answers.stored = (stored, space) }
+                answers.state.withLock { state in
+                    state.reply = reply
+                    if case .useCredential(let credential) = answer.decision { state.used = credential }
+                    if refused != nil { state.stored = nil }
+                    if let stored = answer.stored { state.stored = (stored, space) }
                 }
                 send(reply)
             }
         }
-        answers.withLock { $0.answering = answering }
+        answers.state.withLock { $0.answering = answering }
         return AFC_CHALLENGE_LATER
     }
 
@@ -197,6 +184,24 @@ class CoreTransfer: @unchecked Sendable {
             return AFC_REDIRECT_FOLLOW
         }
     }
+}
+
+/// How the challenges of one transfer are answered. An object of its own, as most transfers have none.
+private final class ChallengeAnswers: Sendable {
+    struct State {
+        /// The task that answers a challenge.
+        var answering: Task<Void, Never>?
+        /// The last answer to a challenge.
+        var reply: ChallengeReply?
+        /// The credential of the last answer that had one.
+        var used: Credential?
+        /// The last credential that is in the storage for the session.
+        var stored: (credential: Credential, space: ProtectionSpace)?
+    }
+
+    let state = Locked(State())
+    /// The refresh scope of the request, for the handler of its challenges, which may send requests itself.
+    let scope = RefreshScope.current
 }
 
 extension SessionError {

@@ -310,7 +310,7 @@ extension HTTPSessionManager {
     public func response<Source: RequestConvertible>(
         for request: Source, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(Source.request(of: request), progress).response()
+        try await prepared(request, progress).response()
     }
 
     /// Sends a request and returns the response when its head has arrived, whatever its status:
@@ -332,8 +332,7 @@ extension HTTPSessionManager {
         _ request: Source, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> StreamedResponse {
-        let (request, settings) = try preparedStream(
-            Source.request(of: request), parameters, headers, configure, progress)
+        let (request, settings) = try preparedStream(request, parameters, headers, configure, progress)
         // Caught to be thrown on the caller's actor: see AwaitedTransfer.
         do throws(SessionError) {
             var response = try await StreamTransfer.open(request)
@@ -362,12 +361,12 @@ extension HTTPSessionManager {
     }
 
     @inline(never)
-    private func preparedStream(
-        _ request: HTTPRequest, _ parameters: Parameters?, _ headers: HTTPHeaders,
+    private func preparedStream<Source: RequestConvertible>(
+        _ source: Source, _ parameters: Parameters?, _ headers: HTTPHeaders,
         _ configure: ((inout HTTPRequest) -> Void)?, _ progress: ProgressHandler?
     ) throws(SessionError) -> (CoreRequest, ResponseSettings) {
         let snapshot = snapshot
-        var request = request
+        var request = Source.request(of: source)
         request.headers.merge(headers)
         configure?(&request)
         if let parameters = parameters.unlessNull { request = try serialize(request, parameters, snapshot) }
@@ -375,10 +374,12 @@ extension HTTPSessionManager {
     }
 
     @inline(never)
-    private func prepared(_ request: HTTPRequest, _ progress: ProgressHandler?) throws(SessionError) -> AwaitedTransfer
-    {
+    private func prepared<Source: RequestConvertible>(
+        _ source: Source, _ progress: ProgressHandler?
+    ) throws(SessionError) -> AwaitedTransfer {
         let snapshot = snapshot
-        return AwaitedTransfer(try prepare(request, snapshot, progress: progress), snapshot.settings.responses)
+        let request = try prepare(Source.request(of: source), snapshot, progress: progress)
+        return AwaitedTransfer(request, snapshot.settings.responses)
     }
 }
 
