@@ -27,9 +27,10 @@ struct RecordedValue: Encodable, Sendable {
 
     /// Records a value at once.
     ///
-    /// - Throws: The errors of the value's own `encode(to:)`; `EncodingError` if it contains itself.
+    /// - Throws: The errors of the value's own `encode(to:)`; `EncodingError` if it contains itself or is
+    ///   nested too deeply.
     init(_ value: some Encodable) throws {
-        content = try RecordingContext(node: RecordedNode(), path: nil, level: 0).content(of: value, at: nil)
+        content = try RecordingContext(node: EncodedNode(), path: nil).content(of: value, at: nil)
         type = Swift.type(of: value)
     }
 
@@ -68,126 +69,54 @@ extension RecordedValue.Content: Encodable {
     }
 }
 
-/// A node of a recording. Containers refer to it, and an encoder returns the same container each time, because a class
-/// and its superclass may encode into the same one.
-private final class RecordedNode {
-    enum Part {
-        case content(RecordedValue.Content)
-        /// The node of a nested container or a superclass, which may still change.
-        case node(RecordedNode)
-
-        func content(_ codingPath: () -> [any CodingKey]) throws -> RecordedValue.Content {
-            switch self {
-            case .content(let content): content
-            case .node(let node): try node.content(codingPath)
+extension EncodedNode<RecordedValue.Content> {
+    fileprivate func content(isDictionary: Bool = false, at path: TreePath?) throws -> RecordedValue.Content {
+        func content(of part: Part) throws -> RecordedValue.Content {
+            switch part {
+            case .value(let content): content
+            case .node(let node): try node.content(at: path)
             }
         }
-    }
-
-    private enum Parts {
-        case empty
-        case single(RecordedValue.Content)
-        case elements([Part])
-        case members([(name: String, part: Part)])
-    }
-
-    private var parts = Parts.empty
-    /// Whether the value is a dictionary with `String` keys.
-    var isDictionary = false
-    private var isMisused = false
-
-    var elementCount: Int {
-        if case .elements(let parts) = parts { parts.count } else { 0 }
-    }
-
-    func becomeArray() {
-        switch parts {
-        case .empty: parts = .elements([])
-        case .elements: break
-        case .single, .members: isMisused = true
-        }
-    }
-
-    func becomeObject() {
-        switch parts {
-        case .empty: parts = .members([])
-        case .members: break
-        case .single, .elements: isMisused = true
-        }
-    }
-
-    func set(_ content: RecordedValue.Content) {
-        guard case .empty = parts else { return isMisused = true }
-        parts = .single(content)
-    }
-
-    func append(_ part: Part) {
-        guard case .elements(var elements) = parts else { return }
-        // Otherwise appending would copy the array.
-        parts = .empty
-        elements.append(part)
-        parts = .elements(elements)
-    }
-
-    func append(_ part: Part, named name: String) {
-        guard case .members(var members) = parts else { return }
-        parts = .empty
-        members.append((name, part))
-        parts = .members(members)
-    }
-
-    /// The node of the last container with a name.
-    func node(named name: String) -> RecordedNode? {
-        guard case .members(let members) = parts, case .node(let node)? = members.last(where: { $0.name == name })?.part
-        else { return nil }
-        return node
-    }
-
-    func content(_ codingPath: () -> [any CodingKey]) throws -> RecordedValue.Content {
-        guard !isMisused else {
-            throw EncodingError.invalidValue(
-                self,
-                EncodingError.Context(
-                    codingPath: codingPath(), debugDescription: "a value was encoded in two ways at once"))
-        }
-        switch parts {
+        switch try encoded(at: path) {
         case .empty: return .nothing
-        case .single(let content): return content
-        case .elements(let elements): return .elements(try elements.map { try $0.content(codingPath) })
+        case .value(let content): return content
+        case .elements(let elements): return .elements(try elements.map(content))
         case .members(let members):
             return .members(
-                try members.map { ($0.name, try $0.part.content(codingPath)) }, isDictionary: isDictionary)
+                try members.map { ($0.name, try content(of: $0.part)) }, isDictionary: isDictionary)
         }
     }
 }
 
 /// The state that the containers of a node share.
 private struct RecordingContext {
-    let node: RecordedNode
+    let node: EncodedNode<RecordedValue.Content>
     let path: TreePath?
-    /// The number of values that are being encoded around the node.
-    let level: Int
 
     var codingPath: [any CodingKey] { path?.keys ?? [] }
 
-    func nested(at step: any CodingKey, node: RecordedNode = RecordedNode()) -> RecordingContext {
-        RecordingContext(node: node, path: TreePath(step, below: path), level: level)
+    /// Returns the encoder of a nested container or a superclass, whose node was appended to this one.
+    func encoder(_ nested: EncodedNode<RecordedValue.Content>, at step: any CodingKey) -> RecordingEncoder {
+        // The path of a container that would be nested too deeply must not grow either.
+        RecordingEncoder(
+            context: nested === node ? self : RecordingContext(node: nested, path: TreePath(step, below: path)))
     }
 
     func content<Value: Encodable>(of value: Value, at step: (any CodingKey)?) throws -> RecordedValue.Content {
         if let leaf = Self.leaf(value) { return .leaf(leaf) }
-        let inner = RecordingContext(
-            node: RecordedNode(), path: step.map { TreePath($0, below: path) } ?? path, level: level + 1)
-        // Without this limit, a value that contains itself would overflow the stack.
-        guard level < 2 * JSONValue.maximumDepth else {
+        let inner = path(to: step)
+        guard let node = node.nodeOfValue(replacing: step == nil) else {
             throw EncodingError.invalidValue(
                 value,
                 EncodingError.Context(
-                    codingPath: inner.codingPath, debugDescription: JSONValue.WritingError.tooDeep.description))
+                    codingPath: inner?.keys ?? [], debugDescription: JSONValue.WritingError.tooDeep.description))
         }
-        inner.node.isDictionary = TreeOptions.isDictionary(Value.self)
-        try value.encode(to: RecordingEncoder(context: inner))
-        return try inner.node.content { inner.codingPath }
+        try value.encode(to: RecordingEncoder(context: RecordingContext(node: node, path: inner)))
+        return try node.content(isDictionary: TreeOptions.isDictionary(Value.self), at: inner)
+    }
+
+    private func path(to step: (any CodingKey)?) -> TreePath? {
+        step.map { TreePath($0, below: path) } ?? path
     }
 
     /// The value itself, if it is of a type that encoders write in a way of their own.
@@ -244,35 +173,31 @@ private struct RecordingKeyedContainer<Key: CodingKey>: KeyedEncodingContainerPr
 
     var codingPath: [any CodingKey] { context.codingPath }
 
-    func encodeNil(forKey key: Key) throws { context.node.append(.content(.null), named: key.stringValue) }
+    func encodeNil(forKey key: Key) throws { context.node.append(.null, named: key.stringValue) }
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-        context.node.append(.content(try context.content(of: value, at: key)), named: key.stringValue)
+        context.node.append(try context.content(of: value, at: key), named: key.stringValue)
     }
 
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type, forKey key: Key
     ) -> KeyedEncodingContainer<Nested> {
-        RecordingEncoder(context: nest(key)).container(keyedBy: type)
+        nested(key).container(keyedBy: type)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        RecordingEncoder(context: nest(key)).unkeyedContainer()
+        nested(key).unkeyedContainer()
     }
 
-    /// Containers for the same key are one, as with Foundation's `JSONEncoder`.
-    private func nest(_ key: Key) -> RecordingContext {
-        if let node = context.node.node(named: key.stringValue) { return context.nested(at: key, node: node) }
-        return appended(key)
+    private func nested(_ key: Key) -> RecordingEncoder {
+        context.encoder(context.node.container(named: key.stringValue), at: key)
     }
 
-    private func appended(_ key: some CodingKey) -> RecordingContext {
-        let nested = context.nested(at: key)
-        context.node.append(.node(nested.node), named: key.stringValue)
-        return nested
-    }
+    func superEncoder() -> any Encoder { encoder(TreeKey.super) }
+    func superEncoder(forKey key: Key) -> any Encoder { encoder(key) }
 
-    func superEncoder() -> any Encoder { RecordingEncoder(context: appended(TreeKey.super)) }
-    func superEncoder(forKey key: Key) -> any Encoder { RecordingEncoder(context: appended(key)) }
+    private func encoder(_ key: some CodingKey) -> RecordingEncoder {
+        context.encoder(context.node.appendNode(named: key.stringValue), at: key)
+    }
 }
 
 private struct RecordingUnkeyedContainer: UnkeyedEncodingContainer {
@@ -281,26 +206,22 @@ private struct RecordingUnkeyedContainer: UnkeyedEncodingContainer {
     var codingPath: [any CodingKey] { context.codingPath }
     var count: Int { context.node.elementCount }
 
-    func encodeNil() throws { context.node.append(.content(.null)) }
+    func encodeNil() throws { context.node.append(.null) }
     func encode<Value: Encodable>(_ value: Value) throws {
-        context.node.append(.content(try context.content(of: value, at: TreeKey.index(count))))
+        context.node.append(try context.content(of: value, at: TreeKey.index(count)))
     }
 
     func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        RecordingEncoder(context: nest()).container(keyedBy: type)
+        nested().container(keyedBy: type)
     }
 
-    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-        RecordingEncoder(context: nest()).unkeyedContainer()
-    }
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { nested().unkeyedContainer() }
+    func superEncoder() -> any Encoder { nested() }
 
-    private func nest() -> RecordingContext {
-        let nested = context.nested(at: TreeKey.index(count))
-        context.node.append(.node(nested.node))
-        return nested
+    private func nested() -> RecordingEncoder {
+        let step = TreeKey.index(count)
+        return context.encoder(context.node.appendNode(), at: step)
     }
-
-    func superEncoder() -> any Encoder { RecordingEncoder(context: nest()) }
 }
 
 private struct RecordingSingleContainer: SingleValueEncodingContainer {

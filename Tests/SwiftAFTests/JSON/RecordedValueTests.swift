@@ -87,6 +87,17 @@ import Testing
         #expect(throws: EncodingError.self) { try RecordedValue(Loop()) }
     }
 
+    /// Nothing may visit such containers one inside another: the stack would overflow.
+    @Test(arguments: NestedContainers.Kind.allCases)
+    func containersNestedTooDeeplyAreAnError(kind: NestedContainers.Kind) throws {
+        let endless = NestedContainers(kind: kind, count: 200_000)
+        #expect(throws: EncodingError.self) { try RecordedValue(endless) }
+        #expect(throws: EncodingError.self) { try RecordedValue([endless]) }
+        #expect(throws: EncodingError.self) { try JSONCoder().encode(endless) }
+        let deepest = NestedContainers(kind: kind, count: 511)
+        #expect(try JSONCoder().encode(RecordedValue(deepest)) == JSONCoder().encode(deepest))
+    }
+
     @Test func valueThatIsEncodedTwiceIsAnError() {
         struct Twice: Encodable {
             func encode(to encoder: any Encoder) throws {
@@ -112,5 +123,35 @@ import Testing
         let recorded = try RecordedValue(Nothing())
         #expect(throws: EncodingError.self) { try JSONCoder().encode(recorded) }
         #expect(try JSONCoder().encode(RecordedValue(["a": Nothing()])) == Data(#"{"a":{}}"#.utf8))
+    }
+}
+
+/// Containers in containers, as many as a value with a loop can make.
+struct NestedContainers: Encodable {
+    enum Kind: CaseIterable { case keyed, unkeyed, keyedSuperclasses, unkeyedSuperclasses }
+
+    let kind: Kind
+    let count: Int
+
+    func encode(to encoder: any Encoder) throws {
+        var encoder = encoder
+        switch kind {
+        case .keyed:
+            var container = encoder.container(keyedBy: TreeKey.self)
+            for _ in 0..<count { container = container.nestedContainer(keyedBy: TreeKey.self, forKey: .name("a")) }
+        case .unkeyed:
+            var container = encoder.unkeyedContainer()
+            for _ in 0..<count { container = container.nestedUnkeyedContainer() }
+        case .keyedSuperclasses:
+            for _ in 0..<count {
+                var container = encoder.container(keyedBy: TreeKey.self)
+                encoder = container.superEncoder()
+            }
+        case .unkeyedSuperclasses:
+            for _ in 0..<count {
+                var container = encoder.unkeyedContainer()
+                encoder = container.superEncoder()
+            }
+        }
     }
 }
