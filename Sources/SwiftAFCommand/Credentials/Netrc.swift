@@ -98,3 +98,10 @@ enum Netrc {
         return words
     }
 }
+
+/// The file of `--netrc`.
+enum NetrcFile: Sendable, Equatable {
+    /// `~/.netrc`
+    case ofHome
+    case path(RawText)
+}
