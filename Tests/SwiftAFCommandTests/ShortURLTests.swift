@@ -20,6 +20,9 @@ import Testing
         ("example.org/http://b", "https://example.org/http://b"),
         (":8/a?u=http://b", "http://localhost:8/a?u=http://b"),
         ("127.0.0.1:8/x y", "http://127.0.0.1:8/x y"), ("example.org?q=x y", "https://example.org?q=x y"),
+        // A mark that combines with a delimiter doesn't hide it.
+        ("localhost/\u{301}", "http://localhost/\u{301}"), ("127.0.0.1?\u{301}", "http://127.0.0.1?\u{301}"),
+        (":8080/\u{301}", "http://localhost:8080/\u{301}"), ("h/\u{FE0F}", "https://h/\u{FE0F}"),
         // Not completed: they have a scheme, or don't look like a host.
         ("http://example.org", "http://example.org"), ("HTTPS://h/", "HTTPS://h/"), ("ftp://h/", "ftp://h/"),
         ("nowhere", "nowhere"), ("", ""), ("mailto:a@b", "mailto:a@b"), ("a:b://c", "a:b://c"), ("x:/y", "x:/y"),
@@ -92,6 +95,7 @@ import Testing
         ([("a[1]", "7")], #"{"a":[null,7]}"#), ([("a[b][c][]", "1"), ("a[b][c][]", "2")], #"{"a":{"b":{"c":[1,2]}}}"#),
         ([("a[][b]", "1"), ("a[][b]", "2")], #"{"a":[{"b":1},{"b":2}]}"#),
         ([("a[0][b]", "1"), ("a[0][c]", "2")], #"{"a":[{"b":1,"c":2}]}"#),
+        ([("a[\u{301}b]", "1")], #"{"a":{"\#u{301}b":1}}"#),
         ([(#"a\[b\]"#, "1")], #"{"a[b]":1}"#), ([(#"a\b"#, "1")], #"{"a\\b":1}"#),
         ([("[]", "1"), ("[]", "2")], "[1,2]"), ([("[1][a]", "7")], #"[null,{"a":7}]"#), ([("", "1")], #"{"":1}"#),
         ([("a", "1"), ("[b]", "2")], #"{"a":1,"b":2}"#),

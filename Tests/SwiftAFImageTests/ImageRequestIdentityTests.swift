@@ -176,6 +176,7 @@ struct ImageRequestIdentityTests {
         }
         let keys = [
             key("a|b", "c"), key("a", "b|c"), key("a", "b", "c"), key("a|b|c"), key("a\\", "b"), key("a\\|b"), key("a"),
+            key("a|\u{301}b"), key("a", "\u{301}b"),
             key(),
         ]
         #expect(Set(keys).count == keys.count)

@@ -17,12 +17,12 @@ package enum UserFolders {
         guard let base = absolute("XDG_CACHE_HOME", environment) ?? home(environment).map({ $0 + "/.cache" }) else {
             return nil
         }
-        let isName = !program.isEmpty && program != "." && program != ".." && !program.contains("/")
+        let isName = !["", ".", ".."].contains(program) && !program.utf8.contains(UInt8(ascii: "/"))
         return "\(base)/\(isName ? program : "swiftaf")/\(name)"
     }
 
     private static func absolute(_ variable: String, _ environment: [String: String]) -> String? {
-        environment[variable].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        environment[variable].flatMap { $0.utf8.first == UInt8(ascii: "/") ? $0 : nil }
     }
 
     /// Creates a folder and those above it with mode 0700. If that fails, opening it reports why.

@@ -117,7 +117,7 @@ struct CommandName {
         } else {
             try Item.refuseBeforeURL(words)
             // It may be a URL with a password, but without a host that could be seen to be one.
-            guard !first.contains("@") else {
+            guard !first.utf8.contains(UInt8(ascii: "@")) else {
                 throw UsageError("the first word is neither a command nor a URL with a host: expected https://HOST")
             }
             guard !Self.isIncompleteURL(first) else {
@@ -136,14 +136,15 @@ struct CommandName {
 
     /// Whether a word begins like a URL, but its slashes or its scheme are missing.
     private static func isIncompleteURL(_ word: String) -> Bool {
-        let start = word.prefix { $0 != "/" }.lowercased()
-        return word.hasPrefix("//") || start.hasPrefix("http:") || start.hasPrefix("https:")
+        let start = ASCII.lowercased(word).utf8
+        return ["//", "http:", "https:"].contains { start.starts(with: $0.utf8) }
     }
 
     /// Whether the word in the place of a method is the URL. A name with a dot can be either.
     private static func isURL(_ word: String, before rest: ArraySlice<RawText>) -> Bool {
         guard ShortURL.looksLikeHost(word) else { return false }
-        return word.contains("/") || word.contains(":") || !(rest.first?.text.map(ShortURL.looksLikeHost) ?? false)
+        let isUnmistakable = word.utf8.contains { "/:".utf8.contains($0) }
+        return isUnmistakable || !(rest.first?.text.map(ShortURL.looksLikeHost) ?? false)
     }
 
     /// Returns the method that a word before a URL names, in any case; nil if it isn't one. A word that resembles a

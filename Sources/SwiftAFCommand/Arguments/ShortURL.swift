@@ -1,4 +1,8 @@
+import SwiftAF
+
 /// Completes the URLs that people type: without a scheme, or as a port of this machine.
+///
+/// Looks for delimiters among bytes: one with a combining mark behind it is another character.
 enum ShortURL {
     /// Returns the URL with its scheme: `http` for loopback hosts, `https` for others. `:8080/path` is a port of
     /// localhost. Text that already has a scheme, or that doesn't look like a host, is returned unchanged.
@@ -6,9 +10,9 @@ enum ShortURL {
     /// - Parameter isURL: Whether the text must be a URL, as that behind a command is: a single word is then a host.
     static func complete(_ text: String, isURL: Bool = false) -> String {
         guard !hasScheme(text), looksLikeHost(text) || (isURL && isWord(text)) else { return text }
-        if text.hasPrefix(":") {
-            let hasPort = text.dropFirst().first?.isASCII == true && text.dropFirst().first?.isNumber == true
-            return "http://localhost" + (hasPort ? text : String(text.dropFirst()))
+        if text.utf8.first == UInt8(ascii: ":") {
+            let rest = text.utf8.dropFirst()
+            return "http://localhost" + (rest.first.map(ASCII.isDigit) == true ? text : String(Substring(rest)))
         }
         return (isLoopback(host(of: text)) ? "http://" : "https://") + text
     }
@@ -17,16 +21,16 @@ enum ShortURL {
     /// port or a path isn't: it would hide misspelled commands.
     static func looksLikeHost(_ text: String) -> Bool {
         if hasScheme(text) { return true }
-        guard let first = text.unicodeScalars.first, !"./@?#".unicodeScalars.contains(first) else { return false }
-        if first == ":" { return isPortOrPath(text.dropFirst()) }
-        let authority = text.prefix { !"/?#".contains($0) }
-        guard !authority.contains(" ") else { return false }
+        guard let first = text.utf8.first, !"./@?#".utf8.contains(first) else { return false }
+        if first == UInt8(ascii: ":") { return isPortOrPath(text.utf8.dropFirst()) }
+        let authority = authority(of: text)
+        guard !authority.contains(UInt8(ascii: " ")) else { return false }
         let name = host(of: text)
-        let afterHost = authority.drop { $0 != "@" }.isEmpty ? authority : authority.drop { $0 != "@" }.dropFirst()
-        if !name.hasPrefix("["), let colon = afterHost.firstIndex(of: ":") {
-            return isPortOrPath(afterHost[afterHost.index(after: colon)...]) && !name.isEmpty
+        let behindUser = authority.firstIndex(of: UInt8(ascii: "@")).map { authority[$0...].dropFirst() } ?? authority
+        if !isBracketed(name), let colon = behindUser.firstIndex(of: UInt8(ascii: ":")) {
+            return isPortOrPath(behindUser[colon...].dropFirst()) && !name.isEmpty
         }
-        return name == "localhost" || name.contains(".") || name.hasPrefix("[") || authority.count < text.count
+        return isUnmistakable(name) || authority.endIndex < text.endIndex
     }
 
     /// Whether a text is a host of one word, such as `intranet`. One behind a password isn't: that would be sent to it.
@@ -38,13 +42,19 @@ enum ShortURL {
     /// name with a dot, or localhost.
     static func hasPort(_ text: String) -> Bool {
         guard !hasScheme(text), looksLikeHost(text) else { return false }
-        let authority = text.prefix { !"/?#".contains($0) }
-        let name = host(of: text)
+        let authority = authority(of: text)
         // What looks like a host has nothing but a port behind a colon, or a user before it: `From:a@b.org` is a
         // header.
-        guard authority.contains(":"), !authority.contains("@") else { return false }
-        return name == "localhost" || name.contains(".") || name.hasPrefix("[")
+        guard authority.contains(UInt8(ascii: ":")), !authority.contains(UInt8(ascii: "@")) else { return false }
+        return isUnmistakable(host(of: text))
     }
+
+    /// Whether a name in lower case can only be a host.
+    private static func isUnmistakable(_ name: String) -> Bool {
+        name == "localhost" || name.utf8.contains(UInt8(ascii: ".")) || isBracketed(name)
+    }
+
+    private static func isBracketed(_ name: String) -> Bool { name.utf8.first == UInt8(ascii: "[") }
 
     private static func hasScheme(_ text: String) -> Bool {
         schemeEnd(of: text.utf8) != nil
@@ -69,23 +79,28 @@ enum ShortURL {
     }
 
     /// Whether the text after a colon is a port, optionally followed by a path.
-    private static func isPortOrPath(_ text: Substring) -> Bool {
-        let digits = text.prefix { $0.isASCII && $0.isNumber }
-        let rest = text.dropFirst(digits.count)
-        return rest.isEmpty ? !digits.isEmpty : "/?#".contains(rest[rest.startIndex])
+    private static func isPortOrPath(_ text: Substring.UTF8View) -> Bool {
+        let digits = text.prefix(while: ASCII.isDigit)
+        guard let next = text[digits.endIndex...].first else { return !digits.isEmpty }
+        return "/?#".utf8.contains(next)
+    }
+
+    /// Returns what stands before the path, the query and the fragment.
+    private static func authority(of text: String) -> Substring.UTF8View {
+        text.utf8.prefix { !"/?#".utf8.contains($0) }
     }
 
     private static func host(of text: String) -> String {
-        var authority = text.prefix { !"/?#".contains($0) }
-        if let at = authority.lastIndex(of: "@") { authority = authority[authority.index(after: at)...] }
-        if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
-            return String(authority[...end]).lowercased()
+        var authority = authority(of: text)
+        if let mark = authority.lastIndex(of: UInt8(ascii: "@")) { authority = authority[mark...].dropFirst() }
+        if authority.first == UInt8(ascii: "["), let end = authority.firstIndex(of: UInt8(ascii: "]")) {
+            return Substring(authority[...end]).lowercased()
         }
-        return String(authority.prefix { $0 != ":" }).lowercased()
+        return Substring(authority.prefix { $0 != UInt8(ascii: ":") }).lowercased()
     }
 
     private static func isLoopback(_ host: String) -> Bool {
-        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        let name = host.utf8.last == UInt8(ascii: ".") ? String(host.dropLast()) : host
         if name == "localhost" || name.hasSuffix(".localhost") { return true }
         return IPAddress.isLoopback(name)
     }

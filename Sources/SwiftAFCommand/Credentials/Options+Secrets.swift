@@ -13,7 +13,7 @@ extension Options {
         }
         for source in cookieSources {
             let value = try source.value(of: "-b", environment: environment(), files: files)
-            guard value.contains("=") else {
+            guard value.utf8.contains(UInt8(ascii: "=")) else {
                 throw Failure(UsageError("-b: \(source.place) has no NAME=VALUE"))
             }
             cookies.append(RawText(value))

@@ -68,13 +68,13 @@ enum Advice {
     /// Returns the names in a WWW-Authenticate field, which can have several challenges (RFC 9110, section 11.6.1).
     static func schemes(ofChallenges value: String) -> [String] {
         var (isQuoted, isEscaped) = (false, false)
-        let parts = value.split { character in
+        let parts = value.unicodeScalars.split { character in
             defer { isEscaped = character == "\\" && !isEscaped }
             if character == "\"", !isEscaped { isQuoted.toggle() }
             return character == "," && !isQuoted
         }
         // What else stands behind a comma is a parameter.
-        return parts.compactMap { $0.split(separator: " ").first }.filter { !$0.contains("=") }.map(String.init)
+        return parts.compactMap { $0.split(separator: " ").first }.filter { !$0.contains("=") }.map { String($0) }
     }
 
     /// The option whose value the core refuses.

@@ -136,11 +136,12 @@ struct NestedFields {
         return .array(elements)
     }
 
-    /// Splits `a[b][]` into its name and steps; nil if the brackets don't match.
+    /// Splits `a[b][]` into its name and steps; nil if the brackets don't match. Looks for brackets among Unicode
+    /// scalars: one with a combining mark behind it is another character.
     private static func parse(_ key: String) -> (name: String, steps: [Step])? {
         var (name, steps, step) = ("", [Step](), String?.none)
         var isEscaped = false
-        for character in key {
+        for character in key.unicodeScalars {
             if isEscaped {
                 isEscaped = false
                 if character != "[", character != "]" { append("\\", to: &step, &name) }
@@ -171,7 +172,7 @@ struct NestedFields {
         return Int(text).flatMap { $0 >= 0 ? .index($0) : nil } ?? .name(text)
     }
 
-    private static func append(_ character: Character, to step: inout String?, _ name: inout String) {
-        if step == nil { name.append(character) } else { step?.append(character) }
+    private static func append(_ character: Unicode.Scalar, to step: inout String?, _ name: inout String) {
+        if step == nil { name.unicodeScalars.append(character) } else { step?.unicodeScalars.append(character) }
     }
 }

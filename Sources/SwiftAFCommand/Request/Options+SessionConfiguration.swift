@@ -118,14 +118,16 @@ extension Options {
 extension NetworkOptions.HostOverride {
     /// Parses the value of `--resolve`: HOST:PORT:ADDR[,ADDR…], with IPv6 addresses in brackets or without.
     init(argument: String) throws(UsageError) {
-        let parts = argument.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, !parts[0].isEmpty, let port = UInt16(parts[1]), !parts[2].isEmpty else {
+        // Of bytes: a delimiter with a combining mark behind it is another character.
+        let parts = argument.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, !parts[0].isEmpty, let port = UInt16(Substring(parts[1])), !parts[2].isEmpty else {
             throw .invalid(argument, of: "--resolve", expected: "HOST:PORT:ADDRESS")
         }
-        let addresses = parts[2].split(separator: ",").map { address in
-            address.hasPrefix("[") && address.hasSuffix("]") ? String(address.dropFirst().dropLast()) : String(address)
+        let addresses = parts[2].split(separator: UInt8(ascii: ",")).map { address in
+            let isBracketed = address.first == UInt8(ascii: "[") && address.last == UInt8(ascii: "]")
+            return String(Substring(isBracketed ? address.dropFirst().dropLast() : address))
         }
-        let host = String(parts[0])
+        let host = String(Substring(parts[0]))
         // `*` stands for every name, and the library refuses an invalid host.
         let name = host.utf8.contains { $0 >= 0x80 } ? CoreURL.host(of: "https://\(host)/") : nil
         self.init(host: name ?? host, port: port, addresses: addresses)

@@ -359,8 +359,9 @@ extension HTTPSessionManager {
     public func webSocketTask(with request: URLRequest) -> WebSocketTask {
         var handshake = HTTPRequest(request)
         let name = "Sec-WebSocket-Protocol"
-        let protocols = (handshake.headers[name] ?? "").split(separator: ",").map {
-            $0.trimmingCharacters(in: .whitespaces)
+        // Of Unicode scalars: a comma with a combining mark behind it is another character.
+        let protocols = (handshake.headers[name] ?? "").unicodeScalars.split(separator: ",").map {
+            String($0).trimmingCharacters(in: .whitespaces)
         }
         handshake.headers.remove(named: name)
         return WebSocketTask(self, handshake, protocols)

@@ -274,8 +274,17 @@ public final class ImageDownloader: Sendable {
     /// The identifiers of all processors. Those that contain the separator are escaped.
     private static func identifier(of processors: [any ImageProcessing]) -> String? {
         guard !processors.isEmpty else { return nil }
-        return processors.map { $0.identifier.replacing("\\", with: "\\\\").replacing("|", with: "\\|") }
-            .joined(separator: "|")
+        return processors.map { escaped($0.identifier) }.joined(separator: "|")
+    }
+
+    /// Escapes Unicode scalars: a separator with a combining mark behind it is another character.
+    private static func escaped(_ identifier: String) -> String {
+        var escaped = String.UnicodeScalarView()
+        for scalar in identifier.unicodeScalars {
+            if scalar == "|" || scalar == "\\" { escaped.append("\\") }
+            escaped.append(scalar)
+        }
+        return String(escaped)
     }
 
     /// - Returns: False if the image is in the cache.
