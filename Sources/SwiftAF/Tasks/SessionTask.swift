@@ -136,13 +136,12 @@ public final class SessionTask: Sendable {
     }
 
     private func cancel(notifying receiver: @escaping TokenReceiver) {
-        let token = storage.withLock { storage -> ResumeToken?? in
-            if let ending = storage.phase.ending { return .some(ending.resumeToken) }
-            storage.tokenReceivers.append(receiver)
-            return nil
+        let ending = storage.withLock { storage -> Ending? in
+            if storage.phase.ending == nil { storage.tokenReceivers.append(receiver) }
+            return storage.phase.ending
         }
-        guard let token else { return cancel() }
-        receiver(token)
+        guard let ending else { return cancel() }
+        receiver(ending.resumeToken)
     }
 
     // MARK: State

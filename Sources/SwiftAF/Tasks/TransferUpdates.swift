@@ -51,7 +51,7 @@ public struct TransferUpdates<Value: Sendable>: AsyncSequence, Sendable {
             continuation.finish()
         }
         continuation.onTermination = { _ in
-            pending.close()
+            pending.abandon()
             task.cancel()
         }
         return Iterator(pending: pending, changes: changes.makeAsyncIterator())
@@ -104,31 +104,33 @@ private final class PendingUpdates<Value: Sendable>: Sendable {
         case result(Result<Value, any Error>)
     }
 
+    private enum Call {
+        case running
+        case returned(Result<Value, any Error>)
+        /// The iteration has ended before the call.
+        case abandoned
+    }
+
     private struct State {
+        var call = Call.running
+        /// The latest progress that wasn't taken.
         var progress: TransferProgress?
-        var result: Result<Value, any Error>?
-        /// Whether the call has returned, or the iteration has ended.
-        var isClosed = false
     }
 
     private let state = Locked(State())
 
     /// Replaces progress that wasn't taken.
     func report(_ progress: TransferProgress) {
-        state.withLock { if !$0.isClosed { $0.progress = progress } }
+        state.withLock { if case .running = $0.call { $0.progress = progress } }
     }
 
     func complete(with result: Result<Value, any Error>) {
-        state.withLock { state in
-            guard !state.isClosed else { return }
-            state.result = result
-            state.isClosed = true
-        }
+        state.withLock { if case .running = $0.call { $0.call = .returned(result) } }
     }
 
     /// Ignores later reports.
-    func close() {
-        state.withLock { $0.isClosed = true }
+    func abandon() {
+        state.withLock { if case .running = $0.call { $0.call = .abandoned } }
     }
 
     /// Returns what the reader gets next; nil if nothing has changed.
@@ -138,7 +140,8 @@ private final class PendingUpdates<Value: Sendable>: Sendable {
                 state.progress = nil
                 return .progress(progress)
             }
-            return state.result.map { .result($0) }
+            guard case .returned(let result) = state.call else { return nil }
+            return .result(result)
         }
     }
 }

@@ -91,13 +91,13 @@ public final class TaskBindings {
 
 /// Schedules an action on the main actor; requests made before it runs are merged.
 final class MainActorHop: Sendable {
-    private struct State {
-        var isPending = false
-        /// Retained until the action has run.
-        var completed: SessionTask?
+    private enum State {
+        case idle
+        /// The action will run. Until then, a completed task is retained.
+        case pending(keeping: SessionTask?)
     }
 
-    private let state = Locked(State())
+    private let state = Locked(State.idle)
     private let action: @MainActor @Sendable () -> Void
 
     init(_ action: @escaping @MainActor @Sendable () -> Void) {
@@ -113,19 +113,21 @@ final class MainActorHop: Sendable {
     }
 
     func request(keeping completed: SessionTask? = nil) {
-        let wasPending = state.withLock { state in
-            if let completed { state.completed = completed }
-            defer { state.isPending = true }
-            return state.isPending
+        // The state before is released outside the lock, because it may be the last reference to a task.
+        let before = state.withLock { state in
+            let before = state
+            if case .pending(let earlier) = before {
+                state = .pending(keeping: completed ?? earlier)
+            } else {
+                state = .pending(keeping: completed)
+            }
+            return before
         }
-        guard !wasPending else { return }
+        guard case .idle = before else { return }
         Task { @MainActor in
             // Released after the action.
-            let completed = state.withLock { state in
-                defer { state = State() }
-                return state.completed
-            }
-            withExtendedLifetime(completed) { action() }
+            let pending = state.exchange(.idle)
+            withExtendedLifetime(pending) { action() }
         }
     }
 }

@@ -6,17 +6,19 @@ final class ImageReceiver: Sendable {
     typealias Executor = @Sendable (@escaping @Sendable () -> Void) -> Void
     typealias Partial = @Sendable (DownloadedImage) -> Void
 
-    private struct State {
-        /// The newest preview that hasn't been shown yet.
-        var newest: DownloadedImage?
-        var isScheduled = false
-        var hasEnded = false
+    private enum State {
+        /// Nothing waits to be shown.
+        case idle
+        /// The executor will show the newest preview.
+        case showing(DownloadedImage)
+        /// The result was delivered, after which no preview is shown.
+        case ended
     }
 
     private let executor: Executor
     private let partial: Partial?
     private let completion: ImageDownloader.Completion
-    private let state = Locked(State())
+    private let state = Locked(State.idle)
 
     /// - Parameters:
     ///   - executor: Where the closures are called.
@@ -35,26 +37,24 @@ final class ImageReceiver: Sendable {
     /// Delivers the result. Called once.
     func call(_ result: Result<DownloadedImage, SessionError>) {
         executor { [self] in
-            state.withLock { state in
-                state.newest = nil
-                state.hasEnded = true
-            }
+            state.exchange(.ended)
             completion(result)
         }
     }
 
     func show(_ image: DownloadedImage) {
-        let begins = state.withLock { state in
-            guard !state.hasEnded else { return false }
-            defer { state.isScheduled = true }
-            state.newest = image
-            return !state.isScheduled
+        let before = state.withLock { state in
+            let before = state
+            if case .ended = before { return before }
+            state = .showing(image)
+            return before
         }
-        guard begins else { return }
+        guard case .idle = before else { return }
         executor { [self] in
-            let newest = state.withLock { state in
-                defer { (state.newest, state.isScheduled) = (nil, false) }
-                return state.newest
+            let newest = state.withLock { state -> DownloadedImage? in
+                guard case .showing(let newest) = state else { return nil }
+                state = .idle
+                return newest
             }
             if let newest { partial?(newest) }
         }
