@@ -16,10 +16,8 @@
     /// A state without an image shows that of `normal`. The button's child, such as its label, stays to the right of
     /// the image. Another child, such as the label of a later `gtk_button_set_label()`, takes the place of the images
     /// until the next one is shown.
-    public final class GTKButton: GTKView, ImageDisplaying {
-        public let imageLoads = ImageLoads()
+    public final class GTKButton: GTKImageView {
         private var images: [ImageSlot: Paintable] = [:]
-        private let animations = Animations()
         /// Made with the first image.
         private var layers: Layers?
 
@@ -43,7 +41,7 @@
 
         override class var type: cafgtk_type { cafgtk_button_type() }
 
-        public func show(_ image: Image?, in slot: ImageSlot) {
+        override public func show(_ image: Image?, in slot: ImageSlot) {
             guard let widget else { return }
             WidgetObjects.hold(widget) {
                 if layers == nil || cafgtk_button_child(widget) != layers?.overlay {
@@ -52,11 +50,13 @@
                     guard self.widget != nil else { return }
                     layers = made
                 }
-                animations.show(image, in: slot, of: widget) { [weak self] image in
-                    self?.images[slot] = image.flatMap { Paintable($0) }
-                    self?.update()
-                }
+                super.show(image, in: slot)
             }
+        }
+
+        override func draw(_ image: Image?, in slot: ImageSlot) {
+            images[slot] = image.flatMap { Paintable($0) }
+            update()
         }
 
         override package func attach(to widget: OpaquePointer) {
@@ -65,8 +65,7 @@
         }
 
         override func cancel() {
-            imageLoads.end()
-            animations.stop()
+            super.cancel()
             layers = nil
             images = [:]
         }

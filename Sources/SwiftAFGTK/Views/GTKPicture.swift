@@ -14,17 +14,12 @@
     /// nil)` in "unbind", which cancels the download and clears the picture. A picture that isn't cleared, nor gets a
     /// placeholder, shows the image of the former row until the next one is there. Of several requests it shows the
     /// image of the last one only, in whatever order the downloads end.
-    public final class GTKPicture: GTKView, ImageDisplaying {
-        public let imageLoads = ImageLoads()
-        private let animations = Animations()
-
+    public final class GTKPicture: GTKImageView {
         override class var type: cafgtk_type { cafgtk_picture_type() }
 
-        public func show(_ image: Image?, in slot: ImageSlot) {
+        override func draw(_ image: Image?, in slot: ImageSlot) {
             guard let widget else { return }
-            animations.show(image, in: slot, of: widget) { image in
-                Paintable.use(image) { cafgtk_picture_set(widget, $0) }
-            }
+            Paintable.use(image) { cafgtk_picture_set(widget, $0) }
         }
 
         /// Plays frames without end. One frame is shown as it is; none clears the picture. Another image replaces the
@@ -33,30 +28,15 @@
             cancelImageDownloads()
             show(Image(ImageAnimation(frames)), in: .image)
         }
-
-        override func cancel() {
-            imageLoads.end()
-            animations.stop()
-        }
     }
 
     /// A `GtkImage` that shows downloaded images, at the size of an icon unless its pixel size is set.
-    public final class GTKImage: GTKView, ImageDisplaying {
-        public let imageLoads = ImageLoads()
-        private let animations = Animations()
-
+    public final class GTKImage: GTKImageView {
         override class var type: cafgtk_type { cafgtk_image_type() }
 
-        public func show(_ image: Image?, in slot: ImageSlot) {
+        override func draw(_ image: Image?, in slot: ImageSlot) {
             guard let widget else { return }
-            animations.show(image, in: slot, of: widget) { image in
-                Paintable.use(image) { cafgtk_image_set(widget, $0) }
-            }
-        }
-
-        override func cancel() {
-            imageLoads.end()
-            animations.stop()
+            Paintable.use(image) { cafgtk_image_set(widget, $0) }
         }
     }
 #endif
