@@ -46,6 +46,8 @@ struct Options: Sendable, Equatable {
     var netrc: NetrcFile?
 
     var timeouts = HTTPRequest.Timeouts()
+    /// The limit of `--timeout`; nil without one, which is also what zero means.
+    var totalLimit: Duration? { timeouts.total.flatMap { $0 > .zero ? $0 : nil } }
     /// The limits of the response. The number of header fields is limited only by their total size.
     var limits = HTTPRequest.Limits(maximumHeaderCount: Int(UInt32.max))
     /// The maximum bytes per second in each direction; nil for no limit.

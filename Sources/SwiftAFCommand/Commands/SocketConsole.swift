@@ -23,7 +23,7 @@ struct SocketConsole {
     private func converse(_ manager: HTTPSessionManager) async -> Outcome {
         do throws(SessionError) {
             var opening = request
-            if let deadline = console.deadline { opening.timeouts.total = max(deadline - .now, .milliseconds(1)) }
+            if let deadline = console.deadline { opening.timeouts.total = deadline.limitFromNow }
             let socket = try await manager.webSocket(
                 opening, protocols: options.socket.protocols, options: socketOptions)
             return await Conversation(socket, options, console, input).run(until: console.deadline)
@@ -47,8 +47,7 @@ struct SocketConsole {
     private func namingLimit(_ error: SessionError) -> SessionError {
         guard error.reason == .notOpen else { return error }
         var error = error
-        let total = request.timeouts.total.flatMap { $0 > .zero ? $0 : nil }
-        if let limit = socketOptions.openTimeout, total.map({ $0 > limit }) ?? true {
+        if let limit = socketOptions.openTimeout, options.totalLimit.map({ $0 > limit }) ?? true {
             error.reason = .connect
             error.message = "connect timeout: the WebSocket isn't open after \(Format.seconds(limit))"
         } else {
@@ -177,8 +176,7 @@ private final class Conversation: Sendable {
             "event": "open", "status": .integer(Int64(socket.response.status)),
             "url": .string(URLText(socket.response.url).withoutUserInfo),
             "protocol": socket.subprotocol.map { .string($0) } ?? .null,
-            "headers": .array(
-                socket.response.headers.fields.map { .array([.string($0.name), .string($0.value)]) }),
+            "headers": Report.pairs(socket.response.headers),
         ])
         guard console.error.isTerminal, options.messages >= .progress else { return }
         console.writeError("swiftaf: connected; each line is a message, the end of input (Ctrl-D) closes")

@@ -22,7 +22,7 @@ struct TrustRun {
         let manager = HTTPSessionManager(configuration: configuration)
         var request = HTTPRequest(.head, url)
         request.timeouts = options.timeouts
-        if let deadline = Deadline.current { request.timeouts.total = max(deadline - .now, .milliseconds(1)) }
+        if let deadline = Deadline.current { request.timeouts.total = deadline.limitFromNow }
         let failure: Failure
         do throws(SessionError) {
             _ = try await manager.response(for: request)

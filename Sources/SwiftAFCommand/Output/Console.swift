@@ -28,15 +28,6 @@ struct Console: Sendable {
             error: DescriptorSink(descriptor: STDERR_FILENO, stop: stop), stop: stop)
     }
 
-    /// The same streams for a run that begins now.
-    ///
-    /// - Parameter limit: The value of `--timeout`; nil and zero are no limit.
-    func limited(to limit: Duration?) -> Console {
-        var console = self
-        console.deadline = limit.flatMap { $0 > .zero ? .now + $0 : nil }
-        return console
-    }
-
     /// Writes to standard output.
     func write(_ bytes: Data) throws(WriteError) {
         try output.write(bytes, until: deadline)

@@ -15,6 +15,10 @@ struct Instant: InstantProtocol {
         return Instant(sinceBoot: .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec))
     }
 
+    /// The time that is left until then, as the limit of something that begins now. At least 1 ms, also for a time in the
+    /// past: zero would be no limit.
+    var limitFromNow: Duration { max(self - .now, .milliseconds(1)) }
+
     func advanced(by duration: Duration) -> Instant {
         Instant(sinceBoot: sinceBoot + duration)
     }

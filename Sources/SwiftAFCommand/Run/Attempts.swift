@@ -31,8 +31,7 @@ final class Attempts: RequestInterceptor {
         willWait: @escaping @Sendable () -> Void
     ) {
         policy = options.retryPolicy
-        let limit = options.timeouts.total.flatMap { $0 > .zero ? $0 : nil }
-        self.limit = limit
+        limit = options.totalLimit
         self.deadline = deadline ?? limit.map { .now + $0 }
         isVerbose = options.isVerbose
         self.subject = subject
@@ -103,20 +102,22 @@ final class Attempts: RequestInterceptor {
 
     /// Waits until a request can be repeated whose response had begun.
     ///
-    /// - Returns: What is left of the time limit, zero without one; nil if there is no other attempt.
-    func pause(after error: SessionError, of request: HTTPRequest) async -> Duration? {
+    /// - Returns: The request, limited to the time that is left; nil if there is no other attempt.
+    func pause(after error: SessionError, of request: HTTPRequest) async -> HTTPRequest? {
         guard error.response != nil else { return nil }
         let outcome = AttemptOutcome(attempt: RequestAttempt(), error: error)
         guard case .retry(let delay) = await retry(request, after: outcome) else { return nil }
         await delay.pause()
         guard !Task.isCancelled else { return nil }
-        guard let deadline else { return .zero }
+        guard let deadline else { return request }
         let rest = deadline - .now
         guard rest > .zero else {
             note("not repeated after all: --timeout is over")
             return nil
         }
-        return rest
+        var repeated = request
+        repeated.timeouts.total = rest
+        return repeated
     }
 
     private func note(_ outcome: AttemptOutcome, _ delay: Duration, _ most: Int) {

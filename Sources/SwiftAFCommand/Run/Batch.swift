@@ -35,7 +35,7 @@ struct Batch {
     private func run(_ index: Int, _ display: ProgressDisplay?) async -> Outcome {
         var run = runs[index]
         display?.begin(index, run.name)
-        run.watcher = { display?.note($0, of: index) }
+        run.progressViewer = .batch { display?.note($0, of: index) }
         let outcome = await run.run()
         display?.end(index, summary(of: outcome))
         return outcome

@@ -4,16 +4,23 @@ import SwiftAF
 
 /// Sends one request and returns the outcome. Cancelling the task ends it early.
 struct RequestRun {
+    /// Who shows the progress.
+    enum ProgressViewer {
+        /// The run itself, with a bar if the terminal can show one.
+        case run
+        /// The batch that the run is one of, whose notes need the URL.
+        case batch(@Sendable (ProgressEvent) -> Void)
+    }
+
     var request: HTTPRequest
     private(set) var destination: BodyDestination
-    private(set) var options: Options
+    let options: Options
     let context: AdviceContext
     let configuration: SessionConfiguration
     var console: Console
     /// Records the requests for `--har`; shared by all runs of a command line.
     let archive: HARRecorder?
-    /// Called with the progress; nil to show a separate progress bar.
-    var watcher: (@Sendable (ProgressEvent) -> Void)?
+    var progressViewer = ProgressViewer.run
 
     init(
         request: HTTPRequest, file: FileTarget?, options: Options, configuration: SessionConfiguration,
@@ -57,7 +64,7 @@ struct RequestRun {
     }
 
     /// Whether a response is written to its file.
-    private func saves(_ response: HTTPResponse, isDownload: Bool) -> Bool {
+    func saves(_ response: HTTPResponse, isDownload: Bool) -> Bool {
         refusal(of: response) == nil && (response.isSuccessful || !isDownload && response.status != 304)
     }
 
@@ -67,10 +74,7 @@ struct RequestRun {
 
     func run() async -> Outcome {
         var run = self
-        if let deadline = console.deadline {
-            // Zero would be no limit.
-            run.request.timeouts.total = max(deadline - .now, .milliseconds(1))
-        }
+        if let deadline = console.deadline { run.request.timeouts.total = deadline.limitFromNow }
         return await run.runLimited()
     }
 
@@ -115,11 +119,16 @@ struct RequestRun {
     // MARK: The transfer
 
     private func transferWithProgress(_ log: RunLog) async -> Outcome {
-        if let watcher { return await transfer(log, console.writeNote, progress: watcher) }
+        if case .batch(let note) = progressViewer { return await transfer(log, console.writeNote, progress: note) }
         guard console.canShowProgress, options.messages >= .progress, !readsTerminal else {
             return await transfer(log, console.writeError, progress: nil)
         }
         return await transferShowingProgress(log)
+    }
+
+    /// What notes are about that may be about other runs too: the URL.
+    private var subject: String? {
+        if case .batch = progressViewer { request.url } else { nil }
     }
 
     /// Whether the body is typed: a bar would be drawn over what the terminal echoes.
@@ -149,7 +158,7 @@ struct RequestRun {
         willPrint: @escaping @Sendable () async -> Void = {}, progress note: (@Sendable (ProgressEvent) -> Void)?
     ) async -> Outcome {
         let attempts = Attempts(
-            options, until: console.deadline, about: watcher == nil ? nil : request.url,
+            options, until: console.deadline, about: subject,
             show: options.messages >= .notes ? show : nil,
             willBegin: {
                 log.begin()
@@ -165,22 +174,13 @@ struct RequestRun {
         let needsMetrics = options.printsTimings || printed.contains(.metrics) || destination.bodyPrinter?.target != nil
         if destination.bodyPrinter != nil, needsMetrics { monitors.append(log) }
         if let archive { monitors.append(archive) }
-        let output = RunOutput(
-            wire: monitors.isEmpty ? nil : wire, willPrint: willPrint,
+        let transfer = RunTransfer(
+            run: self, manager: manager, attempts: attempts, wire: monitors.isEmpty ? nil : wire, willPrint: willPrint,
             progress: note.map { note in { @Sendable (progress: TransferProgress) in note(.moved(progress)) } })
-        guard !monitors.isEmpty else { return await send(with: manager, attempts, output) }
-        let outcome = await notifying(monitors, of: manager) { await send(with: manager, attempts, output) }
+        guard !monitors.isEmpty else { return await transfer.outcome() }
+        let outcome = await notifying(monitors, of: manager) { await transfer.outcome() }
         log.requestHead = wire.lastHead
         return outcome
-    }
-
-    /// What a transfer is accompanied by on standard output and standard error.
-    private struct RunOutput {
-        /// The monitor that knows the head of the request; nil without monitors.
-        let wire: WireLog?
-        /// Called before the response is printed.
-        let willPrint: @Sendable () async -> Void
-        let progress: (@Sendable (TransferProgress) -> Void)?
     }
 
     /// Runs a transfer with monitors, until all of its events are delivered.
@@ -193,176 +193,6 @@ struct RequestRun {
         let outcome = await transfer()
         await manager.flushMonitors()
         return outcome
-    }
-
-    private func send(
-        with manager: HTTPSessionManager, _ attempts: Attempts, _ output: RunOutput
-    ) async -> Outcome {
-        do throws(SessionError) {
-            switch destination {
-            case .memory:
-                let response = try await manager.response(for: request, progress: output.progress)
-                return outcome(of: response.head, body: response.body)
-            case .output(let printer), .pipe(let printer, _):
-                return try await stream(to: printer, with: manager, attempts, output)
-            case .file(let file, _):
-                if let obstacle = file.obstacle { return outcome(of: obstacle) }
-                if takesHead, !file.isChecked, case .path(let path) = file.name {
-                    return try await saveHead(to: path, file, with: manager)
-                }
-                return await save(file, with: manager, attempts, progress: output.progress)
-            }
-        } catch {
-            return outcome(of: attempts.completed(error))
-        }
-    }
-
-    /// Writes the body to its file.
-    private func save(
-        _ file: FileTarget, with manager: HTTPSessionManager, _ attempts: Attempts,
-        progress: (@Sendable (TransferProgress) -> Void)?
-    ) async -> Outcome {
-        var request = request
-        let accepted = acceptedResponse(file)
-        let partialFile = file.partialFile
-        noteReplacement(of: file.foreignPartialFiles)
-        // A download with a condition has a handler of its own.
-        if let accepted { request.responseHandler = accepted.decide }
-        do throws(SessionError) {
-            return outcome(of: try await file.download(request, with: manager, progress: progress))
-        } catch {
-            var outcome = outcome(of: attempts.completed(error))
-            guard outcome.failure == nil, outcome.transfer?.file == nil else {
-                accepted?.abandon()
-                if isUnsaved(outcome) { outcome.transfer?.destination = .unsaved(isDownload: file.isDownload) }
-                noteRemoval(of: partialFile, in: &outcome)
-                return outcome
-            }
-            do throws(SessionError) {
-                if let accepted, let size = try accepted.finish() {
-                    outcome.transfer?.destination = .file(accepted.path.shown, isDownload: false)
-                    outcome.transfer?.bodyBytes = size
-                } else {
-                    outcome.transfer?.destination = .unsaved(isDownload: file.isDownload)
-                }
-            } catch {
-                outcome.add(failure(error))
-            }
-            return outcome
-        }
-    }
-
-    /// Writes the head of the response to a file, and drops its body.
-    private func saveHead(
-        to path: RawText, _ file: FileTarget, with manager: HTTPSessionManager
-    ) async throws(SessionError) -> Outcome {
-        var request = request
-        let null = try request.method == .head ? nil : OutputFile.open("/dev/null")
-        defer { if let null { close(null) } }
-        // In memory, the body would be kept as a whole.
-        if let null { request.responseHandler = { _ in .write(toDescriptor: null) } }
-        let response = try await manager.response(for: request)
-        var outcome = outcome(of: response.head, body: Data())
-        guard saves(response.head, isDownload: file.isDownload) else {
-            if isUnsaved(outcome) { outcome.transfer?.destination = .unsaved(isDownload: file.isDownload) }
-            return outcome
-        }
-        do throws(SessionError) {
-            if file.options.contains(.createsFolders) { OutputFile.makeFolders(of: path, mode: 0o777) }
-            let head = Style.bytes(of: response.head)
-            try OutputFile.write(head, to: path, mode: 0o666, keepsExisting: file.options.contains(.keepsExistingFile))
-            outcome.transfer?.destination = .file(path.shown, isDownload: file.isDownload)
-        } catch {
-            outcome.add(failure(error))
-        }
-        return outcome
-    }
-
-    /// Returns what saves a response with another status than 2xx; nil for downloads, which save no other.
-    private func acceptedResponse(_ file: FileTarget) -> AcceptedResponse? {
-        guard !file.isDownload, file.checksum == nil, !file.keepsTime, case .path(let path) = file.name else {
-            return nil
-        }
-        return AcceptedResponse(path: path, options: file.options) { refusal(of: $0) == nil }
-    }
-
-    /// Prints the response while it is received.
-    private func stream(
-        to printer: ResponsePrinter, with manager: HTTPSessionManager, _ attempts: Attempts, _ output: RunOutput
-    ) async throws(SessionError) -> Outcome {
-        var request = request
-        var printed = ResponsePrinter.Printed()
-        while true {
-            do throws(SessionError) {
-                return try await streamOnce(request, to: printer, with: manager, output, &printed)
-            } catch {
-                // What was printed can't be taken back.
-                guard !printed.hasBegun, let rest = await attempts.pause(after: error, of: request) else {
-                    await output.willPrint()
-                    // Its failure would hide the one that matters.
-                    try? printer.printHeld(printed)
-                    let isCancelled = Task.isCancelled && error.code != .cancelled
-                    let error = isCancelled ? attempts.completed(SessionError(.cancelled)) : error
-                    guard printer.target != nil else { throw error }
-                    var outcome = outcome(of: error)
-                    outcome.transfer?.bodyBytes = printed.bytes
-                    return outcome
-                }
-                request.timeouts.total = rest
-            }
-        }
-    }
-
-    private func streamOnce(
-        _ request: HTTPRequest, to printer: ResponsePrinter, with manager: HTTPSessionManager, _ output: RunOutput,
-        _ printed: inout ResponsePrinter.Printed
-    ) async throws(SessionError) -> Outcome {
-        let direct = DirectOutput(printer)
-        var request = request
-        // The lines of `-v` come before the body, for which the core wouldn't wait.
-        if !options.isVerbose { request.responseHandler = direct.decide }
-        let stream = try await manager.stream(request, progress: output.progress)
-        var outcome = outcome(of: stream.head, body: Data())
-        outcome.transfer?.metrics = nil
-        outcome.transfer?.body = nil
-        guard !direct.isChosen else {
-            outcome.transfer?.bodyBytes = nil
-            do throws(SessionError) {
-                // It has no chunks, and ends when the core has written everything.
-                var bytes = stream.bytes.makeAsyncIterator()
-                while try await bytes.next() != nil {}
-            } catch {
-                guard error.code == .file, let number = error.systemError else { throw error }
-                outcome.add(.system(number))
-            }
-            return outcome
-        }
-        do {
-            if printer.parts.contains(.requestHead) || printer.parts.contains(.requestBody) { await output.willPrint() }
-            // The monitors may not have been notified of the head yet, which `-v` shows before the body.
-            if options.isVerbose || output.wire?.keepsHead == true { await manager.flushMonitors() }
-            try await printer.print(request: request, head: output.wire?.lastHead)
-            try await printer.print(stream.head, stream.bytes, &printed, willWrite: output.willPrint)
-            outcome.transfer?.bodyBytes = printed.bytes
-            if printed.isBinary {
-                console.writeError("swiftaf: the body is binary: -o PATH writes it to a file, a pipe passes it on")
-            }
-            if let target = printer.target {
-                if target.isAccepted(stream.head) {
-                    outcome.transfer?.destination = .file(target.path.shown, isDownload: target.isDownload)
-                } else if isUnsaved(outcome) {
-                    outcome.transfer?.destination = .unsaved(isDownload: target.isDownload)
-                }
-            }
-            return outcome
-        } catch let error as WriteError {
-            outcome.add(error, writing: printer.target?.path.shown.printable ?? "standard output")
-            return outcome
-        } catch let error as SessionError {
-            throw error
-        } catch {
-            throw SessionError(.unknown, message: "\(error)")
-        }
     }
 
     private func makeManager(_ log: RunLog, _ attempts: Attempts) -> HTTPSessionManager {

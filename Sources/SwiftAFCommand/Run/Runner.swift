@@ -32,12 +32,12 @@ struct Runner: Sendable {
     func run(_ invocation: Invocation) async -> ExitCode {
         var runner = self
         if console.error.isTerminal { runner.console.isDumb = environment["TERM"] == "dumb" }
-        let limited = console.limited(to: invocation.options.timeouts.total)
+        let deadline = invocation.options.totalLimit.map { Instant.now + $0 }
         // Of several downloads, each has a limit of its own.
-        if !invocation.hasSeveralTransfers { runner.console.deadline = limited.deadline }
+        if !invocation.hasSeveralTransfers { runner.console.deadline = deadline }
         let prepared = runner
         return await withTaskCancellationHandler {
-            guard let deadline = limited.deadline else { return await prepared.runPrepared(invocation) }
+            guard let deadline else { return await prepared.runPrepared(invocation) }
             return await Deadline.$current.withValue(deadline) { await prepared.runPrepared(invocation) }
         } onCancel: {
             prepared.console.stop.set()
@@ -113,8 +113,10 @@ struct Runner: Sendable {
         let stores = try RunStores(options, &configuration)
         try options.refusePins(for: command.each.map(\.url), hsts: configuration.hsts)
         let archive = options.archivePath == nil ? nil : HARRecorder(maximumBodySize: 1 << 20)
-        let sending = Sending(configuration: configuration, archive: archive, files: RunFiles(paths))
-        var outcome = try await send(command, options, sending)
+        var outcome = try await RequestSending(
+            runner: self, command: command, options: options, configuration: configuration, archive: archive,
+            files: RunFiles(paths)
+        ).run()
         if let archive, let path = options.archivePath { RunStores.write(archive, to: path, &outcome) }
         // First the session: the cookies are written to its folder.
         let hasResponse = outcome.transfer?.response != nil
@@ -175,87 +177,12 @@ struct Runner: Sendable {
         return try NamedSession(name, url: command.url, environment: environment)
     }
 
-    /// What all requests of a run share.
-    private struct Sending {
-        let configuration: SessionConfiguration
-        let archive: HARRecorder?
-        let files: RunFiles
-    }
-
-    private func send(
-        _ command: RequestCommand, _ options: Options, _ sending: Sending
-    ) async throws(Failure) -> Outcome {
-        if command.purpose == .picture { return try await picture(command, options, sending) }
-        guard !command.moreURLs.isEmpty else {
-            var run = try prepare(command, options, sending)
-            try await run.print(with: printer(command, options, run))
-            return await run.run()
-        }
-        var runs: [RequestRun] = []
-        for one in command.each { runs.append(try prepare(one, options, sending)) }
-        return Outcome(parts: await Batch(runs: runs, options: options, console: console).run())
-    }
-
-    private func picture(
-        _ command: RequestCommand, _ options: Options, _ sending: Sending
-    ) async throws(Failure) -> Outcome {
-        try PictureView.refuseWithout(imageDecoder)
-        var outcome = await (try prepare(command, options, sending)).run()
-        guard outcome.failure == nil else { return outcome }
-        let graphics = TerminalGraphics(environment: environment, isTerminal: console.output.isTerminal)
-        let view = PictureView(decoder: imageDecoder, graphics: graphics, columns: console.output.columns)
-        do throws(Failure) {
-            let picture = try view.text(of: outcome.transfer?.body ?? Data())
-            outcome.transfer?.picture = picture
-        } catch {
-            outcome.failure = error
-        }
-        return outcome
-    }
-
-    private func prepare(
-        _ command: RequestCommand, _ options: Options, _ sending: Sending
-    ) throws(Failure) -> RequestRun {
-        var request = try request(command, options)
-        var configuration = sending.configuration
-        if configuration.cache != nil {
-            configuration.cachePartition = try CachePartition(configuration.cachePartition, request: request).name()
-        }
-        do throws(UsageError) {
-            var file = try FileTarget.of(command, options)
-            if file?.isNamedByResponse == true { file?.chosenName = ChosenName(among: sending.files) }
-            if options.comparesTimestamps, case .path(let path)? = file?.name {
-                Timestamps.compare(&request, with: path)
-            }
-            return RequestRun(
-                request: request, file: file, options: options, configuration: configuration,
-                console: console, archive: sending.archive)
-        } catch {
-            throw Failure(error)
-        }
-    }
-
-    private func request(_ command: RequestCommand, _ options: Options) throws(Failure) -> HTTPRequest {
+    /// Builds the request of a command.
+    func request(_ command: RequestCommand, _ options: Options) throws(Failure) -> HTTPRequest {
         try RequestBuilder(
             command: command, options: options, input: console.input, environment: { environment },
             askedPasswords: askedPasswords, inputTexts: inputTexts,
             note: { note($0, options) }
         ).build()
-    }
-
-    /// Returns what prints the response while it is received, or what isn't written to its file; nil if nothing is.
-    private func printer(_ command: RequestCommand, _ options: Options, _ run: RequestRun) -> ResponsePrinter? {
-        guard !options.printsJSON else { return nil }
-        var parts = options.parts ?? (command.showsHead ? [.responseHead, .responseBody] : .responseBody)
-        if run.destination.file != nil {
-            parts.remove(.responseBody)
-            // Unless it is asked for besides.
-            if run.takesHead, options.parts == nil || options.savesHeadOnly { parts.remove(.responseHead) }
-            guard !parts.isEmpty else { return nil }
-        }
-        return ResponsePrinter(
-            console: run.console, parts: parts, style: Style(for: console.output, environment),
-            isRaw: options.outputPath == "-", holdsBack: options.retries > 0,
-            hidesErrorBodies: options.hidesErrorBodies)
     }
 }
