@@ -60,7 +60,7 @@ struct JSONMembers {
 
     /// Whether a key is repeated.
     var haveRepeats: Bool {
-        if count > Self.linearLimit { return JSONObject(keepingRepeats: named).hasRepeats }
+        if count > Self.linearLimit { return JSONDirectory(named, keepsRepeats: true).hasRepeats }
         var seen: UInt64 = 0
         var position = first
         for _ in 0..<count {
@@ -74,12 +74,12 @@ struct JSONMembers {
     }
 
     /// The keys in order, each with the position of its value.
-    var named: [(String, JSONValue)] {
-        var named: [(String, JSONValue)] = []
+    var named: [(name: String, position: Int)] {
+        var named: [(name: String, position: Int)] = []
         named.reserveCapacity(count)
         var position = first
         for _ in 0..<count {
-            named.append((string(at: position), .integer(Int64(position + 1))))
+            named.append((string(at: position), position + 1))
             position = tokens[position + 1].end(at: position + 1)
         }
         return named

@@ -41,11 +41,6 @@ public struct JSONObject: Sendable {
         self.init(entries: pairs.map { Entry(key: $0.0, value: $0.1) }, keepsRepeats: true)
     }
 
-    /// Creates an object with the members in order, including repeated keys if they are kept.
-    init(_ pairs: [(String, JSONValue)], keepsRepeats: Bool) {
-        self.init(entries: pairs.map { Entry(key: $0.0, value: $0.1) }, keepsRepeats: keepsRepeats)
-    }
-
     /// Creates an object from entries that may contain repeated keys.
     init(entries: [Entry], keepsRepeats: Bool = false) {
         self.entries = entries

@@ -4,9 +4,8 @@
 final class TapeDecoder: ValueDecoder {
     private let tape: JSONTape
     private let keepsRepeats: Bool
-    /// The names of the members with the positions of their values, if the text can't be searched for a name. See
-    /// ``JSONMembers/isSearchable``.
-    private var directory: Directory?
+    /// Nil if the text is searched for names.
+    private var directory: JSONDirectory?
     private var isConverted = false
     private var isOpen = false
     /// Where the next member is expected: a position of the tape, or an index in the directory.
@@ -109,11 +108,11 @@ final class TapeDecoder: ValueDecoder {
         isConverted = convertsKeys && options.keys == .snakeCase
         let members = tape.members(of: own)
         if !isConverted, members.isSearchable { return }
-        let object = JSONObject(members.named, keepsRepeats: keepsRepeats)
-        directory = Directory(isConverted ? object.mapKeys(SnakeCase.decoded) : object)
+        let given = JSONDirectory(members.named, keepsRepeats: keepsRepeats)
+        directory = isConverted ? given.mapNames(SnakeCase.decoded) : given
     }
 
-    override var names: [String] { directory?.members.uniqueKeys ?? tape.members(of: own).named.map(\.0) }
+    override var names: [String] { directory?.names ?? tape.members(of: own).named.map(\.name) }
 
     override func find(_ name: String) -> Int? {
         directory == nil ? find(name, tape.members(of: own)) : look(for: name)
@@ -134,18 +133,8 @@ final class TapeDecoder: ValueDecoder {
     /// Returns the position of a member's value by the directory.
     private func look(for name: String) -> Int? {
         guard let directory else { return nil }
-        if let index = directory.members.position(of: name, expectedAt: next) {
-            next = index + 1
-            return directory.members[index].value.int
-        }
+        if let position = directory.position(of: name, next: &next) { return position }
         guard isConverted, let name = SnakeCase.alternative(to: name) else { return nil }
-        return directory.members[name]?.int
-    }
-
-    /// A class, so that a decoder without one asks for it quickly.
-    private final class Directory {
-        let members: JSONObject
-
-        init(_ members: JSONObject) { self.members = members }
+        return directory.position(of: name, next: &next)
     }
 }
