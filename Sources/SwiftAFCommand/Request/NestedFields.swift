@@ -62,7 +62,7 @@ struct NestedFields {
             return
         }
         guard root == nil else { throw UsageError("'\(key.printable)' contradicts an earlier field without a name") }
-        let place = members.lastIndex { $0.name == name }
+        let place = members.lastIndex { Self.areSame($0.name, name) }
         guard !steps.isEmpty else {
             // Values may be repeated.
             if let place { try Self.refuse(.value, besides: members[place].node, key) }
@@ -74,6 +74,9 @@ struct NestedFields {
 
     /// The object or array. Elements of arrays that were skipped are null.
     var json: JSONText { Self.text(root ?? .object(members)) }
+
+    /// Compares bytes (RFC 8259, section 8.3). `==` would also match canonically equivalent names.
+    private static func areSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
 
     private static func text(_ node: Node) -> JSONText {
         switch node {
@@ -98,7 +101,7 @@ struct NestedFields {
         case (.name(let name), nil):
             return .object([(name, try insert(value, at: rest, into: nil, key))])
         case (.name(let name), .object(var members)?):
-            let place = members.firstIndex { $0.name == name }
+            let place = members.firstIndex { areSame($0.name, name) }
             let inner = try insert(value, at: rest, into: place.map { members[$0].node }, key)
             if let place { members[place].node = inner } else { members.append((name, inner)) }
             return .object(members)
