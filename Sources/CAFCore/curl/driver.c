@@ -64,6 +64,7 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
     afc__body_lists_init(&driver->bodies);
     afc__pruning_init(driver);
     afc__list_init(&driver->running);
+    afc__list_init(&driver->ended_attempts);
     driver->encodings = decodable_encodings();
     driver->auth_schemes = afc__connection_schemes();
     driver->quirks = afc__quirks_of(afc__libcurl_info()->version_num);

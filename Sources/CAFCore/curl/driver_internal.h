@@ -47,7 +47,9 @@ struct afc__driver {
     afc__handle_pool pool;
     afc__body_lists bodies;
     afc__direct_buffers direct;
-    afc__list running; /**< Exchanges from their start to their end. */
+    afc__list
+        ended_attempts; /**< Exchanges that must go on to their next address; see next_address.c. */
+    afc__list running;  /**< Exchanges from their start to their end. */
     atomic_uint_fast64_t connections;
 };
 

@@ -613,6 +613,7 @@ void afc__exchange_reset(afc__exchange *exchange) {
     release_connection(exchange);
     afc__exchange_end_reinjection(exchange);
     afc__exchange_leave_lists(exchange);
+    afc__list_remove(&exchange->attempt_node);
     exchange->own_failure.status = AFC_OK;
     exchange->hop = (afc__exchange_hop){0};
 }

@@ -95,11 +95,12 @@ struct afc__exchange {
     afc__direct direct;
     /** Sockets that name it as their `exchange`, `last` and `opener`, also for an earlier hop. */
     afc__list watched, used, opened;
-    afc__socket *held;     /**< HTTP/1: the socket that isn't watched for it; NULL: none. */
-    afc__node flush_node;  /**< In driver->to_flush, with AFC__RECEIVING_FLUSH_DUE. */
-    afc__node broken_node; /**< In driver->broken. */
-    afc__node silent_node; /**< In driver->silent: libcurl waited for nothing on its connection, */
-    int silent_socket;     /**< which had this descriptor. */
+    afc__socket *held;      /**< HTTP/1: the socket that isn't watched for it; NULL: none. */
+    afc__node flush_node;   /**< In driver->to_flush, with AFC__RECEIVING_FLUSH_DUE. */
+    afc__node broken_node;  /**< In driver->broken. */
+    afc__node silent_node;  /**< In driver->silent: libcurl waited for nothing on its connection, */
+    int silent_socket;      /**< which had this descriptor. */
+    afc__node attempt_node; /**< In driver->ended_attempts. */
     afc__trace trace;
     afc__hosts hosts;
 

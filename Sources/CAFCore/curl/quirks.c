@@ -6,6 +6,7 @@ afc__quirks afc__quirks_of(unsigned version) {
     enum {
         V8_0_0 = CURL_VERSION_BITS(8, 0, 0),
         V8_1_0 = CURL_VERSION_BITS(8, 1, 0),
+        V8_4_0 = CURL_VERSION_BITS(8, 4, 0),
         V8_5_0 = CURL_VERSION_BITS(8, 5, 0),
         V8_6_0 = CURL_VERSION_BITS(8, 6, 0),
         V8_7_0 = CURL_VERSION_BITS(8, 7, 0),
@@ -26,6 +27,7 @@ afc__quirks afc__quirks_of(unsigned version) {
         .wants_response_first = version >= V8_12_0,
         .is_content_with_alpn = version >= V8_16_0,
         .frees_lookups_too_early = version >= V8_5_0 && version < V8_9_0,
+        .waits_between_addresses = version < V8_4_0,
         .loads_default_anchors = version >= V8_21_0,
         .keeps_broken_connections = version >= V8_22_0,
         .hides_broken_frames = version < V8_1_0,

@@ -38,6 +38,12 @@ typedef struct afc__quirks {
      */
     bool frees_lookups_too_early;
     /**
+     * Before 8.4.0: after a failed attempt to connect, begins the next address of the host only when a socket or a timer of
+     * the handle makes it run again, and sets no timer for that (is_connected() in lib/connect.c). There may be none before
+     * the time limit.
+     */
+    bool waits_between_addresses;
+    /**
      * From 8.21.0: for CURLOPT_CAINFO and CURLOPT_CAPATH of NULL, loads the system's certificates for each connection,
      * which takes 30 ms.
      */

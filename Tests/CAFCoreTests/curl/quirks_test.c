@@ -21,6 +21,7 @@ static const range ranges[] = {
     {MEMBER(wants_response_first), V(12, 0), 0},
     {MEMBER(is_content_with_alpn), V(16, 0), 0},
     {MEMBER(frees_lookups_too_early), V(5, 0), V(9, 0)},
+    {MEMBER(waits_between_addresses), 0, V(4, 0)},
     {MEMBER(loads_default_anchors), V(21, 0), 0},
     {MEMBER(keeps_broken_connections), V(22, 0), 0},
     {MEMBER(hides_broken_frames), 0, V(1, 0)},

@@ -11,6 +11,7 @@
 #include "curl/body/read_pause.h"
 #include "curl/connection/connection_reuse.h"
 #include "curl/connection/idle_connections.h"
+#include "curl/connection/next_address.h"
 #include "curl/connection/socket.h"
 #include "curl/exchange_state.h"
 #include "curl/request/network.h"
@@ -60,7 +61,9 @@ static void drive(afc__driver *driver, curl_socket_t descriptor, int what) {
     afc__tls_begin_turn(driver->proxy_tls);
     CURLMcode code = curl_multi_socket_action(driver->multi.handle, descriptor, what, &running);
     afc__multi_check(&driver->multi, code);
-    if (afc__multi_is_usable(&driver->multi)) afc__driver_flush(driver);
+    if (!afc__multi_is_usable(&driver->multi)) return;
+    afc__driver_flush(driver);
+    afc__driver_begin_next_attempts(driver);
 }
 
 /**
@@ -139,6 +142,24 @@ static int fail_to_watch(afc__driver *driver) {
     return -1;
 }
 
+/** A connection that is being made is its opener's; see afc__reuse_opened(). */
+static void note_end_of_attempt(const afc__socket *entry) {
+    bool is_attempt = entry->opener != NULL && entry->opener->serial == entry->opener_serial;
+    if (is_attempt) afc__exchange_attempt_ended(entry->opener);
+}
+
+static void forget_closed(afc__socket *entry) {
+    afc__driver *driver = entry->driver;
+    if (entry->name != NULL) afc__name_connection_closed(driver, entry->name);
+    entry->name = NULL;
+    afc__idle_ends(entry);
+    afc__reuse_closing(entry);
+    afc__loop_unwatch(driver->loop, &entry->watch);
+    entry->is_own = false;
+    entry->wanted = 0;
+    afc__socket_set_exchange(entry, NULL);
+}
+
 /**
  * CURLMOPT_SOCKETFUNCTION: sets the readiness that libcurl waits for. A socket that we opened stays
  * registered when libcurl releases it after an exchange: that saves two system calls per request on
@@ -151,6 +172,8 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
     afc__socket *entry = socket_entry(driver, descriptor);
     if (entry == NULL) return fail_to_watch(driver);
     if (what == CURL_POLL_REMOVE) {
+        /* libcurl before 8.2 doesn't report that it closes the socket of an attempt. */
+        note_end_of_attempt(entry);
         if (entry->exchange != NULL) {
             afc__exchange_waits_for_nothing(entry->exchange, descriptor);
             afc__direct_watches(entry->exchange, descriptor, false);
@@ -186,6 +209,11 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
     return afc__socket_watch(entry) ? 0 : fail_to_watch(driver);
 }
 
+static curl_socket_t no_socket(afc__exchange *exchange) {
+    afc__exchange_attempt_ended(exchange);
+    return CURL_SOCKET_BAD;
+}
+
 curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
                                       struct curl_sockaddr *address) {
     (void)purpose;
@@ -193,7 +221,7 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
     afc__exchange_drop_early_response(exchange);
     exchange->run.tls_layers = 0;
     exchange->hop.is_looking_up = false;
-    if (!afc__exchange_may_connect(exchange, address)) return CURL_SOCKET_BAD;
+    if (!afc__exchange_may_connect(exchange, address)) return no_socket(exchange);
     /*
      * Close-on-exec from the start, so that programs started by the host process don't inherit it.
      */
@@ -203,7 +231,7 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
                                             address->protocol);
     if (descriptor < 0) {
         exchange->run.socket_error = errno;
-        return CURL_SOCKET_BAD;
+        return no_socket(exchange);
     }
     if (!afc__exchange_uses_own_listener(exchange)) afc__exchange_trace_socket(exchange, address);
     afc__socket *entry = socket_entry(exchange->driver, descriptor);
@@ -214,8 +242,10 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
                                     "out of memory for a connection");
         }
         close(descriptor);
-        return CURL_SOCKET_BAD;
+        return no_socket(exchange);
     }
+    /* One with this descriptor was closed without a report. */
+    if (entry->is_own) forget_closed(entry);
     entry->is_own = true;
     afc__reuse_opened(entry, exchange);
     afc__loop_unwatch(exchange->driver->loop, &entry->watch);
@@ -239,14 +269,8 @@ int afc__driver_close_socket(void *context, curl_socket_t descriptor) {
             afc__exchange_recover_early_response(entry->last, descriptor);
         }
         afc__socket_set_last(entry, NULL);
-        if (entry->name != NULL) afc__name_connection_closed(driver, entry->name);
-        entry->name = NULL;
-        afc__idle_ends(entry);
-        afc__reuse_closing(entry);
-        afc__loop_unwatch(driver->loop, &entry->watch);
-        entry->is_own = false;
-        entry->wanted = 0;
-        afc__socket_set_exchange(entry, NULL);
+        note_end_of_attempt(entry);
+        forget_closed(entry);
     }
     return close(descriptor);
 }

@@ -1,0 +1,13 @@
+/** Goes on to the next address of a host where libcurl would wait: see afc__quirks.waits_between_addresses. */
+#ifndef AFC_CURL_CONNECTION_NEXT_ADDRESS_H
+#define AFC_CURL_CONNECTION_NEXT_ADDRESS_H
+
+#include "curl/driver.h"
+
+/** Records that an attempt to connect has ended. Called inside libcurl, also when another attempt has won. */
+void afc__exchange_attempt_ended(afc__exchange *exchange);
+
+/** Makes libcurl begin the next attempt of the exchanges whose last one has ended. Call it after libcurl has returned. */
+void afc__driver_begin_next_attempts(afc__driver *driver);
+
+#endif

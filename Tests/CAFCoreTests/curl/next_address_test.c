@@ -1,0 +1,77 @@
+/* Hosts with several addresses, some of which nobody listens on. */
+#include "support/call.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/** NEVER_MS is longer than a task of these tests may take. */
+enum { BY_DEFAULT = 0, NEVER_MS = 60000, TOTAL_MS = 50000 };
+
+static uint16_t port_of(fixture *fixture) {
+    return (uint16_t)strtoul(strrchr(url_of(fixture, ""), ':') + 1, NULL, 10);
+}
+
+/** Requests "/" of a host with these addresses. After `delay_ms`, the other family and, from libcurl 8.16, the next is tried. */
+static void fetch(fixture *fixture, const char *addresses, uint32_t delay_ms, uint32_t connect_ms,
+                  afc_status expected) {
+    const afc_host_override override = {"many.test", port_of(fixture), addresses, {0}};
+    fixture_close_session(fixture);
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.network = (afc_network_options){
+        .overrides = &override, .override_count = 1, .happy_eyeballs_ms = delay_ms};
+    check_status(afc_session_new(&fixture->session, &options, NULL), AFC_OK);
+    call *call = call_new(fixture, "/");
+    call->request.url = text_of(fixture, "http://many.test:%u/", port_of(fixture));
+    call->request.timeouts.connect_ms = connect_ms;
+    call->request.timeouts.total_ms = TOTAL_MS;
+    call_perform(call);
+    check_ended(call, expected);
+    call_free(call);
+}
+
+/** No timer helps: the only limit is that of the whole task. */
+static void tries_each_address_that_refuses(void **state) {
+    fixture *fixture = *state;
+    serve(fixture, "/", answer(200, NULL, "here"));
+    fetch(fixture, "127.0.0.9,127.0.0.1", NEVER_MS, 0, AFC_OK);
+    fetch(fixture, "127.0.0.9,127.0.0.8,127.0.0.7,127.0.0.1", NEVER_MS, 0, AFC_OK);
+    fetch(fixture, "::1,127.0.0.9,127.0.0.1", NEVER_MS, 0, AFC_OK);
+    fetch(fixture, "127.0.0.9,127.0.0.8,127.0.0.7", NEVER_MS, 0, AFC_ECONNECT);
+}
+
+/** Opens a listener that accepts nothing, and fills its queue: later attempts get no response. */
+static int open_silent_listener(const char *address, uint16_t port, int waiting[], size_t count) {
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(port)};
+    assert_int_equal(inet_pton(AF_INET, address, &name.sin_addr), 1);
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&name, sizeof name), 0);
+    assert_int_equal(listen(listener, 0), 0);
+    for (size_t i = 0; i < count; i++) {
+        waiting[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        int result = connect(waiting[i], (struct sockaddr *)&name, sizeof name);
+        assert_true(result == 0 || errno == EINPROGRESS);
+    }
+    return listener;
+}
+
+/** Before 8.16, libcurl leaves an address half of the time to connect. */
+static void leaves_address_that_does_not_respond(void **state) {
+    fixture *fixture = *state;
+    int waiting[4];
+    serve(fixture, "/", answer(200, NULL, "here"));
+    int listener = open_silent_listener("127.0.0.9", port_of(fixture), waiting, COUNT_OF(waiting));
+    fetch(fixture, "127.0.0.9,127.0.0.1", BY_DEFAULT, 6000, AFC_OK);
+    for (size_t i = 0; i < COUNT_OF(waiting); i++) close(waiting[i]);
+    close(listener);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(tries_each_address_that_refuses),
+        FIXTURE_TEST(leaves_address_that_does_not_respond),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
