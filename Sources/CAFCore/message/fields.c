@@ -269,38 +269,24 @@ static bool is_one_of(afc_slice name, const char *const *names) {
     return false;
 }
 
+/** Returns whether one of these ends the name. */
+static bool has_end(afc_slice name, const char *const *ends) {
+    for (; *ends != NULL; ends++) {
+        size_t size = strlen(*ends);
+        if (size > name.size) continue;
+        if (afc__same_name((afc_slice){name.bytes + name.size - size, size}, *ends)) return true;
+    }
+    return false;
+}
+
 bool afc__header_is_key(afc_slice name) {
-    /* Those of frameworks, and of the APIs of AWS, Azure, Cloudflare, Datadog, GitLab, Google, HashiCorp and Shopify. */
-    static const char *const names[] = {"X-Api-Key",
-                                        "Api-Key",
-                                        "X-Auth-Token",
-                                        "X-CSRF-Token",
-                                        "ApiKey",
-                                        "CF-Access-Client-Secret",
-                                        "DD-API-KEY",
-                                        "Deploy-Token",
-                                        "DD-APPLICATION-KEY",
-                                        "Job-Token",
-                                        "Private-Token",
-                                        "Ocp-Apim-Subscription-Key",
-                                        "X-Access-Token",
-                                        "X-ApiKey",
-                                        "X-Amz-Security-Token",
-                                        "X-Auth-Key",
-                                        "X-CSRFToken",
-                                        "X-Amz-Access-Token",
-                                        "X-Client-Secret",
-                                        "X-Consul-Token",
-                                        "X-Shopify-Access-Token",
-                                        "X-Functions-Key",
-                                        "X-Gitlab-Token",
-                                        "X-Goog-Api-Key",
-                                        "X-Session-Token",
-                                        "X-Vault-Token",
-                                        "X-Goog-Iam-Authorization-Token",
-                                        "X-XSRF-Token",
-                                        NULL};
-    return is_one_of(name, names);
+    /* Each API has a name of its own, such as X-Goog-Api-Key, X-Vault-Token or Ocp-Apim-Subscription-Key. */
+    static const char *const ends[] = {
+        "Token",      "Secret",           "Password", "Api-Key",       "ApiKey",
+        "Access-Key", "Application-Key",  "Auth-Key", "Functions-Key", "Master-Key",
+        "Secret-Key", "Subscription-Key", NULL};
+    static const char *const names[] = {"Fastly-Key", "X-Authorization", NULL};
+    return has_end(name, ends) || is_one_of(name, names);
 }
 
 bool afc_header_is_credential(afc_slice name) {

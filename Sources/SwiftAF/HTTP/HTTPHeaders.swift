@@ -327,14 +327,11 @@ extension HTTPHeaders {
 
         /// Whether the value is a secret: it is hidden in logs, and not sent to another origin after a redirect.
         ///
-        /// True for fields that were marked secret, and for these names: `Authorization`, `Proxy-Authorization`,
-        /// `Cookie`, `Set-Cookie`, `Cookie2` and `Set-Cookie2`. Also for common names of keys and tokens: `X-Api-Key`,
-        /// `X-ApiKey`, `Api-Key`, `ApiKey`, `X-Auth-Token`, `X-Auth-Key`, `X-Access-Token`, `X-Session-Token`,
-        /// `X-Client-Secret`, `X-CSRF-Token`, `X-CSRFToken`, `X-XSRF-Token`, `Private-Token`, `Deploy-Token`,
-        /// `Job-Token`, `X-Gitlab-Token`, `X-Vault-Token`, `X-Consul-Token`, `X-Amz-Security-Token`,
-        /// `X-Amz-Access-Token`, `X-Goog-Api-Key`, `X-Goog-Iam-Authorization-Token`, `Ocp-Apim-Subscription-Key`,
-        /// `X-Functions-Key`, `CF-Access-Client-Secret`, `DD-API-KEY`, `DD-APPLICATION-KEY` and
-        /// `X-Shopify-Access-Token`.
+        /// True for fields that were marked secret, and for these names, in any case: `Authorization`,
+        /// `Proxy-Authorization`, `Cookie`, `Set-Cookie`, `Cookie2` and `Set-Cookie2`. Also for the names of keys and
+        /// tokens that end with `Token`, `Secret`, `Password`, `ApiKey`, `Api-Key`, `Access-Key`, `Application-Key`,
+        /// `Auth-Key`, `Functions-Key`, `Master-Key`, `Secret-Key` or `Subscription-Key`, such as `X-Api-Key`,
+        /// `X-CSRFToken` and `Private-Token`; and for `Fastly-Key` and `X-Authorization`.
         public var isSecret: Bool {
             isMarkedSecret || CoreField.isCredential(name)
         }

@@ -88,7 +88,7 @@ public struct SessionConfiguration: Hashable, Sendable {
 
     /// The HTTP cache; nil disables caching. Several sessions may use the same cache. Responses to requests with
     /// different credentials are kept apart, unless they are public: `Authorization`, a ``Credential``, the names of
-    /// keys (such as `X-Api-Key`; ``HTTPHeaders/Field/isSecret`` lists them), and header fields that are marked secret,
+    /// keys (such as `X-Api-Key`; see ``HTTPHeaders/Field/isSecret``), and header fields that are marked secret,
     /// but not cookies. Responses over https are used only under the same ``securityPolicy``. Default: nil.
     public var cache: HTTPCache?
 

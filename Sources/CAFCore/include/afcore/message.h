@@ -71,12 +71,10 @@ AFC_API size_t afc_token_size(afc_slice text);
 
 /**
  * Returns whether a header name, in any case, is one of those whose values are credentials: Authorization,
- * Proxy-Authorization, Cookie, Set-Cookie, Cookie2, Set-Cookie2, and common names of keys and tokens: X-Api-Key,
- * X-ApiKey, Api-Key, ApiKey, X-Auth-Token, X-Auth-Key, X-Access-Token, X-Session-Token, X-Client-Secret, X-CSRF-Token,
- * X-CSRFToken, X-XSRF-Token, Private-Token, Deploy-Token, Job-Token, X-Gitlab-Token, X-Vault-Token, X-Consul-Token,
- * X-Amz-Security-Token, X-Amz-Access-Token, X-Goog-Api-Key, X-Goog-Iam-Authorization-Token, Ocp-Apim-Subscription-Key,
- * X-Functions-Key, CF-Access-Client-Secret, DD-API-KEY, DD-APPLICATION-KEY and X-Shopify-Access-Token. They are treated
- * as if they had AFC_HEADER_SECRET.
+ * Proxy-Authorization, Cookie, Set-Cookie, Cookie2 and Set-Cookie2; the names of keys and tokens that end with Token,
+ * Secret, Password, ApiKey, Api-Key, Access-Key, Application-Key, Auth-Key, Functions-Key, Master-Key, Secret-Key or
+ * Subscription-Key, such as X-Api-Key, X-CSRFToken and Private-Token; Fastly-Key and X-Authorization. They are treated as
+ * if they had AFC_HEADER_SECRET.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */

@@ -79,7 +79,7 @@ AFGIO_API AfgioRequest *afgio_request_new(const char *method, const char *url);
  *
  * Accept, Accept-Encoding and User-Agent are sent by default. Content-Length and Transfer-Encoding follow from the
  * body: a value is refused when the request is sent, and %NULL takes it back. Authorization, Cookie, Proxy-…, and
- * common names of keys such as X-Api-Key, which afc_header_is_credential() lists, are not sent after a redirect to
+ * fields for keys and tokens such as X-Api-Key, see afc_header_is_credential(), are not sent after a redirect to
  * another origin. For a key in another field, call afgio_request_mark_header_secret(), too.
  *
  * Thread: owner. Owns: copied. Fails: never; an invalid field fails the sending.
