@@ -8,6 +8,8 @@
  * before a byte is sent, and the hop starts again on a new one. A connection that receives input
  * while idle is shut down as soon as the loop notices.
  *
+ * The same holds for a pooled connection whose local address this machine has lost.
+ *
  * libcurl retries a request by itself if a pooled connection ends before the first byte of the
  * response. The server may have processed the request by then, so requests that aren't idempotent
  * end here (RFC 9110 9.2.2).
@@ -29,8 +31,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* How many bytes are drained after shutdown(), so that libcurl sees the end of the connection. */
-enum { MAX_DRAIN = 16 };
+enum {
+    /* How many bytes are drained after shutdown(), so that libcurl sees the end of the connection. */
+    MAX_DRAIN = 16,
+    /* A connection that rests for less isn't checked for its local address: that takes four system calls. */
+    MIN_REST_US = 100000
+};
 
 /* ---- Input --------------------------------------------------------------------------------- */
 
@@ -129,6 +135,13 @@ static bool serves_another(const afc__socket *socket, const afc__exchange *excha
            (afc__socket_is_in_use(socket) && afc__exchange_waits(socket->last));
 }
 
+/** Returns whether nothing that is sent on a pooled connection would be answered. */
+static bool leads_nowhere(const afc__socket *socket) {
+    if (socket->idle.state != AFC__IDLE_RESTING || afc__socket_is_in_use(socket)) return false;
+    int64_t rest_us = afc__loop_now(socket->driver->loop) - socket->idle.since_us;
+    return rest_us >= MIN_REST_US && afc__socket_has_lost_address(socket->watch.descriptor);
+}
+
 /**
  * Finds a pooled connection. Addresses may be ambiguous, for example for Unix-domain sockets: then
  * the result is NULL, and `*is_clean` covers all candidates.
@@ -147,6 +160,7 @@ static afc__socket *find_pooled(const afc__exchange *exchange, const reuse_route
             is_taken = true;
             continue;
         }
+        if (leads_nowhere(at)) afc__reuse_end(at);
         if (at->kind != AFC__CONNECTION_HTTP_2 && is_unclean(at, ssl)) *is_clean = false;
         found = at;
         count++;
@@ -279,6 +293,8 @@ static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
                                        "the server sent data after its response");
     }
     if (!is_clean) {
+        /* One of HTTP/2 would stay in the pool, and be chosen each time. */
+        afc__exchange_close_after(exchange, true);
         afc__exchange_enter(exchange, AFC__PROGRESS_NOT_SENT);
         return false;
     }

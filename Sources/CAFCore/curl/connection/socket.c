@@ -1,9 +1,11 @@
 #include "curl/connection/socket.h"
 
+#include "curl/connection/socket_address.h"
 #include "curl/exchange_state.h"
 
 #include <errno.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 /** Moves the socket from the list of one exchange to that of another; either may be NULL. */
 static void move(afc__exchange **from, afc__node *node, afc__exchange *to, afc__list *list) {
@@ -59,4 +61,22 @@ bool afc__socket_has_input(int descriptor) {
         count = recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     } while (count < 0 && errno == EINTR);
     return count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
+/* The kernel has no direct question for it: only an address of this machine can be bound. */
+bool afc__socket_has_lost_address(int descriptor) {
+    struct sockaddr_storage name;
+    socklen_t size = sizeof name;
+    int link = 0;
+    socklen_t link_size = sizeof link;
+    if (getsockname(descriptor, (struct sockaddr *)&name, &size) != 0) return false;
+    /* An address of a link that has its own routes can't be bound without that link. */
+    if (getsockopt(descriptor, SOL_SOCKET, SO_BINDTOIFINDEX, &link, &link_size) == 0 && link != 0)
+        return false;
+    if (!afc__socket_address_clear_port(&name)) return false;
+    int probe = socket(name.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (probe < 0) return false;
+    bool is_lost = bind(probe, (struct sockaddr *)&name, size) != 0 && errno == EADDRNOTAVAIL;
+    close(probe);
+    return is_lost;
 }

@@ -61,6 +61,12 @@ bool afc__socket_watch(afc__socket *socket);
 /** Returns whether bytes, an end or an error are pending at a descriptor, without consuming them. */
 bool afc__socket_has_input(int descriptor);
 
+/**
+ * Returns whether this machine has lost the local address of a connection, as after a change of network. What is sent on
+ * it then is never answered, and nothing tells so.
+ */
+bool afc__socket_has_lost_address(int descriptor);
+
 /** Returns whether an exchange is running on its connection, also if it is paused. */
 bool afc__socket_is_in_use(const afc__socket *socket);
 

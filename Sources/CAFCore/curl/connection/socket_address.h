@@ -28,4 +28,15 @@ static inline bool afc__socket_address_read(afc__ip *out, uint16_t *port,
     return true;
 }
 
+/** Makes any port of the address. false: it is neither IPv4 nor IPv6. */
+static inline bool afc__socket_address_clear_port(struct sockaddr_storage *address) {
+    if (address->ss_family == AF_INET) {
+        ((struct sockaddr_in *)address)->sin_port = 0;
+        return true;
+    }
+    if (address->ss_family != AF_INET6) return false;
+    ((struct sockaddr_in6 *)address)->sin6_port = 0;
+    return true;
+}
+
 #endif
