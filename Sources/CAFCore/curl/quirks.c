@@ -17,6 +17,7 @@ afc__quirks afc__quirks_of(unsigned version) {
         V8_15_0 = CURL_VERSION_BITS(8, 15, 0),
         V8_16_0 = CURL_VERSION_BITS(8, 16, 0),
         V8_18_0 = CURL_VERSION_BITS(8, 18, 0),
+        V8_19_0 = CURL_VERSION_BITS(8, 19, 0),
         V8_21_0 = CURL_VERSION_BITS(8, 21, 0),
         V8_22_0 = CURL_VERSION_BITS(8, 22, 0)
     };
@@ -24,6 +25,7 @@ afc__quirks afc__quirks_of(unsigned version) {
         .multiplexes = version >= V8_1_0,
         .fails_on_second_clear_request = version < V8_0_0,
         .fails_after_goaway = version < V8_1_0,
+        .repeats_without_text_if_refused = version >= V8_8_0 && version < V8_19_0,
         .wants_response_first = version >= V8_12_0,
         .is_content_with_alpn = version >= V8_16_0,
         .frees_lookups_too_early = version >= V8_5_0 && version < V8_9_0,

@@ -25,6 +25,12 @@ typedef struct afc__quirks {
      */
     bool fails_after_goaway;
     /**
+     * 8.8.0 to 8.18: if it repeats a request that was sent over HTTP/2 and leaves no error text, the server refused the
+     * stream. Before, the end of the connection was another reason (stream_recv() in lib/http2.c). From 8.19.0 on, a new
+     * connection erases the text (Curl_reset_fail()).
+     */
+    bool repeats_without_text_if_refused;
+    /**
      * From 8.12.0: doesn't use a connection without a response yet. If HTTP/2 is possible, it opens another one, or with
      * CURLOPT_PIPEWAIT waits for that response.
      */

@@ -18,6 +18,7 @@ static const range ranges[] = {
     {MEMBER(multiplexes), V(1, 0), 0},
     {MEMBER(fails_on_second_clear_request), 0, V(0, 0)},
     {MEMBER(fails_after_goaway), 0, V(1, 0)},
+    {MEMBER(repeats_without_text_if_refused), V(8, 0), V(19, 0)},
     {MEMBER(wants_response_first), V(12, 0), 0},
     {MEMBER(is_content_with_alpn), V(16, 0), 0},
     {MEMBER(frees_lookups_too_early), V(5, 0), V(9, 0)},

@@ -374,7 +374,8 @@ typedef struct ending {
         REFUSES,   /**< RST_STREAM with REFUSED_STREAM: the request wasn't processed. */
         RESETS,    /**< RST_STREAM with NO_ERROR. */
         BAD_FRAME, /**< A frame that breaks the protocol. */
-        GOES_AWAY  /**< GOAWAY for the streams behind this one, and nothing after it. */
+        GOES_AWAY, /**< GOAWAY for the streams behind this one, and nothing after it. */
+        LEAVES     /**< GOAWAY for this stream, too: the request wasn't processed (RFC 9113 6.8). */
     } how;
     atomic_uint posts;
 } ending;
@@ -396,6 +397,9 @@ static bool end_stream(h2_peer *peer, uint32_t stream, const ending *ending) {
         return false;
     case GOES_AWAY:
         (void)h2_send_goaway(peer, stream, H2_NO_ERROR);
+        return false;
+    case LEAVES:
+        (void)h2_send_goaway(peer, stream - 2, H2_NO_ERROR);
         return false;
     }
     return false;
@@ -442,13 +446,15 @@ static void check_ending(int how, bool is_clear) {
     /* A stream or a connection that breaks the protocol is that, or a lost connection: versions of libcurl differ. */
     bool may_differ = (how == RESETS || how == BAD_FRAME) && status == AFC_EPROTOCOL;
     /*
-     * In the clear nothing tells a refusal from the end that libcurl 8.10 and later wait for when they close, nor from broken
-     * frames with 8.0.
+     * In the clear nothing tells a refusal from the end that libcurl 8.19 and later wait for when they close, nor from broken
+     * frames with 8.0. A refusal just before the end is only certain with 8.8 to 8.18.
      */
-    bool is_doubtful = libcurl_is_at_least(8, 10) ||
+    bool is_certain = libcurl_is_at_least(8, 8) && !libcurl_is_at_least(8, 19);
+    bool is_doubtful = libcurl_is_at_least(8, 19) ||
                        (libcurl_is_at_least(8, 0) && !libcurl_is_at_least(8, 1));
-    bool may_be_lost = is_clear && is_doubtful && status == AFC_ELOST;
-    bool is_repeated = how == REFUSES && !may_be_lost;
+    bool may_be_lost = status == AFC_ELOST &&
+                       (how == LEAVES ? !is_certain : is_clear && is_doubtful);
+    bool is_repeated = (how == REFUSES || how == LEAVES) && !may_be_lost;
     check_ended(post, is_repeated ? AFC_OK : may_differ ? AFC_EPROTOCOL : AFC_ELOST);
     assert_int_equal(post->hops[post->hop_count - 1].is_retried, is_repeated);
     assert_int_equal(atomic_load(&ending.posts), is_repeated ? 2 : 1);
@@ -458,7 +464,7 @@ static void check_ending(int how, bool is_clear) {
 
 static void repeats_refused_http_2_streams(void **state) {
     (void)state;
-    for (int how = CLOSES; how <= GOES_AWAY; how++) check_ending(how, false);
+    for (int how = CLOSES; how <= LEAVES; how++) check_ending(how, false);
 }
 
 /* ---- New connections ----------------------------------------------------------------------- */
@@ -527,7 +533,7 @@ static void repeats_request_once_after_goaway_on_new_connection(void **state) {
 
 static void repeats_refused_cleartext_http_2_streams(void **state) {
     (void)state;
-    for (int how = CLOSES; how <= GOES_AWAY; how++) check_ending(how, true);
+    for (int how = CLOSES; how <= LEAVES; how++) check_ending(how, true);
 }
 
 int main(void) {

@@ -252,6 +252,7 @@ static bool is_clear_connection_open(const afc__exchange *exchange) {
 static bool was_refused(const afc__exchange *exchange) {
     const afc__tls_peer *peer = exchange->carrier_peer;
     if (exchange->carrier == 0 || exchange->error_text[0] != '\0') return false;
+    if (exchange->driver->quirks.repeats_without_text_if_refused) return true;
     if (peer == NULL) return is_clear_connection_open(exchange);
     if (!exchange->driver->quirks.multiplexes && afc__tls_peer_spoke_last(peer)) return false;
     return !afc__tls_peer_has_ended(peer);
