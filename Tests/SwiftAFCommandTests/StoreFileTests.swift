@@ -39,15 +39,37 @@ import Testing
         #expect(file.content.map { String(decoding: $0, as: UTF8.self).contains("\tk\tv\n") } == true)
     }
 
-    /// As curl writes cookies of `localhost`, of addresses and of names in upper case.
+    /// As curl writes cookies of `localhost`, of addresses and of names in upper case; and as extensions of browsers
+    /// and Python write times.
     @Test(arguments: [
         ".localhost\tTRUE\t/\tFALSE\t4102444800\tsid\tabc\n", "127.0.0.1\tTRUE\t/\tFALSE\t4102444800\tsid\tabc\n",
         "LOCALHOST\tFALSE\t/\tFALSE\t4102444800\tsid\tabc\n", "h\tFALSE\tx\tFALSE\t4102444800\tsid\tabc\n",
+        "h\tFALSE\t/\tFALSE\t4102444800.25\tsid\tabc\n", "h\tFALSE\t/\tFALSE\t\tsid\tabc\n",
     ])
-    func cookiesOfCurlStayInTheirJar(content: String) async throws {
+    func cookiesOfOtherProgramsStayInTheirJar(content: String) async throws {
         let file = try TemporaryFile(content)
         #expect(await swiftaf(server.urlString(), "--cookies", file.path).exit == 0)
         #expect(file.content.map { String(decoding: $0, as: UTF8.self).contains("\tsid\tabc\n") } == true)
+    }
+
+    /// JavaScript writes `true`.
+    @Test(arguments: ["-b", "--cookies"], ["TRUE", "true", "True"])
+    func marksOfCookiesCountInAnyCase(option: String, mark: String) async throws {
+        let file = try TemporaryFile(
+            """
+            .jar.test\t\(mark)\t/\tFALSE\t4102444800\ta\t1
+            jar.test\tFALSE\t/\t\(mark)\t4102444800\tb\t2
+            sub.jar.test\tFALSE\t/\t\(mark)\t4102444800\tc\t3
+
+            """)
+        let url = "http://sub.jar.test:\(server.port)/"
+        let words = [url, option, file.path, "--resolve", "sub.jar.test:\(server.port):127.0.0.1"]
+        #expect(await swiftaf(words).exit == 0)
+        // The other cookies are for TLS, and for another host.
+        #expect(server.requests.last?["Cookie"] == "a=1")
+        guard option == "--cookies" else { return }
+        let content = String(decoding: file.content ?? Data(), as: UTF8.self)
+        #expect(content.contains(".jar.test\tTRUE\t/\tFALSE") && content.contains("jar.test\tFALSE\t/\tTRUE"))
     }
 
     @Test(arguments: [

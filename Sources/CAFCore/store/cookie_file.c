@@ -54,6 +54,27 @@ static void adapt(afc_cookie *cookie, char *domain) {
     if (cookie->path[0] != '/') cookie->path = "/";
 }
 
+/** Ignoring case, as curl does: JavaScript writes "true". */
+static bool is_true(const char *field) {
+    return afc__same_name(afc_slice_of(field), "TRUE");
+}
+
+/**
+ * Reads the seconds of an expiry. Extensions of browsers write them with a fraction, and Python no time at all for a cookie
+ * of the session.
+ */
+static bool read_expiry(const char *field, int64_t *expires_s) {
+    afc_slice whole = {field, afc__span_until(afc_slice_of(field), '.')};
+    const char *rest = field + whole.size;
+    if (*rest == '.') rest += 1 + strspn(rest + 1, "0123456789");
+    if (*rest != '\0') return false;
+    uint64_t seconds = 0;
+    bool is_session = *field == '\0';
+    if (!is_session && !afc__parse_number(whole, AFC_COOKIE_SESSION - 1, &seconds)) return false;
+    *expires_s = seconds != 0 ? (int64_t)seconds : AFC_COOKIE_SESSION;
+    return true;
+}
+
 static afc_status read_cookie(afc_cookie_jar *jar, char *line, afc_same_site same_site,
                               int64_t now) {
     const char *fields[FIELDS] = {NULL}, *why;
@@ -61,15 +82,11 @@ static afc_status read_cookie(afc_cookie_jar *jar, char *line, afc_same_site sam
     cookie.is_http_only = starts(line, http_only_mark);
     if (cookie.is_http_only) line += sizeof http_only_mark - 1;
     size_t count = split(line, fields);
-    uint64_t expires_s;
-    if (count < FIELDS - 1) return AFC_OK;
-    if (!afc__parse_number(afc_slice_of(fields[4]), AFC_COOKIE_SESSION - 1, &expires_s))
-        return AFC_OK;
-    cookie.is_host_only = strcmp(fields[1], "TRUE") != 0;
+    if (count < FIELDS - 1 || !read_expiry(fields[4], &cookie.expires_s)) return AFC_OK;
+    cookie.is_host_only = !is_true(fields[1]);
     cookie.path = fields[2];
     adapt(&cookie, line[0] == '.' ? line + 1 : line);
-    cookie.is_secure = strcmp(fields[3], "TRUE") == 0;
-    cookie.expires_s = expires_s != 0 ? (int64_t)expires_s : AFC_COOKIE_SESSION;
+    cookie.is_secure = is_true(fields[3]);
     cookie.name = fields[5];
     cookie.value = count == FIELDS ? fields[6] : "";
     cookie.same_site = same_site;

@@ -40,12 +40,15 @@ enum CookieFile {
     /// is a jar only if it has the title of one, or nothing at all.
     static func isJar(_ content: Data) -> Bool {
         guard !content.contains(0) else { return false }
-        let lines = content.split(separator: UInt8(ascii: "\n")).filter { line in
-            line.contains { !" \t\r".utf8.contains($0) }
-        }
+        let lines = lines(of: content)
         let entries = lines.filter { !isComment($0) }
         guard entries.allSatisfy(isCookie) else { return false }
         return !entries.isEmpty || lines.isEmpty || lines.contains(where: isTitle)
+    }
+
+    /// The lines that aren't blank.
+    private static func lines(of content: Data) -> [Data] {
+        content.split(separator: UInt8(ascii: "\n")).filter { line in line.contains { !" \t\r".utf8.contains($0) } }
     }
 
     /// Returns the number of the first line with a cookie that the library's jar doesn't hold: it would be gone from
@@ -55,7 +58,7 @@ enum CookieFile {
         return lines.firstIndex { line in
             guard !isComment(line), isCookie(line) else { return false }
             let fields = fields(of: line)
-            let isSecure = fields[3] == "TRUE"
+            let isSecure = isTrue(fields[3])
             let name = fields[5].lowercased()
             // A semicolon would be sent as the start of another cookie. Prefixes: RFC 6265bis 4.1.3.
             let isSplit =
@@ -63,7 +66,7 @@ enum CookieFile {
                 || name.utf8.contains(UInt8(ascii: "="))
             let keepsPrefix =
                 name.hasPrefix("__host-")
-                ? isSecure && fields[1] != "TRUE" && fields[2] == "/" : !name.hasPrefix("__secure-") || isSecure
+                ? isSecure && !isTrue(fields[1]) && fields[2] == "/" : !name.hasPrefix("__secure-") || isSecure
             return isSplit || !keepsPrefix
         }.map { $0 + 1 }
     }
@@ -88,7 +91,17 @@ enum CookieFile {
 
     private static func isCookie(_ line: Data) -> Bool {
         let fields = fields(of: line)
-        guard fields.count == 7, !fields[0].isEmpty, Int64(fields[4]) != nil else { return false }
-        return [fields[1], fields[3]].allSatisfy { ["true", "false"].contains($0.lowercased()) }
+        guard fields.count == 7, !fields[0].isEmpty, isExpiry(fields[4]) else { return false }
+        return [fields[1], fields[3]].allSatisfy { isTrue($0) || $0.lowercased() == "false" }
+    }
+
+    private static func isTrue(_ field: String) -> Bool { field.lowercased() == "true" }
+
+    /// Whether a field is a time in seconds, perhaps with a fraction; or empty, as Python writes it for cookies of the
+    /// session.
+    private static func isExpiry(_ field: String) -> Bool {
+        let parts = field.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        let fraction = parts.dropFirst().first ?? ""
+        return field.isEmpty || (Int64(parts[0]) != nil && fraction.utf8.allSatisfy { (48...57).contains($0) })
     }
 }

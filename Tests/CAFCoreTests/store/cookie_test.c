@@ -609,6 +609,8 @@ static void hostile_files_are_read_line_by_line(void **state) {
         "x.test\n",
         "x.test\tFALSE\t/\tFALSE\n",
         "x.test\tFALSE\t/\tFALSE\tsoon\ta\t1\n",
+        "x.test\tFALSE\t/\tFALSE\t.5\ta\t1\n",
+        "x.test\tFALSE\t/\tFALSE\t99999999999.5e1\ta\t1\n",
         "x.test\tFALSE\t/\tFALSE\t-1\ta\t1\n",
         "x.test\tFALSE\t/\tFALSE\t99999999999999999999999999999\ta\t1\n",
         "x.test\tFALSE\t/\tFALSE\t9223372036854775807\ta\t1\n",
@@ -641,7 +643,7 @@ static void hostile_files_are_read_line_by_line(void **state) {
 }
 
 /** They stay in the file when it is saved. */
-static void takes_over_what_curl_writes(void **state) {
+static void takes_over_what_other_programs_write(void **state) {
     (void)state;
     static const struct {
         const char *line, *saved;
@@ -657,15 +659,24 @@ static void takes_over_what_curl_writes(void **state) {
          ".x.test\tTRUE\t/\tFALSE\t4102444800\ta\t1\n"},
         {"x.test\tFALSE\ty\tFALSE\t4102444800\ta\t1\n",
          "x.test\tFALSE\t/\tFALSE\t4102444800\ta\t1\n"},
+        {".x.test\ttrue\t/\tfalse\t4102444800\ta\t1\n",
+         ".x.test\tTRUE\t/\tFALSE\t4102444800\ta\t1\n"},
+        {"x.test\tFALSE\t/\tTrue\t4102444800.25\ta\t1\n",
+         "x.test\tFALSE\t/\tTRUE\t4102444800\ta\t1\n"},
+        /* A cookie of the session. */
+        {"x.test\tFALSE\t/\tTRUE\t\ta\t1\n", "x.test\tFALSE\t/\tTRUE\t0\ta\t1\n"},
     };
     folder folder;
     folder_make(&folder);
     const char *path = path_in(&folder, "jar");
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc_bytes text;
         write_file(path, afc_slice_of(rows[i].line));
         afc_cookie_jar *jar = jar_at(path, AFC_OK);
-        check_status(afc_cookie_jar_save(jar, path, NULL), AFC_OK);
+        check_status(afc_cookie_jar_export(jar, true, &text, NULL), AFC_OK);
         afc_cookie_jar_release(jar);
+        write_file(path, (afc_slice){text.bytes, text.size});
+        afc_free(text.bytes);
         check_contains(read_file(path), rows[i].saved);
     }
     folder_remove(&folder);
@@ -766,7 +777,7 @@ int main(void) {
         cmocka_unit_test(exports_what_is_saved_and_session_cookies_on_request),
         cmocka_unit_test(unusable_files_are_errors),
         cmocka_unit_test(hostile_files_are_read_line_by_line),
-        cmocka_unit_test(takes_over_what_curl_writes),
+        cmocka_unit_test(takes_over_what_other_programs_write),
         cmocka_unit_test(file_may_have_lines_that_end_with_cr_lf),
         cmocka_unit_test(any_allocation_may_fail),
     };
