@@ -122,6 +122,17 @@ import Testing
         #expect(await swiftaf(server.urlString(), "-b", path).error.isEmpty)
     }
 
+    @Test(arguments: [
+        ("Set-Cookie: a=1\n", true), ("127.0.0.1 FALSE / FALSE 0 a 1\n", true), ("# a comment\n\n", false),
+        ("127.0.0.1\tFALSE\t/\tFALSE\t0\ta\n", false), ("127.0.0.1\tFALSE\t/\tFALSE\t0\ta\t1\nb=2\n", true),
+    ])
+    func ignoredLinesOfAJarAreSaid(content: String, isSaid: Bool) async throws {
+        let file = try TemporaryFile(content)
+        let run = await swiftaf(server.urlString(), "-b", file.path)
+        #expect(run.exit == 0 && run.error.hasPrefix("swiftaf: \(file.path) has lines that aren't cookies") == isSaid)
+        #expect(await swiftaf(server.urlString(), "-b", file.path, "-s").error.isEmpty)
+    }
+
     @Test func aJarCanBeAPipe() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/pipe"

@@ -108,7 +108,7 @@ struct Runner: Sendable {
             return Outcome(.text(text))
         }
         let paths = try writtenPaths(command, options, session)
-        noteMissingJar(given.options)
+        noteMissingCookies(given.options)
         var configuration = try options.configuration(for: command.each.map(\.url), environment)
         let stores = try RunStores(options, &configuration)
         try options.refusePins(for: command.each.map(\.url), hsts: configuration.hsts)
@@ -138,11 +138,20 @@ struct Runner: Sendable {
         }
     }
 
-    /// Says that `-b` names no file, whose cookies would be missed. The jar of a first run is still to be written.
-    private func noteMissingJar(_ options: Options) {
-        for path in options.cookieInputs where !options.writtenJars.contains(path) && !InputFile.exists(path) {
-            let message = "there is no file \(path.shown.printable), so no cookies are read from it"
-            note("\(message); -b NAME=VALUE sends a cookie", options)
+    /// Says that `-b` names no file, or one with lines that are ignored, whose cookies would be missed. The jar of a
+    /// first run is still to be written.
+    private func noteMissingCookies(_ options: Options) {
+        for path in options.cookieInputs where !options.writtenJars.contains(path) {
+            let name = path.shown.printable
+            guard InputFile.exists(path) else {
+                let message = "there is no file \(name), so no cookies are read from it"
+                note("\(message); -b NAME=VALUE sends a cookie", options)
+                continue
+            }
+            guard FileStatus(path)?.kind == .regular, let content = try? InputFile.bytes(path, as: .store),
+                CookieFile.hasOtherLine(content)
+            else { continue }
+            note("\(name) has lines that aren't cookies in Netscape's format: they are ignored", options)
         }
     }
 
@@ -152,7 +161,7 @@ struct Runner: Sendable {
 
     private func converse(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
         _ = try writtenPaths(command, options, nil)
-        noteMissingJar(options)
+        noteMissingCookies(options)
         var configuration = try options.configuration(for: [command.url], environment)
         let stores = try RunStores(options, &configuration)
         try options.refusePins(for: [command.url], hsts: configuration.hsts)

@@ -46,6 +46,15 @@ enum CookieFile {
         return !entries.isEmpty || lines.isEmpty || lines.contains(where: isTitle)
     }
 
+    /// Whether a file has a line that the library's jar ignores: it is neither blank, a comment nor a cookie, which may
+    /// lack the tab before an empty value.
+    static func hasOtherLine(_ content: Data) -> Bool {
+        lines(of: content).contains { line in
+            let fields = fields(of: line)
+            return !isComment(line) && (fields.count < 6 || fields[0].isEmpty || !isExpiry(fields[4]))
+        }
+    }
+
     /// The lines that aren't blank.
     private static func lines(of content: Data) -> [Data] {
         content.split(separator: UInt8(ascii: "\n")).filter { line in line.contains { !" \t\r".utf8.contains($0) } }
