@@ -157,6 +157,24 @@ import Testing
     }
 
     @Test func wordsMayBeginWithCombiningMarks() {
+    @Test func passwordsWithoutALoginAreForAny() {
+        let text = "machine h password p\nmachine i\nmachine j password q login joe\n"
+        #expect(Netrc.entry(for: "h", login: "joe", in: text) == Netrc.Entry(user: "joe", password: "p"))
+        #expect(Netrc.entry(for: "i", login: "joe", in: text) == nil)
+        #expect(Netrc.entry(for: "j", login: "ada", in: text) == nil)
+    }
+
+    /// As in curl: only a word that begins with a quote ends with one.
+    @Test(arguments: [
+        (#"x"y"#, #"x"y"#), (#"x"y"z"#, #"x"y"z"#), (#"x""#, #"x""#), (#""x y""#, "x y"), (#""x\"y""#, #"x"y"#),
+        (#"x\y"#, #"x\y"#), (#""""#, ""),
+    ])
+    func quotesWithinAWordArePartsOfIt(word: String, password: String) {
+        let text = "machine h login joe password \(word) account a\nmachine i login ada\n"
+        #expect(Netrc.entry(for: "h", in: text) == Netrc.Entry(user: "joe", password: password))
+        #expect(Netrc.entry(for: "i", in: text)?.user == "ada")
+    }
+
         let text = "machine h login \u{301}ada password \"\u{301}a b\"\nmachine i login joe\n"
         #expect(Netrc.entry(for: "h", in: text) == Netrc.Entry(user: "\u{301}ada", password: "\u{301}a b"))
         #expect(Netrc.entry(for: "i", in: text)?.user == "joe")

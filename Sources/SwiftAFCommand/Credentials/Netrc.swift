@@ -10,7 +10,8 @@ enum Netrc {
     /// Returns the credentials of a host: those of its `machine`, which may have none; those of `default` if there is
     /// no such machine.
     ///
-    /// With a login, entries with another one are skipped, also that of `default`.
+    /// With a login, entries with another one are skipped, also that of `default`. A password without a login is for
+    /// every login.
     ///
     /// Hosts may be spelled in any way that URLs allow: `bücher.test` is `xn--bcher-kva.test`.
     static func entry(for host: String, login: String? = nil, in text: String) -> Entry? {
@@ -21,12 +22,12 @@ enum Netrc {
             switch word {
             case "machine":
                 let name = words.popFirst()
-                let entry = readEntry(&words)
+                let entry = readEntry(&words, login)
                 guard name.map(normalised) == host else { continue }
                 if login == nil || entry?.user == login { found = found ?? entry }
                 isNamed = true
             case "default":
-                let entry = readEntry(&words)
+                let entry = readEntry(&words, login)
                 if login == nil || entry?.user == login { fallback = fallback ?? entry }
             default: break
             }
@@ -39,18 +40,19 @@ enum Netrc {
         return CoreURL.host(of: isIPv6 ? "https://[\(host)]/" : "https://\(host)/") ?? host.lowercased()
     }
 
-    private static func readEntry(_ words: inout ArraySlice<String>) -> Entry? {
-        var (user, password) = (String?.none, "")
+    private static func readEntry(_ words: inout ArraySlice<String>, _ login: String?) -> Entry? {
+        var (user, password) = (String?.none, String?.none)
         while let word = words.first, word != "machine", word != "default" {
             words.removeFirst()
             switch word {
             case "login": user = words.popFirst()
-            case "password": password = words.popFirst() ?? ""
+            case "password": password = words.popFirst()
             case "account": _ = words.popFirst()
             default: break
             }
         }
-        return user.map { Entry(user: $0, password: password) }
+        if password != nil { user = user ?? login }
+        return user.map { Entry(user: $0, password: password ?? "") }
     }
 
     /// Words are separated by white space, or quoted. A macro ends at an empty line.
@@ -84,7 +86,8 @@ enum Netrc {
                 isEscaped = false
             } else if scalar == "\\", isQuoted {
                 isEscaped = true
-            } else if scalar == "\"" {
+            } else if scalar == "\"", isQuoted || word == nil {
+                // Elsewhere a quote is a part of the word, as of a password.
                 isQuoted.toggle()
                 word = word ?? .init()
             } else if scalar.properties.isWhitespace, !isQuoted {
