@@ -150,6 +150,14 @@ import Testing
         #expect(run.exit == 1 && run.text.isEmpty && run.error.contains("\(item.dropLast()) can't be set"))
     }
 
+    /// This program makes a folder that is missing.
+    @Test(arguments: [["-P", "d"], ["-o", "d/"], ["-O", "-P", "d"]])
+    func foldersAreMade(words: [String]) async {
+        let run = await swiftaf(["example.org/f"] + words + ["--as-curl"])
+        #expect(run.text.contains(" --remote-name --create-dirs --output-dir d"), "\(run.text)")
+        #expect(!run.text.contains("--output d"))
+    }
+
     @Test func commandsThatPrintHeadsIncludeThem() async {
         #expect(await swiftaf("options", "example.org", "--as-curl").text.contains(" --include"))
         #expect(!(await swiftaf("head", "example.org", "--as-curl").text.contains(" --include")))

@@ -63,10 +63,8 @@ struct FileTarget: Sendable {
     private static func onPath(
         _ command: RequestCommand, _ options: Options, _ downloadOptions: DownloadOptions
     ) throws(UsageError) -> FileTarget {
-        if let path = options.outputPath, path.bytes.last != UInt8(ascii: "/") {
-            return FileTarget(name: .path(path), options: downloadOptions)
-        }
-        let folder = options.outputPath ?? options.folder
+        if let path = options.namedFile { return FileTarget(name: .path(path), options: downloadOptions) }
+        let folder = options.namedFolder
         let made = folder == nil ? downloadOptions : downloadOptions.union(.createsFolders)
         return FileTarget(name: .path(within(folder, RawText(try FileName.of(url: command.url)))), options: made)
     }
@@ -202,4 +200,15 @@ struct FileTarget: Sendable {
             }
         return "\(amount) are kept in \(part); \(options) continues the download"
     }
+}
+
+extension Options {
+    /// The file of `-o`; nil without one, and if the URL names it.
+    var namedFile: RawText? { writesIntoOutputPath ? nil : outputPath }
+
+    /// The folder of files that URLs name, which is created if missing; nil for the current one.
+    var namedFolder: RawText? { writesIntoOutputPath ? outputPath : folder }
+
+    /// Whether `-o` names a folder.
+    private var writesIntoOutputPath: Bool { outputPath?.bytes.last == UInt8(ascii: "/") }
 }

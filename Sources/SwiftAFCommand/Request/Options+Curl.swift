@@ -177,13 +177,14 @@ extension Options {
         if quietingOptions.contains(.showError) { words.append("--show-error") }
         if hidesErrorBodies { words.append("--fail") }
         if resumes { words += ["--continue-at", "-"] }
-        if let outputPath {
-            words += ["--output", outputPath.shown]
-        } else if command.purpose == .download || folder != nil {
+        if let namedFile {
+            words += ["--output", namedFile.shown]
+        } else if command.purpose == .download || namedFolder != nil {
             words.append("--remote-name")
             if usesContentDisposition { words.append("--remote-header-name") }
         }
-        return words + Self.option("--output-dir", folder)
+        guard let namedFolder else { return words }
+        return words + ["--create-dirs", "--output-dir", namedFolder.shown]
     }
 
     private static func option(_ name: String, _ value: String?) -> [String] { value.map { [name, $0] } ?? [] }
