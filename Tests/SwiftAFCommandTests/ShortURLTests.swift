@@ -46,6 +46,7 @@ import Testing
         (["pRoPfInD", "h/"], HTTPMethod("PROPFIND"), "https://h/"), (["put", "-X", "PUT", "u"], .put, "https://u"),
         (["MGET", "http://h/"], HTTPMethod("MGET"), "http://h/"),
         (["example.org", "-I"], .head, "https://example.org"),
+        (["h/d/..", "-T", "f"], .put, "https://h/d/../f"), (["h/.?q", "-T", "f"], .put, "https://h/./f?q"),
         (["h/", "-T", "f"], .put, "https://h/f"), (["post", "h/", "-T", "a/f"], .post, "https://h/f"),
         (["-X", "POST", "-T", "f", "h/d/"], .post, "https://h/d/f"),
         (["-T", "f", "-X", "POST", "h/d"], .post, "https://h/d"),
@@ -156,7 +157,6 @@ import Testing
         #expect(Netrc.entry(for: "h", in: text + "machine h login joe\n")?.user == "joe")
     }
 
-    @Test func wordsMayBeginWithCombiningMarks() {
     @Test func passwordsWithoutALoginAreForAny() {
         let text = "machine h password p\nmachine i\nmachine j password q login joe\n"
         #expect(Netrc.entry(for: "h", login: "joe", in: text) == Netrc.Entry(user: "joe", password: "p"))
@@ -175,6 +175,7 @@ import Testing
         #expect(Netrc.entry(for: "i", in: text)?.user == "ada")
     }
 
+    @Test func wordsMayBeginWithCombiningMarks() {
         let text = "machine h login \u{301}ada password \"\u{301}a b\"\nmachine i login joe\n"
         #expect(Netrc.entry(for: "h", in: text) == Netrc.Entry(user: "\u{301}ada", password: "\u{301}a b"))
         #expect(Netrc.entry(for: "i", in: text)?.user == "joe")

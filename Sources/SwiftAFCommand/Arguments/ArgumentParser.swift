@@ -333,7 +333,8 @@ extension ArgumentParser {
     /// Adds the name of the file of `-T` to a URL whose path is a folder's, as curl does.
     private static func complete(_ url: String, with path: RawText) -> String {
         let name = RawText(path.bytes.split(separator: UInt8(ascii: "/")).last ?? [])
-        guard URLText(url).lastSegment.isEmpty else { return url }
+        // A path that ends with a dot segment ends with a slash when it is sent (RFC 3986 5.2.4).
+        guard ["", ".", ".."].contains(URLText(url).lastSegment) else { return url }
         let end = url.utf8.firstIndex { "?#".utf8.contains($0) } ?? url.endIndex
         let path = url[..<end]
         // It would begin the query.
