@@ -80,6 +80,14 @@ import Testing
         #expect(run.exit == 8 && run.error.contains("File too large"))
     }
 
+    /// Wherever the descriptors run out.
+    @Test(arguments: 6...12)
+    func reportsLimitOfOpenFiles(limit: Int) async throws {
+        server.route("/", .respond(200, body: Data(repeating: 97, count: 2 << 20)))
+        let run = try await Launch(["get", RawText(server.urlString())], shell: "ulimit -n \(limit)").end()
+        #expect(run.exit == 0 || run.error.lowercased().contains("too many open files"), "\(run.error)")
+    }
+
     @Test func endsBySIGQUIT() async throws {
         server.route("/", [.stall(at: "never")])
         let run = try Launch(["get", RawText(server.urlString())])

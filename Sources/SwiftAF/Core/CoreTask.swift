@@ -298,10 +298,17 @@ extension CoreTask {
             return .AFC_ECANCELED
         case .write(let descriptor):
             let status = afc_response_set_descriptor(response, descriptor)
-            if status == .AFC_EINVAL {
+            switch status {
+            case .AFC_EINVAL:
                 decideToFail(
                     SessionError(.invalidInput, message: "descriptor \(descriptor) isn't open for writing"),
                     or: .invalidInput)
+            case .AFC_EFILE:
+                // The core couldn't duplicate it.
+                decideToFail(
+                    SessionError(.file, message: "cannot write to descriptor \(descriptor): too many open files"),
+                    or: .file)
+            default: break
             }
             return status
         case .fail(let error):
