@@ -225,29 +225,42 @@ extension HTTPBody: CustomStringConvertible {
     }
 }
 
-extension HTTPRequest {
-    /// Encodes a JSON body and adds the body's Content-Type.
-    package mutating func encodeJSON(with encoder: any DataEncoder) throws(SessionError) {
-        switch body.content {
+extension HTTPBody {
+    /// The same body, with JSON as bytes: its own and that of a form's parts.
+    ///
+    /// - Parameter encoder: Writes what has no encoder of its own.
+    func encoded(with encoder: any DataEncoder) throws(SessionError) -> HTTPBody {
+        switch content {
         case .json(let value, let own):
             do {
-                body = .data(try (own ?? encoder).encode(value), contentType: body.contentType)
+                return .data(try (own ?? encoder).encode(value), contentType: contentType)
             } catch {
-                var failure = HTTPBody.encodingFailure(error, of: value)
-                failure.url = url
-                throw failure
+                throw Self.encodingFailure(error, of: value)
             }
         case .jsonParameters(let parameters, let own):
             do {
-                let data = try parameters.jsonData(encoder: own ?? encoder)
-                body = .data(data, contentType: body.contentType)
+                return .data(try parameters.jsonData(encoder: own ?? encoder), contentType: contentType)
             } catch {
-                throw SessionError(serializingRequest: error, url: url)
+                throw SessionError(serializingRequest: error, url: nil)
             }
-        case .invalid(var error):
+        case .form(let form):
+            return HTTPBody(.form(try form.encoded(with: encoder)))
+        case .invalid(let error):
+            throw error
+        case .none, .data, .file, .stream:
+            return self
+        }
+    }
+}
+
+extension HTTPRequest {
+    /// Encodes JSON of the body and adds the body's Content-Type.
+    package mutating func encodeJSON(with encoder: any DataEncoder) throws(SessionError) {
+        do {
+            body = try body.encoded(with: encoder)
+        } catch var error {
             error.url = url
             throw error
-        case .none, .data, .file, .stream, .form: break
         }
         if let type = body.contentType { headers.fillGap(name: .contentType, value: type) }
     }

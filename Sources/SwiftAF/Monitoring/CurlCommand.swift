@@ -44,7 +44,8 @@ extension HTTPRequest {
         guard case .form(let form) = body.content else { return nil }
         return form.parts.first { CurlCommand.part($0) == nil }.map { part in
             switch part {
-            case .data(_, let heading), .file(_, let heading), .stream(_, let heading): heading.name
+            case .data(_, let heading), .file(_, let heading), .stream(_, let heading), .json(_, let heading):
+                heading.name
             case .raw: ""
             }
         }
@@ -219,7 +220,7 @@ private struct CurlCommand {
         case .file(let file, let heading):
             guard file.range == nil, isPlain(heading) else { return nil }
             return ["--form", "\(heading.name)=@\(inner(name(file.path)))\(attributes(heading))"]
-        case .stream, .raw:
+        case .stream, .raw, .json:
             return nil
         }
     }

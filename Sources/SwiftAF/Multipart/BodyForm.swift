@@ -22,8 +22,21 @@ package struct BodyForm: Sendable {
         case data(Data, Heading)
         case file(File, Heading)
         case stream(BodyStream, Heading)
+        /// JSON that becomes ``data(_:_:)`` when an encoder is known: the manager's. Without one, the core gets what a
+        /// ``JSONCoder`` writes.
+        case json(HTTPBody, Heading)
         /// A body with the given headers only.
         case raw(Data, HTTPHeaders)
+    }
+
+    /// The same form, with the JSON of its parts as bytes.
+    func encoded(with encoder: any DataEncoder) throws(SessionError) -> BodyForm {
+        var form = self
+        for (index, part) in parts.enumerated() {
+            guard case .json(let body, let heading) = part else { continue }
+            form.parts[index] = .data(try body.encoded(with: encoder).data ?? Data(), heading)
+        }
+        return form
     }
 
     package struct Heading: Sendable {

@@ -29,7 +29,7 @@ final class CoreForm {
     convenience init(_ form: BodyForm, reader: (BodyStream) -> afc_reader) throws(SessionError) {
         try self.init(form.boundary)
         if !form.isBoundaryChosen { afc_multipart_trust_boundary(raw) }
-        for part in form.parts { try add(part, reader, lending: true) }
+        for part in try form.encoded(with: JSONCoder()).parts { try add(part, reader, lending: true) }
         guard let throttle = form.throttle else { return }
         afc_multipart_throttle(raw, max(0, throttle.packetSize), throttle.delay.coreMilliseconds)
     }
@@ -91,6 +91,9 @@ final class CoreForm {
                     afc_multipart_add_bytes(raw, part, $0, $1, $2, &failure)
                 }
             }
+        case .json(let body, let heading):
+            // Encoded already: see init(_:reader:) and MultipartFormData.append(json:name:encoder:).
+            return try add(.data(body.data ?? Data(), heading), reader, lending: lending)
         case .raw(let data, let headers):
             status = headers.withCore { fields, count, _ in
                 Self.withBytes(data, lending: lending) {

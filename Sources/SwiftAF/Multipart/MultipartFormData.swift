@@ -98,6 +98,34 @@ public struct MultipartFormData: Sendable {
         try add(.data(data, BodyForm.Heading(name: name, fileName: nil, mediaType: mediaType, headers: headers)))
     }
 
+    /// Adds a field with a value as JSON, with the media type `application/json`.
+    ///
+    /// ```swift
+    /// try form.append(json: Film(title: "Metropolis", year: 1927), name: "details")
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - value: The value, which is read at once: it need not be `Sendable`, and may belong to an actor.
+    ///   - name: The name of the field.
+    ///   - encoder: Encodes it at once. Nil uses ``HTTPSessionManager/encoder``, when the request is sent, for what the
+    ///     value encodes now, to an encoder without `userInfo`; ``length()`` and ``write(to:)-(String)`` use a
+    ///     ``JSONCoder``.
+    /// - Throws: ``SessionError/Code/serialization`` if the value can't be encoded.
+    public mutating func append(
+        json value: some Encodable, name: String, encoder: (any DataEncoder)? = nil
+    ) throws(SessionError) {
+        try append(.json(encoding: value, encoder: encoder), name: name)
+    }
+
+    /// The same for a literal of mixed values.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    public mutating func append(
+        json parameters: Parameters, name: String, encoder: (any DataEncoder)? = nil
+    ) throws(SessionError) {
+        try append(.json(parameters, encoder: encoder), name: name)
+    }
+
     /// Adds bytes as a file.
     ///
     /// - Parameters:
@@ -251,6 +279,17 @@ extension MultipartFormData {
         once sequence: Chunks, heading: BodyForm.Heading
     ) throws(SessionError) where Chunks.Element == Data, Chunks.AsyncIterator: SendableMetatype {
         try append(.stream(once: sequence), heading)
+    }
+
+    /// Adds JSON, whose bytes are known when the form is sent.
+    private mutating func append(_ body: HTTPBody, name: String) throws(SessionError) {
+        if case .invalid(let error) = body.content { throw error }
+        let heading = BodyForm.Heading(
+            name: name, fileName: nil, mediaType: MediaType.json.essence, headers: [:])
+        guard body.data == nil else { return try add(.data(body.data ?? Data(), heading)) }
+        // Their size doesn't count, and a chosen boundary is looked for when the form is sent.
+        _ = try check(.data(Data(), heading))
+        form.parts.append(.json(body, heading))
     }
 
     private mutating func append(_ body: HTTPBody, _ heading: BodyForm.Heading) throws(SessionError) {

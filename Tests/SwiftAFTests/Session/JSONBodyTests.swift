@@ -115,6 +115,79 @@ struct JSONBodyTests {
         #expect(try JSONValue(parsing: Data(text.utf8)) == JSONValue(parsing: Data(expected.utf8)))
     }
 
+    /// The JSON of a part, as it was sent or written.
+    private func part(_ text: String) -> String? {
+        text.split(separator: "\r\n").first { $0.hasPrefix("{") }.map(String.init)
+    }
+
+    static let parts: [(mixed: Bool, add: @Sendable (inout MultipartFormData) throws -> Void)] = [
+        (false, { try $0.append(json: Note(), name: "note") }),
+        (false, { try $0.append(json: Note(), name: "note", encoder: nil) }),
+        (true, { try $0.append(json: ["at": date, "oneMore": 1], name: "note") }),
+    ]
+
+    @Test(arguments: parts.indices, [nil, "B"])
+    func partOfFormIsWrittenByManagersEncoder(index: Int, boundary: String?) async throws {
+        let server = try TestServer()
+        let manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        let expected = Self.parts[index].mixed ? Self.mixed : Self.note
+        var form = try boundary.map { try MultipartFormData(boundary: $0) } ?? MultipartFormData()
+        try form.append("first", name: "a")
+        try Self.parts[index].add(&form)
+
+        try await manager.post("form", body: .multipart(form))
+        manager.encoder = JSONCoder(keys: .snakeCase, dates: .secondsSince1970)
+        try await manager.post("form", parameters: ["b": 1], body: .multipart(form))
+        _ = try await manager.response(for: HTTPRequest(.post, "form", body: .multipart(form)))
+
+        let sent = server.requests.map(\.bodyText)
+        #expect(
+            sent.map(part) == [expected("-978307200", "wasRead"), expected("0", "was_read"), expected("0", "was_read")])
+        for text in sent {
+            #expect(text.contains("form-data; name=\"note\"\r\nContent-Type: application/json\r\n\r\n{"))
+        }
+        let folder = try TestFolder()
+        let file = folder.file("form")
+        try await form.write(to: file)
+        let written = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(part(written) == expected("-978307200", "wasRead"))
+        #expect(try form.length() == Int64(written.utf8.count))
+    }
+
+    @Test func partOfFormWithAnEncoderOfItsOwnIsWrittenByIt() async throws {
+        let server = try TestServer()
+        let manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        let own = JSONCoder(dates: .iso8601)
+        try await manager.post(
+            "form",
+            body: .multipart {
+                try $0.append(json: ["at": Self.date], name: "a", encoder: own)
+                try $0.append(json: ["at": Self.date, "oneMore": 1], name: "b", encoder: own)
+            })
+        let text = server.requests[0].bodyText
+        #expect(text.contains(#"{"at":"1970-01-01T00:00:00Z"}"#))
+        #expect(text.contains(#"{"at":"1970-01-01T00:00:00Z","oneMore":1}"#))
+    }
+
+    @Test func partOfFormThatCannotBeEncodedIsRefused() async throws {
+        struct Odd: Encodable {
+            struct Failure: Error {}
+            func encode(to encoder: any Encoder) throws { throw Failure() }
+        }
+        var form = MultipartFormData()
+        let error = #expect(throws: SessionError.self) { try form.append(json: Odd(), name: "a") }
+        #expect(error?.code == .serialization && error?.underlying is Odd.Failure)
+        #expect(form.isEmpty)
+        #expect(throws: SessionError.self) { try form.append(json: 1, name: "a\n") }
+        #expect(form.isEmpty)
+
+        // A number that JSON can't express is known to be one when the encoder is.
+        try form.append(json: ["a": Double.nan], name: "a")
+        let request = HTTPRequest(.post, "http://127.0.0.1:9/", body: .multipart(form))
+        let late = await #expect(throws: SessionError.self) { try await HTTPSessionManager().response(for: request) }
+        #expect(late?.code == .serialization && late?.url == "http://127.0.0.1:9/")
+    }
+
     @Test(arguments: 0..<3)
     func encoderThatIsReplacedMeanwhileIsThatOfTheNextRequest(spelling: Int) async throws {
         let server = try TestServer()
