@@ -9,7 +9,7 @@ public import FoundationEssentials
 /// print(response.status, response.headers["ETag"] ?? "")
 /// let user = try response.value(as: User.self)
 /// ```
-public struct Response<Value: Sendable>: Sendable {
+public struct Response<Value> {
     /// The value: the body, or what was decoded from it.
     public private(set) var value: Value
     /// The head, with the metrics of the exchange.
@@ -63,6 +63,8 @@ public struct Response<Value: Sendable>: Sendable {
     }
 }
 
+extension Response: Sendable where Value: Sendable {}
+
 extension Response where Value == Data {
     /// Creates a response with a body, for tests and caches.
     public init(head: HTTPResponse, body: Data = Data(), filePath: String? = nil) {
@@ -107,8 +109,8 @@ extension Response where Value == Data {
     }
 
     /// Decodes the body like ``value(as:validation:decoder:)``, and returns the value together with the head and the
-    /// metrics.
-    public func decoded<Decoded: Decodable & Sendable>(
+    /// metrics. The value need not be `Sendable`: the response is if the value is.
+    public func decoded<Decoded: Decodable>(
         as type: Decoded.Type = Decoded.self, validation: ResponseValidation? = nil,
         decoder: (any DataDecoder)? = nil
     ) throws(SessionError) -> Response<Decoded> {

@@ -26,6 +26,10 @@ struct PlainValueTests {
         }
     }
 
+    @MainActor private struct Mark: @MainActor Decodable {
+        let title: String
+    }
+
     @globalActor private actor Archive {
         static let shared = Archive()
     }
@@ -125,6 +129,21 @@ struct PlainValueTests {
         #expect(requests.map(\.method) == ["GET", "POST", "PUT", "PATCH", "DELETE", "SEARCH", "GET"])
         #expect(requests[0].target == "/folder?deep=1" && requests[1].body == Data("name=a".utf8))
         #expect(requests[2].body == Data("a".utf8) && requests[3].body == Data(#"{"name":"a"}"#.utf8))
+    }
+
+    @Test func classesAreDecodedTogetherWithTheHead() async throws {
+        let response: Response<Folder> = try await manager.get("folder").decoded()
+        #expect(response.value.name == "a" && response.status == 200 && !response.body.isEmpty)
+    }
+
+    @Test @MainActor func isolatedConformancesAreDecodedTogetherWithTheHead() async throws {
+        let response = try await manager.get("notes").decoded(as: [Mark].self)
+        #expect(response.value.map(\.title) == ["rain", "snow"] && response.head.version == .http1_1)
+    }
+
+    @Test @MainActor func isolatedConformancesAreSentAsPartOfAForm() async throws {
+        try await manager.post("note", body: .multipart { try $0.append(json: Draft(), name: "draft") })
+        #expect(server.requests[0].bodyText.contains(#"{"title":"rain"}"#))
     }
 
     @Test @MainActor func isolatedConformancesDecodeOnTheirActor() async throws {
