@@ -11,9 +11,10 @@ extension HTTPHeaders: RandomAccessCollection {
 }
 
 extension HTTPHeaders: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {
-    /// `["Accept": "text/html", "Accept": "text/plain"]`: in order, repeats kept.
-    public init(dictionaryLiteral elements: (String, String)...) {
-        self.init(elements)
+    /// `["Accept": "text/html", "Accept": "text/plain", "If-None-Match": tag]`: in order, repeats kept. A field whose
+    /// value is nil is left out.
+    public init(dictionaryLiteral elements: (String, String?)...) {
+        self.init(elements.lazy.compactMap { name, value in value.map { (name, $0) } })
     }
 
     /// `[("Accept", "text/html"), ("Accept", "text/plain")]`: in order, repeats kept.

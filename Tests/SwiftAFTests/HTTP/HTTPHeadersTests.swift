@@ -62,6 +62,12 @@ import Testing
         #expect(headers["accept"] == "text/html, text/plain")
     }
 
+    @Test func dictionaryLiteralLeavesOutFieldsWithoutValue() {
+        func headers(_ tag: String?) -> HTTPHeaders { ["Accept": "text/html", "If-None-Match": tag, "X": "1"] }
+        #expect(headers("\"1\"") == [("Accept", "text/html"), ("If-None-Match", "\"1\""), ("X", "1")])
+        #expect(headers(nil) == [("Accept", "text/html"), ("X", "1")])
+    }
+
     @Test func fieldsOfDictionaryAreSortedByName() {
         var dictionary = Dictionary(uniqueKeysWithValues: (10..<40).map { ("X-\($0)", "\($0)") })
         dictionary["Accept"] = "text/html"
