@@ -178,7 +178,7 @@ extension Parameters {
     /// The same, but with the members of an `Encodable`.
     private var expanded: Parameters {
         guard case .encodable(let value) = self else { return self }
-        let recorded = Self.encode(value, at: nil, encoder: nil)
+        let recorded = Self.encode(value, at: nil)
         guard case .encodable(let value as RecordedValue) = recorded else { return recorded }
         switch value.content {
         case .nothing, .null: return .null
@@ -224,11 +224,10 @@ extension Parameters: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expr
 extension Parameters {
     /// Makes parameters of a value whose type isn't known.
     ///
-    /// - Parameters:
-    ///   - key: The key of the value, for errors.
-    ///   - encoder: Encodes what is neither a string, a number, a boolean nor nil. Without it dates, data and sets have
-    ///     cases of their own, and other values are recorded until an encoder is known.
-    static func make(of value: Any?, at key: String?, encoder: (any DataEncoder)? = nil) -> Parameters {
+    /// Dates, data and sets have cases of their own; other values are recorded until an encoder is known.
+    ///
+    /// - Parameter key: The key of the value, for errors.
+    static func make(of value: Any?, at key: String?) -> Parameters {
         switch value {
         case nil: .null
         case let value as Parameters: value
@@ -237,23 +236,22 @@ extension Parameters {
         case let value as Bool: .bool(value)
         case let value as Int: .integer(Int64(value))
         case let value as Double: .double(value)
-        case let value as Date where encoder == nil: .date(value)
-        case let value as Data where encoder == nil: .data(value)
+        case let value as Date: .date(value)
+        case let value as Data: .data(value)
         case let value as JSONValue: Parameters(value)
         case let value as [Any?]:
-            .array(value.enumerated().map { make(of: $1, at: "\(key ?? "")[\($0)]", encoder: encoder) })
+            .array(value.enumerated().map { make(of: $1, at: "\(key ?? "")[\($0)]") })
         case let value as [String: Any?]:
             .dictionary(
                 value.sorted { $0.key < $1.key }.map { name, value in
-                    Member(
-                        key: name, value: make(of: value, at: key.map { "\($0)[\(name)]" } ?? name, encoder: encoder))
+                    Member(key: name, value: make(of: value, at: key.map { "\($0)[\(name)]" } ?? name))
                 })
         case let value as Substring: .string(String(value))
         case let value as Character: .string(String(value))
-        case let value as Set<AnyHashable> where encoder == nil:
-            .set(value.map { make(of: $0.base, at: key, encoder: encoder) })
-        case let value as any Encodable: encode(value, at: key, encoder: encoder)
-        case let value as any RawRepresentable: ofRawValue(value, at: key, encoder: encoder)
+        case let value as Set<AnyHashable>:
+            .set(value.map { make(of: $0.base, at: key) })
+        case let value as any Encodable: encode(value, at: key)
+        case let value as any RawRepresentable: ofRawValue(value, at: key)
         case let value?: isNil(value) ? .null : .invalid(unsupported(value, at: key))
         }
     }
@@ -283,18 +281,15 @@ extension Parameters {
 
     /// Makes parameters of a raw value. Only of one that is a value by itself: a raw value can be of the same type, and
     /// so on without end.
-    private static func ofRawValue(
-        _ value: any RawRepresentable, at key: String?, encoder: (any DataEncoder)?
-    ) -> Parameters {
+    private static func ofRawValue(_ value: any RawRepresentable, at key: String?) -> Parameters {
         let raw: Any = value.rawValue
         guard raw is any Encodable || raw is Character else { return .invalid(unsupported(value, at: key)) }
-        return make(of: raw, at: key, encoder: encoder)
+        return make(of: raw, at: key)
     }
 
     /// Encodes or records at once, because a value in a literal needn't be `Sendable`.
-    private static func encode(_ value: any Encodable, at key: String?, encoder: (any DataEncoder)?) -> Parameters {
+    private static func encode(_ value: any Encodable, at key: String?) -> Parameters {
         do {
-            if let encoder { return Parameters(try encoder.tree(of: value)) }
             let recorded = try RecordedValue(value)
             switch recorded.content {
             case .leaf(let value as String): return .string(value)

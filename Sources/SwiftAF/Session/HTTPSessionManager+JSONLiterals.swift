@@ -1,37 +1,9 @@
 public import FoundationEssentials
 
-/// A JSON literal of mixed values, such as `json: ["name": name, "age": age]`, for which Swift has no type that is
-/// `Encodable`. The manager's encoder writes its values, like those of any other `json:`; the members keep their order.
-///
-/// Callers see no difference to the other calls with `json:`, so the documentation shows both as one call.
-@_documentation(visibility: internal)
-public struct MixedJSON: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {
-    private enum Content {
-        case members([(String, Any?)])
-        case elements([Any?])
-    }
-
-    private let content: Content
-
-    public init(dictionaryLiteral members: (String, Any?)...) {
-        content = .members(members)
-    }
-
-    public init(arrayLiteral elements: Any?...) {
-        content = .elements(elements)
-    }
-
-    /// - Parameter encoder: Encodes the values at once; nil records them until an encoder is known.
-    func parameters(encoder: (any DataEncoder)? = nil) -> Parameters {
-        switch content {
-        case .members(let members): Parameters(members.map { ($0, Parameters.make(of: $1, at: $0, encoder: encoder)) })
-        case .elements(let elements): Parameters.make(of: elements, at: nil, encoder: encoder)
-        }
-    }
-
-    /// Written by the encoder of the request, as any other JSON body.
-    var body: HTTPBody { .json(parameters()) }
-}
+// Calls with a JSON literal of mixed values, such as `json: ["name": name, "age": age]`, for which Swift has no type
+// that is `Encodable`, or with `Parameters` of a variable. The manager's encoder writes the values, like those of any
+// other `json:`; members keep their order. Callers see no difference to the other calls with `json:`, so the
+// documentation shows both as one call.
 
 // Awaited calls.
 extension HTTPSessionManager {
@@ -39,12 +11,12 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     nonisolated(nonsending) public func post<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            .post, url.urlText, parameters: parameters, body: json.body, headers: headers,
+            .post, url.urlText, parameters: parameters, body: .json(json), headers: headers,
             configure: configure, progress: progress
         ).awaitedValue()
     }
@@ -54,12 +26,12 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     nonisolated(nonsending) public func post(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await post(
-            url, parameters: parameters, body: json.body, headers: headers, configure: configure,
+            url, parameters: parameters, body: .json(json), headers: headers, configure: configure,
             progress: progress)
     }
 
@@ -67,12 +39,12 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     nonisolated(nonsending) public func put<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            .put, url.urlText, parameters: parameters, body: json.body, headers: headers,
+            .put, url.urlText, parameters: parameters, body: .json(json), headers: headers,
             configure: configure, progress: progress
         ).awaitedValue()
     }
@@ -82,12 +54,12 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     nonisolated(nonsending) public func put(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await put(
-            url, parameters: parameters, body: json.body, headers: headers, configure: configure,
+            url, parameters: parameters, body: .json(json), headers: headers, configure: configure,
             progress: progress)
     }
 
@@ -95,12 +67,12 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     nonisolated(nonsending) public func patch<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            .patch, url.urlText, parameters: parameters, body: json.body, headers: headers,
+            .patch, url.urlText, parameters: parameters, body: .json(json), headers: headers,
             configure: configure, progress: progress
         ).awaitedValue()
     }
@@ -110,12 +82,12 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     nonisolated(nonsending) public func patch(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await patch(
-            url, parameters: parameters, body: json.body, headers: headers, configure: configure,
+            url, parameters: parameters, body: .json(json), headers: headers, configure: configure,
             progress: progress)
     }
 
@@ -123,12 +95,12 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     nonisolated(nonsending) public func delete<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            .delete, url.urlText, parameters: parameters, body: json.body, headers: headers,
+            .delete, url.urlText, parameters: parameters, body: .json(json), headers: headers,
             configure: configure, progress: progress
         ).awaitedValue()
     }
@@ -138,12 +110,12 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     nonisolated(nonsending) public func delete(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await delete(
-            url, parameters: parameters, body: json.body, headers: headers, configure: configure,
+            url, parameters: parameters, body: .json(json), headers: headers, configure: configure,
             progress: progress)
     }
 
@@ -151,12 +123,12 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     nonisolated(nonsending) public func request<Value: Decodable>(
-        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            method, url.urlText, parameters: parameters, body: json.body, headers: headers,
+            method, url.urlText, parameters: parameters, body: .json(json), headers: headers,
             configure: configure, progress: progress
         ).awaitedValue()
     }
@@ -166,12 +138,12 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     nonisolated(nonsending) public func request(
-        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await request(
-            method, url, parameters: parameters, body: json.body, headers: headers,
+            method, url, parameters: parameters, body: .json(json), headers: headers,
             configure: configure,
             progress: progress)
     }
@@ -180,12 +152,12 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     nonisolated(nonsending) public func response(
-        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await prepared(
-            method, url.urlText, parameters: parameters, body: json.body, headers: headers, configure: configure,
+            method, url.urlText, parameters: parameters, body: .json(json), headers: headers, configure: configure,
             progress: progress
         ).awaitedResponse()
     }
@@ -194,10 +166,10 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     public func makeRequest(
-        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:]
     ) throws(SessionError) -> HTTPRequest {
-        try makeRequest(method, url, parameters: parameters, body: json.body, headers: headers)
+        try makeRequest(method, url, parameters: parameters, body: .json(json), headers: headers)
     }
 }
 
@@ -208,13 +180,13 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     public func post<Serializer: ResponseSerializer>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         post(
-            url, parameters: parameters, body: json.body, headers: headers, with: serializer,
+            url, parameters: parameters, body: .json(json), headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 
@@ -223,13 +195,13 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     public func put<Serializer: ResponseSerializer>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         put(
-            url, parameters: parameters, body: json.body, headers: headers, with: serializer,
+            url, parameters: parameters, body: .json(json), headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 
@@ -238,13 +210,13 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     public func patch<Serializer: ResponseSerializer>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         patch(
-            url, parameters: parameters, body: json.body, headers: headers, with: serializer,
+            url, parameters: parameters, body: .json(json), headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 
@@ -253,13 +225,13 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     public func delete<Serializer: ResponseSerializer>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         delete(
-            url, parameters: parameters, body: json.body, headers: headers, with: serializer,
+            url, parameters: parameters, body: .json(json), headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 
@@ -268,13 +240,13 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     public func request<Serializer: ResponseSerializer>(
-        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         request(
-            method, url, parameters: parameters, body: json.body, headers: headers, with: serializer,
+            method, url, parameters: parameters, body: .json(json), headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 }

@@ -93,10 +93,10 @@ public final class WebSocket: Sendable {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     nonisolated(nonsending) public func send(
-        json: MixedJSON, encoder: (any DataEncoder)? = nil
+        json: Parameters, encoder: (any DataEncoder)? = nil
     ) async throws(SessionError) {
         let encoder = encoder ?? core.request.handlers.encoder
-        let message = try Message.json { try json.parameters(encoder: encoder).jsonData(encoder: encoder) }
+        let message = try Message.json { try json.jsonData(encoder: encoder) }
         do throws(SessionError) { try await core.send(message) } catch { throw error }
     }
 

@@ -105,6 +105,8 @@ func takesParametersFromVariables(
     try await manager.post("users", parameters: Parameters(mixed))
     try await manager.post("users", parameters: Parameters(texts))
     try await manager.post("users", parameters: Parameters(anything))
+    try await manager.post("users", json: Parameters(anything))
+    try await manager.put("users/7", json: Parameters(mixed))
     try await manager.post("users", parameters: Parameters(encoding: user))
     try await manager.post(
         "users", parameters: ["name": Parameters(name), "age": Parameters(age), "nick": Parameters(nick)])
@@ -165,6 +167,12 @@ func configuresOneCall(_ manager: HTTPSessionManager, limit: Duration) async thr
     request.proxy = .direct
     request.redirectPolicy = .doNotFollow
     print(try await manager.response(for: request).status)
+}
+
+func sendsFieldsThatMayBeNil(_ manager: HTTPSessionManager, tag: String?) async throws {
+    let response = try await manager.response(.get, "users/7", headers: ["If-None-Match": tag, "Accept": "text/html"])
+    let request = HTTPRequest(.get, "users/7", headers: ["If-None-Match": tag])
+    print(response.status, request)
 }
 
 func sharesSettings(_ manager: HTTPSessionManager, token: String) {

@@ -35,6 +35,9 @@ func plainCalls(_ manager: HTTPSessionManager) async throws {
     let response = try await manager.get("articles/7")
     let again = try response.value(as: Article.self)
     let last = try response.value(as: Folder.self)
+    let whole: Response<Article> = try response.decoded()
+    let wholeFolder = try await manager.get("folders/1").decoded(as: Folder.self)
+    print(whole.value.title, whole.status, wholeFolder.value.name, wholeFolder.headers)
     print(article, articles, byName, folder, folders, none as Any, posted, saved, changed, deleted, found, again, last)
 }
 
@@ -44,6 +47,13 @@ func plainBodies(_ manager: HTTPSessionManager, name: String, age: Int?) async t
     let mixed: Article = try await manager.post("articles", json: ["title": name, "age": age, "tags": ["a", "b"]])
     try await manager.patch("articles/1", json: ["title": name, "read": true])
     let found = try await manager.request("SEARCH", "articles", json: ["limit": 3, "title": name], as: [Article].self)
+    try await manager.post(
+        "articles",
+        body: .multipart { form in
+            try form.append(json: Article(id: 1, title: name), name: "article")
+            try form.append(json: Folder(name: name), name: "folder", encoder: manager.encoder)
+            try form.append(json: ["title": name, "age": age], name: "details")
+        })
     let request = HTTPRequest(.post, "articles", body: .json(encoding: Article(id: 1, title: name)))
     let response = try await manager.response(for: request)
     let socket = try await manager.webSocket("chat")
