@@ -9,6 +9,8 @@ enum DecodingFailure {
     /// Texts of the error may contain data, so only its types and its path are used.
     private static func explain(_ error: DecodingError) -> String {
         switch error {
+        case .typeMismatch(let type, let context) where context.debugDescription == noCaseFound:
+            "expected an object with one member, named after a case of \(type)\(place(context))"
         case .typeMismatch(let type, let context): "expected \(name(of: type))\(place(context))\(hint(context))"
         case .valueNotFound(let type, let context): "expected \(name(of: type))\(place(context)), found null"
         case .keyNotFound(let key, let context): "no member \"\(key.stringValue)\"\(place(context))\(hint(context))"
@@ -23,6 +25,9 @@ enum DecodingFailure {
         @unknown default: "not decodable"
         }
     }
+
+    /// What enums with associated values say of an object without exactly one of their cases (SE-0295).
+    private static let noCaseFound = "Invalid number of keys found, expected one."
 
     /// Texts of Foundation's that have none of the data.
     private static let harmless = [

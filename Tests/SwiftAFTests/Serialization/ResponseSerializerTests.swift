@@ -365,9 +365,14 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
         (#"{"id":"s3cret"}"#, "not a UUID at $.id"),
         (#"{"when":"s3cret"}"#, "the string isn't an ISO 8601 date, such as 2024-02-29T12:00:00Z at $.when"),
         (#"{"odd":"s3cret"}"#, "not a valid value at $.odd"),
+        (#"{"shape":{"s3cret":{}}}"#, "expected an object with one member, named after a case of Shape at $.shape"),
     ])
     func messageNamesTheCause(body: String, message: String) throws {
         enum Kind: String, Decodable { case known }
+        enum Shape: Decodable {
+            case circle(radius: Double)
+            case point
+        }
         struct Odd: Decodable {
             init(from decoder: any Decoder) throws {
                 throw DecodingError.dataCorrupted(
@@ -380,6 +385,7 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
             let id: UUID?
             let when: Date?
             let odd: Odd?
+            let shape: Shape?
         }
         let received = Response(head: response(), body: Data(body.utf8))
         let error = #expect(throws: SessionError.self) {
