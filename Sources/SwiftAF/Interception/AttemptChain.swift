@@ -136,7 +136,9 @@ final class AttemptChain: Sendable {
 
     private func unsent(_ response: Response<Data>) -> SessionError {
         SessionError(
-            .interceptor, message: "an interceptor of a download or a stream must return the response of next",
+            .interceptor,
+            message: "an interceptor can't answer a stream, a download, an event stream or a WebSocket itself: "
+                + "it must return the response of next",
             response: response.head)
     }
 

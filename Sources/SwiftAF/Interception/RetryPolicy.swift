@@ -49,9 +49,11 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     /// Creates a policy with the default settings.
     public init() {}
 
-    /// Creates a policy with at most `maximumRetries` retries and the other defaults.
-    public init(maximumRetries: Int) {
+    /// Creates a policy with at most `maximumRetries` retries and the other defaults. Tests of retries pass `.zero` as
+    /// ``baseDelay``.
+    public init(maximumRetries: Int, baseDelay: Duration = .milliseconds(500)) {
         self.maximumRetries = maximumRetries
+        self.baseDelay = baseDelay
     }
 
     public func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest {

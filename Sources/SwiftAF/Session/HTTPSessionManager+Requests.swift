@@ -45,8 +45,9 @@ extension HTTPSessionManager {
     ///   - url: An absolute URL, or one relative to ``baseURL``: a `String` or a `URL`.
     ///   - parameters: Sent by ``requestSerializer``, by default as a form; the first fields of a multipart `body`.
     ///   - json: A value that ``encoder`` writes as the body, at once and where the caller runs. `post`, `put`, `patch`
-    ///     and `request` also take a literal of mixed values: `["name": name, "age": age]`. With nil there is no body;
-    ///     a nil optional that a generic function passes as its `some Encodable` is a value, written as `null`.
+    ///     and `request` also take a literal of mixed values, `["name": name, "age": age]`, and ``Parameters``. With nil
+    ///     there is no body; a nil optional that a generic function passes as its `some Encodable` is a value, written
+    ///     as `null`.
     ///   - body: The body. Only one of `parameters`, `json` and `body` can be the body; otherwise the call fails with
     ///     ``SessionError/Code/invalidInput``.
     ///   - headers: Header fields, which replace those of ``headers`` with the same names.
@@ -408,6 +409,9 @@ extension HTTPRequest {
     /// The error of a request whose body is given twice.
     package static func secondBody(_ url: String) -> SessionError {
         SessionError(
-            .invalidInput, message: "the request has two bodies: give one of parameters, json and body", url: url)
+            .invalidInput,
+            message:
+                "the request has two bodies: give one of parameters, json and body; a query is written into the URL",
+            url: url)
     }
 }
