@@ -76,7 +76,7 @@ public struct HTTPBody: Sendable {
     }
 
     /// An object or array of mixed values as JSON, with Content-Type `application/json`. Members keep their order and
-    /// their names.
+    /// their names; those of a dictionary within the literal are sorted by name.
     ///
     /// ```swift
     /// try await manager.post("users", body: .json(["name": name, "age": age, "tags": tags]))
