@@ -123,7 +123,9 @@ static bool add_extensions(X509 *x509, X509 *issuer, const afts_cert_options *op
            add_extension(x509, issuer, NID_key_usage,
                          "critical,digitalSignature,keyEncipherment") &&
            add_extension(x509, issuer, NID_ext_key_usage,
-                         options->client ? "clientAuth" : "serverAuth") &&
+                         options->ocsp_signer ? "OCSPSigning"
+                         : options->client    ? "clientAuth"
+                                              : "serverAuth") &&
            (!options->must_staple ||
             add_extension(x509, issuer, NID_tlsfeature, "status_request")) &&
            add_hosts(x509, hosts);

@@ -4,37 +4,39 @@
 #include <openssl/ocsp.h>
 #include <openssl/pem.h>
 
+/** What a response says, and who signs it. */
+typedef struct ocsp_statement {
+    const afts_cert *cert, *issuer, *signer;
+    afts_ocsp_status status;
+    ASN1_TIME *this_update, *next_update; /**< `next_update` NULL: none. */
+} ocsp_statement;
+
 static int ocsp_status_number(afts_ocsp_status status) {
-    return status == AFTS_OCSP_GOOD      ? V_OCSP_CERTSTATUS_GOOD
-           : status == AFTS_OCSP_REVOKED ? V_OCSP_CERTSTATUS_REVOKED
-                                         : V_OCSP_CERTSTATUS_UNKNOWN;
+    return status == AFTS_OCSP_REVOKED   ? V_OCSP_CERTSTATUS_REVOKED
+           : status == AFTS_OCSP_UNKNOWN ? V_OCSP_CERTSTATUS_UNKNOWN
+                                         : V_OCSP_CERTSTATUS_GOOD;
 }
 
-typedef struct ocsp_times {
-    ASN1_TIME *this_update, *next_update;
-} ocsp_times;
-
-static bool add_status(OCSP_BASICRESP *basic, OCSP_CERTID *id, afts_ocsp_status status,
-                       const ocsp_times *times) {
+static bool add_status(OCSP_BASICRESP *basic, const EVP_MD *digest, afts_ocsp_status status,
+                       const ocsp_statement *said) {
+    OCSP_CERTID *id = OCSP_cert_to_id(digest, said->cert->x509, said->issuer->x509);
     bool revoked = status == AFTS_OCSP_REVOKED;
     bool done = id != NULL &&
                 OCSP_basic_add1_status(basic, id, ocsp_status_number(status),
                                        revoked ? OCSP_REVOKED_STATUS_KEYCOMPROMISE : 0,
-                                       revoked ? times->this_update : NULL, times->this_update,
-                                       times->next_update) != NULL;
+                                       revoked ? said->this_update : NULL, said->this_update,
+                                       said->next_update) != NULL;
     OCSP_CERTID_free(id);
     return done;
 }
 
-static bool fill_ocsp(OCSP_BASICRESP *basic, const afts_cert *cert, const afts_cert *issuer,
-                      afts_ocsp_status status, const ocsp_times *times) {
-    bool contradicts = status == AFTS_OCSP_CONTRADICTION;
-    return add_status(basic, OCSP_cert_to_id(EVP_sha1(), cert->x509, issuer->x509),
-                      contradicts ? AFTS_OCSP_REVOKED : status, times) &&
-           (!contradicts ||
-            add_status(basic, OCSP_cert_to_id(EVP_sha256(), cert->x509, issuer->x509),
-                       AFTS_OCSP_GOOD, times)) &&
-           OCSP_basic_sign(basic, issuer->x509, issuer->key, EVP_sha256(), NULL, 0);
+static bool fill_ocsp(OCSP_BASICRESP *basic, const ocsp_statement *said) {
+    bool contradicts = said->status == AFTS_OCSP_CONTRADICTION;
+    bool is_by_sha256 = said->status == AFTS_OCSP_GOOD_BY_SHA256;
+    return add_status(basic, is_by_sha256 ? EVP_sha256() : EVP_sha1(),
+                      contradicts ? AFTS_OCSP_REVOKED : said->status, said) &&
+           (!contradicts || add_status(basic, EVP_sha256(), AFTS_OCSP_GOOD, said)) &&
+           OCSP_basic_sign(basic, said->signer->x509, said->signer->key, EVP_sha256(), NULL, 0);
 }
 
 static uint8_t *encode_ocsp(OCSP_BASICRESP *basic, size_t *size) {
@@ -45,27 +47,42 @@ static uint8_t *encode_ocsp(OCSP_BASICRESP *basic, size_t *size) {
     return afts__take_der(der, der_size, size);
 }
 
-uint8_t *afts_cert_ocsp(const afts_cert *cert, const afts_cert *issuer, afts_ocsp_status status,
-                        int64_t this_update_s, int64_t next_update_s, size_t *size) {
+/** Both times 0: from an hour ago for a day. */
+static uint8_t *make_ocsp(ocsp_statement said, int64_t this_update_s, int64_t next_update_s,
+                          size_t *size) {
     bool given = this_update_s != 0 || next_update_s != 0;
-    OCSP_BASICRESP *basic = OCSP_BASICRESP_new();
-    ocsp_times times = {ASN1_TIME_new(), ASN1_TIME_new()};
     bool ends = next_update_s != AFTS_OCSP_NO_END;
-    const ocsp_times written = {times.this_update, ends ? times.next_update : NULL};
+    OCSP_BASICRESP *basic = OCSP_BASICRESP_new();
+    ASN1_TIME *this_update = ASN1_TIME_new(), *next_update = ASN1_TIME_new();
     uint8_t *bytes = NULL;
     time_t now = time(NULL);
+    said.this_update = this_update;
+    said.next_update = ends ? next_update : NULL;
     *size = 0;
-    if (basic != NULL && times.this_update != NULL && times.next_update != NULL &&
-        afts__set_time(times.this_update, now, given ? this_update_s : -3600) &&
-        afts__set_time(times.next_update, now, given && ends ? next_update_s : AFTS__DAY_S) &&
-        fill_ocsp(basic, cert, issuer, status, &written)) {
+    if (basic != NULL && this_update != NULL && next_update != NULL &&
+        afts__set_time(this_update, now, given ? this_update_s : -3600) &&
+        afts__set_time(next_update, now, given && ends ? next_update_s : AFTS__DAY_S) &&
+        fill_ocsp(basic, &said)) {
         bytes = encode_ocsp(basic, size);
     }
-    ASN1_TIME_free(times.this_update);
-    ASN1_TIME_free(times.next_update);
+    ASN1_TIME_free(this_update);
+    ASN1_TIME_free(next_update);
     OCSP_BASICRESP_free(basic);
     ERR_clear_error();
     return bytes;
+}
+
+uint8_t *afts_cert_ocsp(const afts_cert *cert, const afts_cert *issuer, afts_ocsp_status status,
+                        int64_t this_update_s, int64_t next_update_s, size_t *size) {
+    ocsp_statement said = {.cert = cert, .issuer = issuer, .signer = issuer, .status = status};
+    return make_ocsp(said, this_update_s, next_update_s, size);
+}
+
+uint8_t *afts_cert_ocsp_signed_by(const afts_cert *signer, const afts_cert *cert,
+                                  const afts_cert *issuer, size_t *size) {
+    ocsp_statement said = {
+        .cert = cert, .issuer = issuer, .signer = signer, .status = AFTS_OCSP_GOOD};
+    return make_ocsp(said, 0, 0, size);
 }
 
 static bool fill_crl(X509_CRL *crl, const afts_cert *issuer, const afts_cert *revoked,

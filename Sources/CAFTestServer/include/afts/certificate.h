@@ -33,6 +33,8 @@ typedef struct afts_cert_options {
     bool authority;
     /** For TLS clients in place of servers (extended key usage). */
     bool client;
+    /** Signs OCSP responses for its issuer (RFC 6960 4.2.2.2), in place of a server's (extended key usage). */
+    bool ocsp_signer;
     /** RSA 2048 in place of EC P-256. */
     bool rsa;
     /** Bits of the RSA key. 0: 2048. */
@@ -87,7 +89,9 @@ typedef enum afts_ocsp_status {
     AFTS_OCSP_GOOD = 0,
     AFTS_OCSP_REVOKED = 1,
     AFTS_OCSP_UNKNOWN = 2,
-    AFTS_OCSP_CONTRADICTION = 3 /**< Revoked by one form of its id, and good by the other. */
+    AFTS_OCSP_CONTRADICTION = 3, /**< Revoked by one form of its id, and good by the other. */
+    AFTS_OCSP_GOOD_BY_SHA256 =
+        4 /**< Good, by the id with SHA-256; otherwise it is made with SHA-1. */
 } afts_ocsp_status;
 
 #define AFTS_OCSP_NO_END INT64_MAX
@@ -101,6 +105,10 @@ typedef enum afts_ocsp_status {
  */
 uint8_t *afts_cert_ocsp(const afts_cert *cert, const afts_cert *issuer, afts_ocsp_status status,
                         int64_t this_update_s, int64_t next_update_s, size_t *size);
+
+/** Makes such a response about a good certificate, from an hour ago for a day, signed by `signer`, which it contains. */
+uint8_t *afts_cert_ocsp_signed_by(const afts_cert *signer, const afts_cert *cert,
+                                  const afts_cert *issuer, size_t *size);
 
 /**
  * Makes a revocation list of `issuer` as PEM, valid from an hour ago for a day, or, if `expired`,
