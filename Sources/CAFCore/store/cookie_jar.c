@@ -12,13 +12,33 @@
 
 /* ---- Cookies in the jar -------------------------------------------------------------------- */
 
-static size_t bucket_of(const afc_cookie_jar *jar, afc_slice site) {
-    return (size_t)(afc__keyed_hash(&jar->seed, site) % AFC__COOKIE_BUCKETS);
+/** Returns the bucket of a site; all its cookies are in one. */
+static afc__jar_cookie **bucket_of(const afc_cookie_jar *jar, afc_slice site) {
+    return &jar->buckets[afc__keyed_hash(&jar->seed, site) % jar->bucket_count];
 }
 
 /** Returns the bucket of a NUL-terminated domain. */
-static size_t bucket_of_domain(const afc_cookie_jar *jar, afc_slice domain) {
+static afc__jar_cookie **bucket_of_domain(const afc_cookie_jar *jar, afc_slice domain) {
     return bucket_of(jar, afc__suffixes_site(domain.bytes));
+}
+
+static void put_into_bucket(afc_cookie_jar *jar, afc__jar_cookie *cookie) {
+    afc__jar_cookie **link = bucket_of(jar, cookie->site);
+    cookie->next = *link;
+    *link = cookie;
+}
+
+/** Doubles the buckets. When out of memory, lookups take longer. */
+static void grow(afc_cookie_jar *jar) {
+    size_t bucket_count = jar->bucket_count * 2;
+    afc__jar_cookie **buckets = afc__zalloc(bucket_count * sizeof *buckets);
+    if (buckets == NULL) return;
+    afc_free(jar->buckets);
+    jar->buckets = buckets;
+    jar->bucket_count = bucket_count;
+    for (afc__node *node = jar->by_use.head.next; node != &jar->by_use.head; node = node->next) {
+        put_into_bucket(jar, AFC__OWNER(node, afc__jar_cookie, use));
+    }
 }
 
 static afc_slice place(char **storage, afc_slice text) {
@@ -75,7 +95,7 @@ static bool has_expired(const afc__jar_cookie *cookie, int64_t now) {
 static void take_out_expired(afc_cookie_jar *jar, int64_t now) {
     if (jar->earliest_expiry > now) return;
     jar->earliest_expiry = INT64_MAX;
-    for (size_t i = 0; i < AFC__COOKIE_BUCKETS; i++) {
+    for (size_t i = 0; i < jar->bucket_count; i++) {
         afc__jar_cookie **link = &jar->buckets[i];
         while (*link != NULL) {
             if (has_expired(*link, now)) {
@@ -98,7 +118,7 @@ static bool goes_before(const afc__jar_cookie *a, const afc__jar_cookie *b) {
 
 static uint32_t count_in(const afc_cookie_jar *jar, afc_slice site) {
     uint32_t count = 0;
-    for (const afc__jar_cookie *cookie = jar->buckets[bucket_of(jar, site)]; cookie != NULL;
+    for (const afc__jar_cookie *cookie = *bucket_of(jar, site); cookie != NULL;
          cookie = cookie->next) {
         if (afc__is_same(cookie->site, site)) count++;
     }
@@ -111,8 +131,7 @@ static uint32_t count_in(const afc_cookie_jar *jar, afc_slice site) {
  */
 static bool take_out_of_site(afc_cookie_jar *jar, const afc__jar_cookie *new) {
     afc__jar_cookie **first = NULL;
-    for (afc__jar_cookie **link = &jar->buckets[bucket_of(jar, new->site)]; *link != NULL;
-         link = &(*link)->next) {
+    for (afc__jar_cookie **link = bucket_of(jar, new->site); *link != NULL; link = &(*link)->next) {
         if (!afc__is_same((*link)->site, new->site)) continue;
         if (first == NULL || goes_before(*link, *first)) first = link;
     }
@@ -123,7 +142,7 @@ static bool take_out_of_site(afc_cookie_jar *jar, const afc__jar_cookie *new) {
 
 static void take_out_of_all(afc_cookie_jar *jar) {
     afc__jar_cookie *first = AFC__OWNER(afc__list_first(&jar->by_use), afc__jar_cookie, use);
-    afc__jar_cookie **link = &jar->buckets[bucket_of(jar, first->site)];
+    afc__jar_cookie **link = bucket_of(jar, first->site);
     while (*link != first) link = &(*link)->next;
     take_out(jar, link);
 }
@@ -137,9 +156,8 @@ static bool make_room(afc_cookie_jar *jar, const afc__jar_cookie *new, int64_t n
                    count_in(jar, new->site) >= jar->max_cookies_per_site;
     if (!is_full) return true;
     take_out_expired(jar, now);
-    while (count_in(jar, new->site) >= jar->max_cookies_per_site) {
-        if (!take_out_of_site(jar, new)) return false;
-    }
+    bool is_site_full = count_in(jar, new->site) >= jar->max_cookies_per_site;
+    if (is_site_full && !take_out_of_site(jar, new)) return false;
     while (jar->count >= jar->max_cookies) take_out_of_all(jar);
     return true;
 }
@@ -147,8 +165,8 @@ static bool make_room(afc_cookie_jar *jar, const afc__jar_cookie *new, int64_t n
 /* ---- Putting in ---------------------------------------------------------------------------- */
 
 static afc__jar_cookie **find(afc_cookie_jar *jar, const afc__jar_cookie *wanted) {
-    for (afc__jar_cookie **link = &jar->buckets[bucket_of_domain(jar, wanted->domain)];
-         *link != NULL; link = &(*link)->next) {
+    for (afc__jar_cookie **link = bucket_of_domain(jar, wanted->domain); *link != NULL;
+         link = &(*link)->next) {
         const afc__jar_cookie *cookie = *link;
         if (cookie->is_host_only == wanted->is_host_only &&
             afc__is_same(cookie->name, wanted->name) &&
@@ -163,7 +181,7 @@ static afc__jar_cookie **find(afc_cookie_jar *jar, const afc__jar_cookie *wanted
 /** An attacker on http must not replace or shadow a Secure cookie (RFC 6265bis 5.7). */
 static bool would_shadow_secure(const afc_cookie_jar *jar, const afc__jar_cookie *new,
                                 int64_t now) {
-    for (size_t i = 0; i < AFC__COOKIE_BUCKETS; i++) {
+    for (size_t i = 0; i < jar->bucket_count; i++) {
         for (const afc__jar_cookie *old = jar->buckets[i]; old != NULL; old = old->next) {
             bool is_near = old->is_secure && afc__is_same(old->name, new->name) &&
                            (afc__cookie_domain_matches(old->domain, new->domain) ||
@@ -190,9 +208,8 @@ static afc_status insert(afc_cookie_jar *jar, afc__jar_cookie *new, int64_t now,
         *why = "the jar is full of Secure cookies of the cookie's site";
         return AFC_EINVAL;
     }
-    size_t bucket = bucket_of(jar, cookie->site);
-    cookie->next = jar->buckets[bucket];
-    jar->buckets[bucket] = cookie;
+    if (jar->count >= jar->bucket_count) grow(jar);
+    put_into_bucket(jar, cookie);
     touch(jar, cookie);
     if (cookie->expires_s < jar->earliest_expiry) jar->earliest_expiry = cookie->expires_s;
     jar->count++;
@@ -370,7 +387,7 @@ static bool reaches_subdomains(const afc__jar_cookie *cookie) {
 
 static void select_domain(const afc_cookie_jar *jar, const afc__cookie_site *site, afc_slice domain,
                           bool is_host, int64_t now, cookie_selection *out) {
-    for (afc__jar_cookie *cookie = jar->buckets[bucket_of_domain(jar, domain)]; cookie != NULL;
+    for (afc__jar_cookie *cookie = *bucket_of_domain(jar, domain); cookie != NULL;
          cookie = cookie->next) {
         bool is_sent = afc__is_same(cookie->domain, domain) &&
                        (is_host || reaches_subdomains(cookie)) &&
@@ -412,7 +429,7 @@ static void select_for(const afc_cookie_jar *jar, const afc__cookie_site *site, 
                        cookie_selection *out) {
     afc__ip ip;
     if (site == NULL) {
-        for (size_t i = 0; i < AFC__COOKIE_BUCKETS; i++) {
+        for (size_t i = 0; i < jar->bucket_count; i++) {
             for (afc__jar_cookie *cookie = jar->buckets[i]; cookie != NULL; cookie = cookie->next) {
                 if (!has_expired(cookie, now)) select_cookie(out, cookie);
             }
@@ -558,7 +575,7 @@ size_t afc_cookie_jar_remove(afc_cookie_jar *jar, const char *name, const char *
                              const char *path) {
     size_t count = 0;
     pthread_mutex_lock(&jar->lock);
-    for (size_t i = 0; i < AFC__COOKIE_BUCKETS; i++) {
+    for (size_t i = 0; i < jar->bucket_count; i++) {
         afc__jar_cookie **link = &jar->buckets[i];
         while (*link != NULL) {
             const afc__jar_cookie *cookie = *link;

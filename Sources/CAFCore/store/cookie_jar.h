@@ -24,7 +24,7 @@ enum {
     /** Maximum size and number of the cookies of one request, as common servers accept them. */
     AFC__COOKIES_SIZE_MAX = 8190,
     AFC__COOKIES_MAX = 150,
-    AFC__COOKIE_BUCKETS = 256
+    AFC__COOKIE_FIRST_BUCKETS = 64
 };
 
 /** A stored cookie, followed by its texts. */
@@ -52,8 +52,9 @@ struct afc_cookie_jar {
     uint32_t max_cookies_per_site, max_cookies;
     afc__hash_seed seed;
     /* Under the lock. */
-    afc__jar_cookie *buckets[AFC__COOKIE_BUCKETS]; /**< Hashed by site. */
-    afc__list by_use;                              /**< Least recently used first. */
+    afc__jar_cookie **buckets; /**< Hashed by site; they grow with the jar. */
+    size_t bucket_count;
+    afc__list by_use; /**< Least recently used first. */
     size_t count;
     int64_t earliest_expiry; /**< No cookie expires before this time. */
     uint64_t clock;

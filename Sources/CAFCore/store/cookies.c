@@ -26,6 +26,7 @@ static void free_jar(afc_cookie_jar *jar) {
     afc_cookie_jar_remove(jar, NULL, NULL, NULL);
     pthread_mutex_destroy(&jar->lock);
     pthread_mutex_destroy(&jar->saving);
+    afc_free(jar->buckets);
     afc_free(jar->path);
     afc_free(jar);
 }
@@ -43,6 +44,9 @@ static afc_status begin(afc_cookie_jar *jar, const char *path, afc_failure *fail
     if (!afc__hash_seed_make(&jar->seed)) {
         return afc__fail(failure, AFC_EINTERNAL, "the system has no random bytes");
     }
+    jar->buckets = afc__zalloc(AFC__COOKIE_FIRST_BUCKETS * sizeof *jar->buckets);
+    if (jar->buckets == NULL) return afc__fail_memory(failure);
+    jar->bucket_count = AFC__COOKIE_FIRST_BUCKETS;
     if (path == NULL) return AFC_OK;
     jar->path = afc__absolute_path(path);
     if (jar->path == NULL) return afc__fail_memory(failure);

@@ -33,11 +33,22 @@ enum {
 /* A hundred years; no sum with it overflows. */
 static const int64_t MAX_AGE = INT64_C(100) * 366 * 86400;
 
+/** A registrable domain that has entries. */
+typedef struct hsts_site {
+    struct hsts_site *next;
+    size_t count; /**< Of its entries. */
+    /** Orders its entries by expiry, from when it first has as many as it may. */
+    afc__timers ends;
+    size_t size;
+    char name[];
+} hsts_site;
+
 typedef struct hsts_entry {
     struct hsts_entry *next;
-    afc__timer end; /**< Expiry in Unix time; the deadline of a timer heap. */
+    afc__timer end;      /**< Expiry in Unix time; the deadline of a timer heap. */
+    afc__timer site_end; /**< The same in the heap of the site. */
+    hsts_site *site;
     bool includes_subdomains;
-    size_t site_at; /**< Offset in `host` of the registrable domain. */
     char host[];
 } hsts_entry;
 
@@ -54,7 +65,8 @@ struct afc_hsts {
     uint32_t max_hosts;
     afc__hash_seed seed;
     /* Under the lock. */
-    hsts_entry **buckets;
+    hsts_entry **buckets; /* Hashed by host. */
+    hsts_site **sites;    /* Hashed by name; as many buckets. */
     size_t bucket_count;
     afc__timers ends; /* Orders all entries by expiry. */
     bool has_changed; /* Since the file was saved. */
@@ -98,19 +110,23 @@ bool afc__hsts_read(afc__hsts_field *out, afc_slice value) {
 
 /* ---- The table ----------------------------------------------------------------------------- */
 
-/** Returns the bucket of a site; all its entries are in one bucket. */
-static hsts_entry **bucket_of(const afc_hsts *hsts, afc_slice site) {
-    uint64_t hash = afc__keyed_hash(&hsts->seed, site);
-    return &hsts->buckets[hash % hsts->bucket_count];
+static size_t bucket_of(const afc_hsts *hsts, afc_slice name) {
+    return (size_t)(afc__keyed_hash(&hsts->seed, name) % hsts->bucket_count);
 }
 
-static afc_slice site_of(const hsts_entry *entry) {
-    return afc_slice_of(entry->host + entry->site_at);
+static afc_slice name_of(const hsts_site *site) {
+    return (afc_slice){site->name, site->size};
 }
 
 static hsts_entry **find(const afc_hsts *hsts, const char *host) {
-    hsts_entry **link = bucket_of(hsts, afc__suffixes_site(host));
+    hsts_entry **link = &hsts->buckets[bucket_of(hsts, afc_slice_of(host))];
     while (*link != NULL && strcmp((*link)->host, host) != 0) link = &(*link)->next;
+    return link;
+}
+
+static hsts_site **find_site(const afc_hsts *hsts, afc_slice name) {
+    hsts_site **link = &hsts->sites[bucket_of(hsts, name)];
+    while (*link != NULL && !afc__is_same(name_of(*link), name)) link = &(*link)->next;
     return link;
 }
 
@@ -118,84 +134,159 @@ static hsts_entry *entry_at(const afc_hsts *hsts, size_t index) {
     return AFC__OWNER(hsts->ends.heap[index], hsts_entry, end);
 }
 
-/** Grows the table. When out of memory, lookups take longer. */
-static void grow(afc_hsts *hsts) {
-    size_t bucket_count = hsts->bucket_count * 2;
-    hsts_entry **buckets = afc__zalloc(bucket_count * sizeof *buckets);
-    if (buckets == NULL) return;
+/** Moves all to other tables. */
+static void rehash(afc_hsts *hsts, hsts_entry **buckets, hsts_site **sites, size_t bucket_count) {
+    hsts_site **old = hsts->sites;
+    size_t old_count = hsts->bucket_count;
     afc_free(hsts->buckets);
     hsts->buckets = buckets;
+    hsts->sites = sites;
     hsts->bucket_count = bucket_count;
     for (size_t i = 0; i < hsts->ends.count; i++) {
-        hsts_entry *entry = entry_at(hsts, i), **link = bucket_of(hsts, site_of(entry));
+        hsts_entry *entry = entry_at(hsts, i);
+        hsts_entry **link = &buckets[bucket_of(hsts, afc_slice_of(entry->host))];
         entry->next = *link;
         *link = entry;
     }
+    for (size_t i = 0; i < old_count; i++) {
+        for (hsts_site *site = old[i], *next; site != NULL; site = next) {
+            hsts_site **link = &sites[bucket_of(hsts, name_of(site))];
+            next = site->next;
+            site->next = *link;
+            *link = site;
+        }
+    }
+    afc_free(old);
 }
 
-static void take_out(afc_hsts *hsts, hsts_entry **link) {
-    hsts_entry *entry = *link;
-    *link = entry->next;
+/** Grows the tables. When out of memory, lookups take longer. */
+static void grow(afc_hsts *hsts) {
+    size_t count = hsts->bucket_count * 2;
+    hsts_entry **buckets = afc__zalloc(count * sizeof *buckets);
+    hsts_site **sites = afc__zalloc(count * sizeof *sites);
+    if (buckets != NULL && sites != NULL) {
+        rehash(hsts, buckets, sites, count);
+    } else {
+        afc_free(buckets);
+        afc_free(sites);
+    }
+}
+
+/** Returns the site, and counts another entry of it. NULL: out of memory. */
+static hsts_site *join_site(afc_hsts *hsts, afc_slice name) {
+    hsts_site **link = find_site(hsts, name);
+    if (*link == NULL) {
+        hsts_site *new = afc__zalloc(sizeof *new + name.size);
+        if (new == NULL) return NULL;
+        memcpy(new->name, name.bytes, name.size);
+        new->size = name.size;
+        *link = new;
+    }
+    (*link)->count++;
+    return *link;
+}
+
+static void leave_site(afc_hsts *hsts, hsts_site *site) {
+    if (--site->count > 0) return;
+    hsts_site **link = find_site(hsts, name_of(site));
+    *link = site->next;
+    afc__timers_clear(&site->ends);
+    afc_free(site);
+}
+
+static void take_out(afc_hsts *hsts, hsts_entry *entry) {
+    *find(hsts, entry->host) = entry->next;
     afc__timers_disarm(&hsts->ends, &entry->end);
+    afc__timers_disarm(&entry->site->ends, &entry->site_end);
+    leave_site(hsts, entry->site);
     hsts->has_changed = true;
     afc_free(entry);
 }
 
 static void clear(afc_hsts *hsts) {
-    while (hsts->ends.count > 0) {
-        take_out(hsts, find(hsts, entry_at(hsts, hsts->ends.count - 1)->host));
-    }
+    while (hsts->ends.count > 0) take_out(hsts, entry_at(hsts, hsts->ends.count - 1));
 }
 
 static bool is_full(const afc_hsts *hsts) {
     return hsts->ends.count >= hsts->max_hosts;
 }
 
-/** Returns the site's entry that expires first if the site is at its limit; NULL otherwise. */
-static hsts_entry *crowded_out(const afc_hsts *hsts, afc_slice site) {
-    size_t count = 0, max_of_site = hsts->max_hosts / SITE_PART + 1;
-    hsts_entry *first = NULL;
-    for (hsts_entry *entry = *bucket_of(hsts, site); entry != NULL; entry = entry->next) {
-        if (!afc__is_same(site_of(entry), site)) continue;
-        count++;
-        if (first == NULL || entry->end.deadline < first->end.deadline) first = entry;
+static size_t max_of_site(const afc_hsts *hsts) {
+    return hsts->max_hosts / SITE_PART + 1;
+}
+
+/**
+ * Returns the entry of a site at its limit that expires first; NULL: out of memory. Sites below the limit, nearly all,
+ * have no order of their own.
+ */
+static hsts_entry *first_of_site(const afc_hsts *hsts, hsts_site *site) {
+    if (site->ends.count == 0) {
+        if (afc__timers_reserve(&site->ends, max_of_site(hsts)) != AFC_OK) return NULL;
+        for (size_t i = 0; i < hsts->ends.count; i++) {
+            hsts_entry *entry = entry_at(hsts, i);
+            if (entry->site != site) continue;
+            afc__timers_arm(&site->ends, &entry->site_end, entry->end.deadline);
+        }
     }
-    return count >= max_of_site ? first : NULL;
+    return AFC__OWNER(afc__timers_first(&site->ends), hsts_entry, site_end);
+}
+
+static void set_end(afc_hsts *hsts, hsts_entry *entry, int64_t expires_s) {
+    afc__timers_arm(&hsts->ends, &entry->end, expires_s);
+    if (entry->site->ends.capacity != 0)
+        afc__timers_arm(&entry->site->ends, &entry->site_end, expires_s);
+    hsts->has_changed = true;
+}
+
+/** Evicts entries if the site of a new one, which counts it already, is full, or the store. false: out of memory. */
+static bool make_room(afc_hsts *hsts, hsts_site *site) {
+    if (site->count > max_of_site(hsts)) {
+        hsts_entry *first = first_of_site(hsts, site);
+        if (first == NULL) return false;
+        take_out(hsts, first);
+    }
+    /* Evicts the entry that expires first; expired ones are included. */
+    while (is_full(hsts)) take_out(hsts, entry_at(hsts, 0));
+    return true;
+}
+
+static afc_status insert(afc_hsts *hsts, hsts_entry *new, int64_t expires_s) {
+    if (afc__timers_reserve(&hsts->ends, hsts->ends.count + 1) != AFC_OK) return AFC_ENOMEM;
+    new->site = join_site(hsts, afc__suffixes_site(new->host));
+    if (new->site == NULL) return AFC_ENOMEM;
+    if (!make_room(hsts, new->site)) {
+        leave_site(hsts, new->site);
+        return AFC_ENOMEM;
+    }
+    if (hsts->ends.count >= hsts->bucket_count) grow(hsts);
+    hsts_entry **link = &hsts->buckets[bucket_of(hsts, afc_slice_of(new->host))];
+    new->next = *link;
+    *link = new;
+    set_end(hsts, new, expires_s);
+    return AFC_OK;
 }
 
 /** Changes the entry of this exact host only, never those of parents and subdomains. */
 static afc_status put(afc_hsts *hsts, const char *host, int64_t expires_s, bool includes_subdomains,
                       int64_t now) {
-    size_t size = strlen(host) + 1;
-    hsts_entry **link = find(hsts, host), *old = *link;
+    hsts_entry *old = *find(hsts, host);
     if (expires_s <= now) {
-        if (old != NULL) take_out(hsts, link);
+        if (old != NULL) take_out(hsts, old);
         return AFC_OK;
     }
     if (old != NULL) {
-        hsts->has_changed = true;
-        afc__timers_arm(&hsts->ends, &old->end, expires_s);
         old->includes_subdomains = includes_subdomains;
+        set_end(hsts, old, expires_s);
         return AFC_OK;
     }
-    if (afc__timers_reserve(&hsts->ends, hsts->ends.count + 1) != AFC_OK) return AFC_ENOMEM;
+    size_t size = strlen(host) + 1;
     hsts_entry *new = afc__zalloc(sizeof *new + size);
     if (new == NULL) return AFC_ENOMEM;
-    afc_slice site = afc__suffixes_site(host);
-    hsts_entry *crowded = crowded_out(hsts, site);
-    if (crowded != NULL) take_out(hsts, find(hsts, crowded->host));
-    /* Evicts the entry that expires first; expired ones are included. */
-    while (is_full(hsts)) take_out(hsts, find(hsts, entry_at(hsts, 0)->host));
-    if (hsts->ends.count >= hsts->bucket_count) grow(hsts);
     memcpy(new->host, host, size);
-    new->site_at = (size_t)(site.bytes - host);
-    link = bucket_of(hsts, site);
-    new->next = *link;
-    *link = new;
     new->includes_subdomains = includes_subdomains;
-    afc__timers_arm(&hsts->ends, &new->end, expires_s);
-    hsts->has_changed = true;
-    return AFC_OK;
+    afc_status status = insert(hsts, new, expires_s);
+    if (status != AFC_OK) afc_free(new);
+    return status;
 }
 
 afc_status afc__hsts_keep(afc_hsts *hsts, const char *host, const afc__hsts_field *field,
@@ -261,8 +352,8 @@ size_t afc_hsts_remove(afc_hsts *hsts, const char *host) {
     pthread_mutex_lock(&hsts->lock);
     size_t before = hsts->ends.count;
     if (host != NULL) {
-        hsts_entry **link = find(hsts, name);
-        if (*link != NULL) take_out(hsts, link);
+        hsts_entry *entry = *find(hsts, name);
+        if (entry != NULL) take_out(hsts, entry);
     } else {
         clear(hsts);
     }
@@ -299,8 +390,11 @@ static bool read_moment(const char *text, int64_t *out) {
  */
 static bool can_stay(const afc_hsts *hsts, const char *host, int64_t expires_s) {
     if (*find(hsts, host) != NULL) return true;
-    const hsts_entry *crowded = crowded_out(hsts, afc__suffixes_site(host));
-    if (crowded != NULL) return expires_s > crowded->end.deadline;
+    hsts_site *site = *find_site(hsts, afc__suffixes_site(host));
+    if (site != NULL && site->count >= max_of_site(hsts)) {
+        const hsts_entry *first = first_of_site(hsts, site);
+        return first == NULL || expires_s > first->end.deadline;
+    }
     return !is_full(hsts) || expires_s > entry_at(hsts, 0)->end.deadline;
 }
 
@@ -403,6 +497,7 @@ static void free_store(afc_hsts *hsts) {
     pthread_mutex_destroy(&hsts->lock);
     pthread_mutex_destroy(&hsts->saving);
     afc_free(hsts->buckets);
+    afc_free(hsts->sites);
     afc_free(hsts->path);
     afc_free(hsts);
 }
@@ -421,7 +516,8 @@ static afc_status begin(afc_hsts *hsts, const char *path, afc_failure *failure) 
         return afc__fail(failure, AFC_EINTERNAL, "the system has no random bytes");
     }
     hsts->buckets = afc__zalloc(FIRST_BUCKETS * sizeof *hsts->buckets);
-    if (hsts->buckets == NULL) return afc__fail_memory(failure);
+    hsts->sites = afc__zalloc(FIRST_BUCKETS * sizeof *hsts->sites);
+    if (hsts->buckets == NULL || hsts->sites == NULL) return afc__fail_memory(failure);
     hsts->bucket_count = FIRST_BUCKETS;
     if (path == NULL) return AFC_OK;
     hsts->path = afc__absolute_path(path);

@@ -159,6 +159,65 @@ static void one_site_cannot_evict_hosts_of_others(void **state) {
     afc_hsts_release(hsts);
 }
 
+/** A store whose sites may have three hosts each. */
+static afc_hsts *make_store_of_small_sites(void) {
+    afc_hsts *hsts;
+    afc_hsts_options options = AFC_HSTS_OPTIONS_INIT;
+    options.max_hosts = 40;
+    return afc_hsts_new(&hsts, &options, NULL) == AFC_OK ? hsts : NULL;
+}
+
+/** Also after its entries have changed, and some were removed. */
+static void full_site_evicts_its_host_that_expires_first(void **state) {
+    (void)state;
+    afc_hsts *hsts = make_store_of_small_sites();
+    keep(hsts, "a.example.org", 30, false);
+    keep(hsts, "b.example.org", 10, false);
+    keep(hsts, "example.org", 20, false);
+    keep(hsts, "other.test", 1, false);
+    keep(hsts, "d.example.org", 40, false);
+    assert_false(afc__hsts_wants(hsts, "b.example.org", NOW));
+    keep(hsts, "example.org", 100, false);
+    keep(hsts, "e.example.org", 50, false);
+    assert_false(afc__hsts_wants(hsts, "a.example.org", NOW));
+    assert_int_equal(afc_hsts_remove(hsts, "d.example.org"), 1);
+    keep(hsts, "f.example.org", 60, false);
+    assert_true(afc__hsts_wants(hsts, "e.example.org", NOW));
+    /* The new one may be the first to expire. */
+    keep(hsts, "g.example.org", 5, false);
+    assert_false(afc__hsts_wants(hsts, "e.example.org", NOW));
+    keep(hsts, "h.example.org", 70, false);
+    assert_false(afc__hsts_wants(hsts, "g.example.org", NOW));
+    assert_true(afc__hsts_wants(hsts, "example.org", NOW));
+    assert_true(afc__hsts_wants(hsts, "other.test", NOW));
+    assert_int_equal(afc_hsts_remove(hsts, NULL), 4);
+    keep(hsts, "a.example.org", 30, false);
+    assert_int_equal(afc_hsts_remove(hsts, NULL), 1);
+    afc_hsts_release(hsts);
+}
+
+static void full_site_stays_as_it_is_without_memory(void **state) {
+    (void)state;
+    TORTURE(round) {
+        afc_hsts *hsts = make_store_of_small_sites();
+        if (hsts == NULL) continue;
+        const char *const hosts[] = {"a.example.org", "b.example.org", "c.example.org"};
+        bool is_ready = true;
+        for (size_t i = 0; i < COUNT_OF(hosts); i++) {
+            is_ready &= afc_hsts_add(hsts, hosts[i], AFC_HSTS_FOREVER - 1 - (int64_t)i, false,
+                                     NULL) == AFC_OK;
+        }
+        if (is_ready) {
+            afc_status status = afc_hsts_add(hsts, "d.example.org", AFC_HSTS_FOREVER, false, NULL);
+            assert_true(status == AFC_OK || status == AFC_ENOMEM);
+            assert_int_equal(afc_hsts_has(hsts, "c.example.org"), status != AFC_OK);
+            assert_int_equal(afc_hsts_has(hsts, "d.example.org"), status == AFC_OK);
+            assert_int_equal(afc_hsts_remove(hsts, NULL), 3);
+        }
+        afc_hsts_release(hsts);
+    }
+}
+
 /* ---- The file ------------------------------------------------------------------------------ */
 
 static afc_hsts *store_at(const char *path) {
@@ -510,6 +569,8 @@ int main(void) {
         cmocka_unit_test(ignores_addresses_and_invalid_names),
         cmocka_unit_test(limits_the_size_of_stores),
         cmocka_unit_test(one_site_cannot_evict_hosts_of_others),
+        cmocka_unit_test(full_site_evicts_its_host_that_expires_first),
+        cmocka_unit_test(full_site_stays_as_it_is_without_memory),
         cmocka_unit_test(store_file_outlives_the_process),
         cmocka_unit_test(exports_what_is_saved),
         cmocka_unit_test(hostile_files_are_read_line_by_line),
