@@ -147,6 +147,14 @@ static void ask_again(afts_conn *conn, const afts_request *request, void *payloa
     afts_conn_respond(conn, 401, headers, "who?", 4);
 }
 
+/** Calling an answer to the same nonce stale, a server would get as many as it likes. */
+static void stale_challenge_with_the_same_nonce_refuses_the_credentials(void **state) {
+    fixture *fixture = *state;
+    serve(fixture, "/",
+          answer(401, "WWW-Authenticate: Digest realm=x, nonce=n, stale=true", "who?"));
+    check_answer(call_as(fixture, "/", &valid_credentials), 401, 2);
+}
+
 static void limits_rounds_of_challenges(void **state) {
     fixture *fixture = *state;
     atomic_uint challenges_sent = 0;
@@ -317,6 +325,20 @@ static void callback_answers_challenge(void **state) {
     assert_true(default_.had_proposal);
 }
 
+/** Credentials that can't be sent by any of the schemes have failed nowhere. */
+static void unsuitable_credentials_are_no_failure(void **state) {
+    fixture *fixture = *state;
+    static const afc_credentials for_digest = {"me", "secret", NULL, AFC_AUTH_DIGEST, false, {0}};
+    serve(fixture, "/", answer(401, "WWW-Authenticate: Basic realm=x", "who?"));
+    challenges_sent challenges_sent = {.failures = 9, .answers = {AFC_CHALLENGE_DEFAULT}};
+    call *call = call_asking(fixture, "/", &challenges_sent);
+    call->request.credentials = &for_digest;
+    check_answer(call, 401, 1);
+    assert_int_equal(challenges_sent.count, 1);
+    assert_int_equal(challenges_sent.failures, 0);
+    assert_false(challenges_sent.had_proposal);
+}
+
 static void callback_may_answer_again(void **state) {
     fixture *fixture = *state;
     auth_server auth_server = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
@@ -411,6 +433,40 @@ static void task_that_waits_for_its_answer_leaves_the_connection_to_others(void 
         check_ended(call, AFC_OK);
         assert_int_equal(status_of(call), i == 0 ? 200 : 401);
         if (i != 0) check_slice(call->body, "who?");
+        call_free(call);
+    }
+    fixture_free(fixture);
+}
+
+/** The body of each challenge is read while its answer is awaited; the last one is the response's. */
+static void callback_may_answer_each_challenge_later(void **state) {
+    (void)state;
+    static const afc_credentials wrong = {"me", "wrong", NULL, 0, false, {0}};
+    static const afc_challenge_decision last[] = {AFC_CHALLENGE_USE, AFC_CHALLENGE_DEFAULT};
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.max_connections_per_host = 1;
+    fixture *fixture = fixture_new(NULL, &options);
+    auth_server auth_server = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
+    auth_server_path(fixture, "/in", &auth_server);
+    serve(fixture, "/token", answer(200, NULL, "token"));
+    for (size_t i = 0; i < COUNT_OF(last); i++) {
+        challenges_sent challenges_sent = {.answers = {AFC_CHALLENGE_LATER, AFC_CHALLENGE_LATER}};
+        call *call = call_asking(fixture, "/in", &challenges_sent);
+        call_start(call);
+        for (unsigned round = 1; round <= 2; round++) {
+            call_wait_for(call, &challenges_sent.count, round);
+            /* The connection is free when the body was read. */
+            check_fetch(fixture, "/token", AFC_OK);
+            assert_int_equal(challenges_sent.failures, round - 1);
+            check_status(afc_task_answer_challenge(call->task, challenges_sent.number,
+                                                   round == 1 ? AFC_CHALLENGE_USE : last[i],
+                                                   round == 1 ? &wrong : &valid_credentials),
+                         AFC_OK);
+        }
+        call_wait(call);
+        check_ended(call, AFC_OK);
+        assert_int_equal(status_of(call), i == 0 ? 200 : 401);
+        check_slice(call->body, i == 0 ? "in" : "who?");
         call_free(call);
     }
     fixture_free(fixture);
@@ -568,16 +624,19 @@ int main(void) {
         FIXTURE_TEST(uses_userinfo_of_the_url),
         FIXTURE_TEST(own_authorization_field_takes_precedence),
         FIXTURE_TEST(replaces_stale_nonce),
+        FIXTURE_TEST(stale_challenge_with_the_same_nonce_refuses_the_credentials),
         FIXTURE_TEST(limits_rounds_of_challenges),
         FIXTURE_TEST(replays_bodies),
         FIXTURE_TEST(never_cuts_body_that_cannot_be_replayed),
         FIXTURE_TEST(credentials_stay_with_their_origin),
         FIXTURE_TEST(digest_covers_method_and_target_of_each_hop),
         FIXTURE_TEST(callback_answers_challenge),
+        FIXTURE_TEST(unsuitable_credentials_are_no_failure),
         FIXTURE_TEST(callback_may_answer_again),
         FIXTURE_TEST(callback_may_cancel_or_fail),
         FIXTURE_TEST(callback_may_answer_later),
         cmocka_unit_test(task_that_waits_for_its_answer_leaves_the_connection_to_others),
+        cmocka_unit_test(callback_may_answer_each_challenge_later),
         FIXTURE_TEST(ignores_late_response_of_ended_task),
         FIXTURE_TEST(cancel_and_time_limit_end_the_wait),
         FIXTURE_TEST(ntlm_connection_is_not_shared),

@@ -326,6 +326,40 @@ static void validated_response_is_as_old_as_the_validation(void **state) {
     }
 }
 
+/** RFC 9111 4.3.5: a 200 to HEAD describes what GET would return; other statuses say nothing about it. */
+static void head_response_of_another_status_changes_nothing(void **state) {
+    caching_fixture *site = *state;
+    fixture *fixture = site->fixture;
+    static const struct {
+        int status, head_status;
+        const char *head;
+    } rows[] = {
+        {200, 404, FRESH TAG},
+        {200, 404, FRESH TAG "\r\nContent-Length: 4"},
+        {404, 200, FRESH TAG},
+        {404, 200, FRESH TAG "\r\nContent-Length: 4"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *path = text_of(fixture, "/%zu", i);
+        serve(fixture, path,
+              answer(rows[i].status, "Cache-Control: max-age=60\r\nAge: 100" TAG, "old"));
+        fetch(fixture, path, AFC_HTTP_CACHE_PROTOCOL);
+        serve(fixture, path, answer(rows[i].head_status, rows[i].head, "old"));
+        call *call = call_new(fixture, path);
+        call->request.method = "HEAD";
+        call_perform(call);
+        check_ended(call, AFC_OK);
+        call_free(call);
+        /* It is still stored, and still stale. */
+        serve(fixture, path, answer(304, TAG + 2, ""));
+        call = call_fetch(fixture, path);
+        check_slice(call->body, "old");
+        assert_int_equal(status_of(call), rows[i].status);
+        assert_int_equal(cache_use_of(call), AFC_CACHE_USE_VALIDATED);
+        call_free(call);
+    }
+}
+
 /** RFC 9111 5.2.2.4: they may be used with the response that has confirmed them, but not later. */
 static void fields_named_by_no_cache_are_passed_on_once(void **state) {
     caching_fixture *site = *state;
@@ -400,6 +434,7 @@ int main(void) {
         CACHING_TEST(stored_response_replaces_the_validated_one_of_another_variant),
         WIDE_SITE_TEST(validation_in_background_ends_the_use_of_the_stored_one),
         CACHING_TEST(validated_response_is_as_old_as_the_validation),
+        CACHING_TEST(head_response_of_another_status_changes_nothing),
         CACHING_TEST(fields_named_by_no_cache_are_passed_on_once),
         WIDE_SITE_TEST(slow_response_does_not_replace_a_newer_one),
         CACHING_TEST(newest_of_several_variants_is_that_with_the_latest_date),

@@ -92,6 +92,38 @@ static void response_is_used_under_the_trust_policy_that_accepted_its_server(voi
     fixture_free(fixture);
 }
 
+/** From then on it is the server's, and used as what was received of that. */
+static void response_of_a_program_is_the_servers_once_that_has_confirmed_it(void **state) {
+    (void)state;
+    afc_http_cache *cache;
+    fixture *fixture = fixture_new_tls();
+    check_status(afc_http_cache_open(&cache, NULL, NULL), AFC_OK);
+    const afc_header stale[] = {field("Cache-Control", "max-age=60, public"), field("Age", "100"),
+                                field("ETag", "\"one\"")};
+    store_by_value(cache, tls_url(fixture), stale, COUNT_OF(stale));
+    serve(fixture, "/", answer(304, FRESH ", public\r\nETag: \"one\"", ""));
+    afts_cert *other = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    const struct {
+        const afts_cert *anchor;
+        afc_status status;
+        afc_http_cache_use use;
+    } rows[] = {{fixture->authority, AFC_OK, AFC_CACHE_USE_VALIDATED},
+                {fixture->authority, AFC_OK, AFC_CACHE_USE_HIT},
+                {other, AFC_EUNTRUSTED, AFC_CACHE_USE_UNUSED}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+        trust.anchors = afc_slice_of(afts_cert_pem(rows[i].anchor));
+        afc_session *session = session_with(cache, &trust);
+        call *call = fetch_by(fixture, session, rows[i].status);
+        assert_int_equal(cache_use_of(call), rows[i].use);
+        call_free(call);
+        afc_session_release(session);
+    }
+    afts_cert_free(other);
+    afc_http_cache_release(cache);
+    fixture_free(fixture);
+}
+
 static void stale_response_does_not_hide_an_untrusted_server(void **state) {
     (void)state;
     afc_http_cache *cache;
@@ -182,6 +214,7 @@ static void response_of_another_host_is_not_stored(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(response_is_used_under_the_trust_policy_that_accepted_its_server),
+        cmocka_unit_test(response_of_a_program_is_the_servers_once_that_has_confirmed_it),
         cmocka_unit_test(stale_response_does_not_hide_an_untrusted_server),
         cmocka_unit_test(response_of_another_host_is_not_stored),
         cmocka_unit_test(response_over_an_unverified_connection_is_not_stored),
