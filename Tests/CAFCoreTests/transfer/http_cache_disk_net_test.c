@@ -3,6 +3,7 @@
 #include "support/files.h"
 
 #include <afcore/http_cache.h>
+#include <dirent.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,6 +216,40 @@ static void reader_of_the_disk_may_be_cancelled_at_any_time(void **state) {
     call_free(call);
 }
 
+/** Changes a byte near the beginning of the only stored body. */
+static void damage_body(const disk_site *site) {
+    char path[512] = "", folder[160];
+    snprintf(folder, sizeof folder, "%s/1/entries", site->path);
+    DIR *names = opendir(folder);
+    assert_non_null(names);
+    for (const struct dirent *entry; (entry = readdir(names)) != NULL;) {
+        if (entry->d_name[0] != '.') snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    }
+    closedir(names);
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, BLOCK, SEEK_SET), 0);
+    assert_int_equal(fputc('#', file), '#');
+    assert_int_equal(fclose(file), 0);
+}
+
+/** No byte of it was passed on yet, so the request is sent as if nothing had been stored. */
+static void body_that_is_damaged_at_its_beginning_is_a_miss(void **state) {
+    disk_site *site = *state;
+    store_large(site);
+    damage_body(site);
+    for (unsigned i = 0; i < 2; i++) {
+        call *call = call_fetch(site->fixture, "/");
+        check_ended(call, AFC_OK);
+        check_large(call->body);
+        assert_int_equal(call->hop_count, 1);
+        assert_int_equal(use_of(call), i == 0 ? AFC_CACHE_USE_UNUSED : AFC_CACHE_USE_HIT);
+        call_free(call);
+        afc_http_cache_flush(site->cache);
+    }
+    assert_int_equal(seen(site), 2);
+}
+
 static void cached_body_is_written_to_a_file(void **state) {
     disk_site *site = *state;
     store_large(site);
@@ -402,6 +437,7 @@ int main(void) {
         CACHING_TEST(wakes_while_the_disk_is_read_change_nothing),
         CACHING_TEST(suspended_reader_of_the_disk_goes_on),
         CACHING_TEST(reader_of_the_disk_may_be_cancelled_at_any_time),
+        CACHING_TEST(body_that_is_damaged_at_its_beginning_is_a_miss),
         CACHING_TEST(cached_body_is_written_to_a_file),
         CACHING_TEST(cached_body_obeys_the_receive_rate),
         CACHING_TEST(cache_closed_under_a_session_still_answers),

@@ -85,6 +85,7 @@ static void response_that_is_not_the_rest_is_as_its_row_says(void **state) {
         {"/several", FRESH TAG FIRST, 206,
          FRESH TAG REST "\r\nContent-Type: Multipart/ByteRanges; boundary=x", "456789", 206, 2},
         {"/beyond", FRESH TAG FIRST, 416, "Content-Range: bytes */3", "", 416, 2},
+        {"/unchanged", FRESH TAG FIRST, 304, TAG + 2, "", 304, 2},
         {"/gone", FRESH TAG FIRST, 404, NULL, "gone", 404, 1},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -309,6 +310,23 @@ static void part_of_another_date_ends_the_use_of_the_stored_whole(void **state) 
     call_free(call);
 }
 
+/** A condition counts only where the response without it would be a 2xx, RFC 9110 13.2.1. */
+static void condition_of_the_request_does_not_hide_a_stored_error(void **state) {
+    caching_fixture *site = *state;
+    static const afc_header field = {S_INIT("If-None-Match"), S_INIT("\"one\""), 0};
+    serve(site->fixture, "/", answer(404, FRESH TAG, "gone"));
+    call_free(call_fetch(site->fixture, "/"));
+    call *call = call_new(site->fixture, "/");
+    call->request.headers = &field;
+    call->request.header_count = 1;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    assert_int_equal(status_of(call), 404);
+    check_slice(call->body, "gone");
+    assert_int_equal(cache_use_of(call), AFC_CACHE_USE_HIT);
+    call_free(call);
+}
+
 /** Range is only evaluated after the conditions, RFC 9110 13.2.2. */
 static void not_modified_response_to_a_range_describes_no_part(void **state) {
     caching_fixture *site = *state;
@@ -444,6 +462,7 @@ int main(void) {
         CACHING_TEST(part_replaces_nothing_that_is_longer),
         CACHING_TEST(part_of_another_version_replaces_what_was_validated),
         CACHING_TEST(part_of_another_date_ends_the_use_of_the_stored_whole),
+        CACHING_TEST(condition_of_the_request_does_not_hide_a_stored_error),
         CACHING_TEST(not_modified_response_to_a_range_describes_no_part),
         CACHING_TEST(beginning_of_a_changed_resource_is_not_mixed),
         CACHING_TEST(body_that_its_reader_gives_up_is_completed_later),

@@ -322,6 +322,12 @@ static void validated_response_is_as_old_as_the_validation(void **state) {
         assert_int_equal(cache_use_of(call), AFC_CACHE_USE_HIT);
         assert_true(afc_date_parse(field_of(call, "Date"), before, &received));
         assert_true(received >= before && received <= (int64_t)time(NULL));
+        afc_slice status = field_of(call, "Cache-Status");
+        long ttl = -1;
+        assert_int_equal(sscanf(text_of(fixture, "%.*s", (int)status.size, status.bytes),
+                                "afcore; hit; ttl=%ld", &ttl),
+                         1);
+        assert_true(ttl <= 60 && ttl >= 60 - ((int64_t)time(NULL) - before));
         call_free(call);
     }
 }
@@ -358,6 +364,22 @@ static void head_response_of_another_status_changes_nothing(void **state) {
         assert_int_equal(cache_use_of(call), AFC_CACHE_USE_VALIDATED);
         call_free(call);
     }
+}
+
+static void statistics_count_each_use_once(void **state) {
+    caching_fixture *site = *state;
+    fixture *fixture = site->fixture;
+    store_old(fixture, "/", FRESH TAG);
+    fetch(fixture, "/", AFC_HTTP_CACHE_PROTOCOL);
+    serve(fixture, "/", answer(304, TAG + 2, ""));
+    fetch(fixture, "/", AFC_HTTP_CACHE_REVALIDATE);
+    afc_http_cache_statistics found;
+    afc_http_cache_get_statistics(site->cache, &found);
+    assert_int_equal(found.misses, 1);
+    assert_int_equal(found.hits, 1);
+    assert_int_equal(found.revalidated, 1);
+    assert_int_equal(found.stored, 1);
+    assert_int_equal(found.stale, 0);
 }
 
 /** RFC 9111 5.2.2.4: they may be used with the response that has confirmed them, but not later. */
@@ -434,6 +456,7 @@ int main(void) {
         CACHING_TEST(stored_response_replaces_the_validated_one_of_another_variant),
         WIDE_SITE_TEST(validation_in_background_ends_the_use_of_the_stored_one),
         CACHING_TEST(validated_response_is_as_old_as_the_validation),
+        CACHING_TEST(statistics_count_each_use_once),
         CACHING_TEST(head_response_of_another_status_changes_nothing),
         CACHING_TEST(fields_named_by_no_cache_are_passed_on_once),
         WIDE_SITE_TEST(slow_response_does_not_replace_a_newer_one),
