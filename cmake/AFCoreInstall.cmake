@@ -1,6 +1,6 @@
-# Install rules: headers, libraries, the CMake package and the files of pkg-config. The component `runtime` is what programs need to
-# run, `development` what it takes to build them. Those of libafcore-gio are `gio`,
-# `gio_introspection` and `gio_development`.
+# Install rules: headers, libraries, the CMake package and the files of pkg-config. The component `runtime` is what
+# programs need to run, `development` what it takes to build them. Those of libafcore-gio are `gio`, `gio_introspection`
+# and `gio_development`.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -50,8 +50,8 @@ install(FILES
     COMPONENT development)
 
 # pkg-config finds the prefix from where the file lies, so an installed tree can be moved and
-# `cmake --install --prefix` is right. A directory given as an absolute path is kept as it is; pkg-config reads flags as a
-# shell does.
+# `cmake --install --prefix` is right. A directory given as an absolute path is kept as it is; pkg-config reads flags as
+# a shell does.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
     set(AFCORE_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
     set(AFCORE_PC_LIBDIR "${CMAKE_INSTALL_FULL_LIBDIR}")

@@ -1,6 +1,6 @@
-# Debian packages: `cpack` in the folder of the preset `package`. The runtime package is named after the soname, so that two of them can be
-# installed together: libafcore0.1 now, libafcore1 from 1.0 on. The package swiftaf is made of what Scripts/install has
-# installed, if AFCORE_SWIFTAF_PREFIX names its prefix.
+# Debian packages: `cpack` in the folder of the preset `package`. The runtime package is named after the soname, so that
+# two of them can be installed together: libafcore0.1 now, libafcore1 from 1.0 on. The package swiftaf is made of what
+# Scripts/install has installed, if AFCORE_SWIFTAF_PREFIX names its prefix.
 set(AFCORE_SWIFTAF_PREFIX "" CACHE PATH "Prefix of Scripts/install: also installs and packages the program swiftaf")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME afcore)

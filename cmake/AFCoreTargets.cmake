@@ -17,7 +17,8 @@ function(afcore_common_settings target)
         target_compile_options(${target} PRIVATE -Werror)
     endif()
     if(AFCORE_HARDEN)
-        # Distributions' compilers may define it already, with another value. It also makes glibc warn of ignored results.
+        # Distributions' compilers may define it already, with another value. It also makes glibc warn of ignored
+        # results.
         target_compile_options(${target} PRIVATE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
             -Wno-unused-result)
     endif()
