@@ -12,18 +12,18 @@
 
 /* ---- Cookies in the jar -------------------------------------------------------------------- */
 
-/** Returns the bucket of a site; all its cookies are in one. */
-static afc__jar_cookie **bucket_of(const afc_cookie_jar *jar, afc_slice site) {
-    return &jar->buckets[afc__keyed_hash(&jar->seed, site) % jar->bucket_count];
+/** Returns the bucket of a root. All cookies of a site, which has one root, are in one bucket. */
+static afc__jar_cookie **bucket_of(const afc_cookie_jar *jar, afc_slice root) {
+    return &jar->buckets[afc__keyed_hash(&jar->seed, root) % jar->bucket_count];
 }
 
 /** Returns the bucket of a NUL-terminated domain. */
 static afc__jar_cookie **bucket_of_domain(const afc_cookie_jar *jar, afc_slice domain) {
-    return bucket_of(jar, afc__suffixes_site(domain.bytes));
+    return bucket_of(jar, afc__suffixes_root(domain.bytes));
 }
 
 static void put_into_bucket(afc_cookie_jar *jar, afc__jar_cookie *cookie) {
-    afc__jar_cookie **link = bucket_of(jar, cookie->site);
+    afc__jar_cookie **link = bucket_of(jar, cookie->root);
     cookie->next = *link;
     *link = cookie;
 }
@@ -61,6 +61,7 @@ static afc__jar_cookie *copy(const afc__jar_cookie *from) {
     cookie->domain = place(&storage, from->domain);
     cookie->path = place(&storage, from->path);
     cookie->site = afc__suffixes_site(cookie->domain.bytes);
+    cookie->root = afc__suffixes_root(cookie->domain.bytes);
     return cookie;
 }
 
@@ -116,11 +117,12 @@ static bool goes_before(const afc__jar_cookie *a, const afc__jar_cookie *b) {
     return a->used < b->used;
 }
 
-static uint32_t count_in(const afc_cookie_jar *jar, afc_slice site) {
+/** Returns the number of cookies of the site of a new one. */
+static uint32_t count_beside(const afc_cookie_jar *jar, const afc__jar_cookie *new) {
     uint32_t count = 0;
-    for (const afc__jar_cookie *cookie = *bucket_of(jar, site); cookie != NULL;
+    for (const afc__jar_cookie *cookie = *bucket_of(jar, new->root); cookie != NULL;
          cookie = cookie->next) {
-        if (afc__is_same(cookie->site, site)) count++;
+        if (afc__is_same(cookie->site, new->site)) count++;
     }
     return count;
 }
@@ -131,7 +133,7 @@ static uint32_t count_in(const afc_cookie_jar *jar, afc_slice site) {
  */
 static bool take_out_of_site(afc_cookie_jar *jar, const afc__jar_cookie *new) {
     afc__jar_cookie **first = NULL;
-    for (afc__jar_cookie **link = bucket_of(jar, new->site); *link != NULL; link = &(*link)->next) {
+    for (afc__jar_cookie **link = bucket_of(jar, new->root); *link != NULL; link = &(*link)->next) {
         if (!afc__is_same((*link)->site, new->site)) continue;
         if (first == NULL || goes_before(*link, *first)) first = link;
     }
@@ -142,7 +144,7 @@ static bool take_out_of_site(afc_cookie_jar *jar, const afc__jar_cookie *new) {
 
 static void take_out_of_all(afc_cookie_jar *jar) {
     afc__jar_cookie *first = AFC__OWNER(afc__list_first(&jar->by_use), afc__jar_cookie, use);
-    afc__jar_cookie **link = bucket_of(jar, first->site);
+    afc__jar_cookie **link = bucket_of(jar, first->root);
     while (*link != first) link = &(*link)->next;
     take_out(jar, link);
 }
@@ -153,10 +155,10 @@ static void take_out_of_all(afc_cookie_jar *jar) {
  */
 static bool make_room(afc_cookie_jar *jar, const afc__jar_cookie *new, int64_t now) {
     bool is_full = jar->count >= jar->max_cookies ||
-                   count_in(jar, new->site) >= jar->max_cookies_per_site;
+                   count_beside(jar, new) >= jar->max_cookies_per_site;
     if (!is_full) return true;
     take_out_expired(jar, now);
-    bool is_site_full = count_in(jar, new->site) >= jar->max_cookies_per_site;
+    bool is_site_full = count_beside(jar, new) >= jar->max_cookies_per_site;
     if (is_site_full && !take_out_of_site(jar, new)) return false;
     while (jar->count >= jar->max_cookies) take_out_of_all(jar);
     return true;
@@ -178,17 +180,36 @@ static afc__jar_cookie **find(afc_cookie_jar *jar, const afc__jar_cookie *wanted
     return NULL;
 }
 
-/** An attacker on http must not replace or shadow a Secure cookie (RFC 6265bis 5.7). */
+/** Returns whether a cookie of a bucket is Secure and would be replaced or shadowed by a new one. */
+static bool has_shadowed(const afc__jar_cookie *bucket, const afc__jar_cookie *new, int64_t now) {
+    for (const afc__jar_cookie *old = bucket; old != NULL; old = old->next) {
+        bool is_near = old->is_secure && afc__is_same(old->name, new->name) &&
+                       (afc__cookie_domain_matches(old->domain, new->domain) ||
+                        afc__cookie_domain_matches(new->domain, old->domain));
+        bool is_alive = !has_expired(old, now);
+        if (is_near && is_alive && afc__cookie_path_matches(new->path, old->path)) return true;
+    }
+    return false;
+}
+
+/**
+ * An attacker on http must not replace or shadow a Secure cookie (RFC 6265bis 5.7). All below a root are in its bucket;
+ * above it are public suffixes, which are their own roots.
+ */
 static bool would_shadow_secure(const afc_cookie_jar *jar, const afc__jar_cookie *new,
                                 int64_t now) {
-    for (size_t i = 0; i < jar->bucket_count; i++) {
-        for (const afc__jar_cookie *old = jar->buckets[i]; old != NULL; old = old->next) {
-            bool is_near = old->is_secure && afc__is_same(old->name, new->name) &&
-                           (afc__cookie_domain_matches(old->domain, new->domain) ||
-                            afc__cookie_domain_matches(new->domain, old->domain));
-            bool is_alive = !has_expired(old, now);
-            if (is_near && is_alive && afc__cookie_path_matches(new->path, old->path)) return true;
+    afc_slice root = afc__suffixes_root(new->domain.bytes);
+    if (afc__is_public_suffix(root.bytes)) {
+        /* Below it are many roots. */
+        for (size_t i = 0; i < jar->bucket_count; i++) {
+            if (has_shadowed(jar->buckets[i], new, now)) return true;
         }
+        return false;
+    }
+    for (const char *domain = root.bytes; domain != NULL;) {
+        if (has_shadowed(*bucket_of(jar, afc_slice_of(domain)), new, now)) return true;
+        domain = strchr(domain, '.');
+        if (domain != NULL) domain++;
     }
     return false;
 }

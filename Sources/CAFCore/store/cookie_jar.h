@@ -33,6 +33,7 @@ typedef struct afc__jar_cookie {
     afc__node use;                       /**< Position in the jar's order of use. */
     afc_slice name, value, domain, path; /**< All NUL-terminated. */
     afc_slice site;                      /**< The registrable domain: the end of `domain`. */
+    afc_slice root; /**< Its end, which chooses the bucket: afc__suffixes_root(). */
     int64_t expires_s;
     uint64_t created, used; /**< Times on the jar's logical clock, for ordering. */
     bool is_host_only, is_secure, is_http_only;
@@ -52,7 +53,7 @@ struct afc_cookie_jar {
     uint32_t max_cookies_per_site, max_cookies;
     afc__hash_seed seed;
     /* Under the lock. */
-    afc__jar_cookie **buckets; /**< Hashed by site; they grow with the jar. */
+    afc__jar_cookie **buckets; /**< Hashed by root; they grow with the jar. */
     size_t bucket_count;
     afc__list by_use; /**< Least recently used first. */
     size_t count;

@@ -54,6 +54,20 @@ afc_slice afc__suffixes_site(const char *host) {
     return afc_slice_of(site != NULL ? site : host);
 }
 
+afc_slice afc__suffixes_root(const char *host) {
+    afc__ip ip;
+    if (afc__ip_parse(&ip, afc_slice_of(host)) || !afc__suffixes_are_known()) {
+        return afc_slice_of(host);
+    }
+    const char *dot = host + strlen(host);
+    do {
+        dot = memrchr(host, '.', (size_t)(dot - host));
+        const char *domain = dot != NULL ? dot + 1 : host;
+        if (is_suffix(list, domain) == 0) return afc_slice_of(domain);
+    } while (dot != NULL);
+    return afc_slice_of(host);
+}
+
 bool afc__is_same_site(const char *host, const char *other) {
     if (strcmp(host, other) == 0) return true;
     const char *first = registered(host), *second = registered(other);

@@ -23,6 +23,13 @@ bool afc__is_known_suffix(const char *domain);
  */
 afc_slice afc__suffixes_site(const char *host);
 
+/**
+ * Returns the shortest domain of a host that isn't a public suffix: for "a.s3.amazonaws.com" "amazonaws.com", though
+ * the site is the whole host. So all hosts below a domain that isn't a public suffix have the same one. For an address,
+ * a public suffix without such a domain above it, or without a list: the whole host. As above otherwise.
+ */
+afc_slice afc__suffixes_root(const char *host);
+
 /** Returns whether both hosts belong to the same site: they are equal or have the same registrable domain. */
 bool afc__is_same_site(const char *host, const char *other);
 

@@ -289,6 +289,25 @@ static void http_cannot_replace_or_shadow_secure_cookies(void **state) {
     afc__cookie_site site = site_of("http://old.test/");
     check_status(afc__cookie_jar_keep(jar, &site, S("sid=2"), NOW + 2, &why), AFC_OK);
     check_sent(jar, "http://old.test/", NOW + 2, "sid=2");
+    /* A public suffix is a site of its own, but not apart from what is below it. */
+    check_status(keep(jar, "https://co.uk/", "up=1; Secure"), AFC_OK);
+    check_status(keep(jar, "http://a.b.co.uk/", "up=2"), AFC_EINVAL);
+    check_status(keep(jar, "https://a.b.co.uk/", "down=1; Secure"), AFC_OK);
+    check_status(keep(jar, "http://co.uk/", "down=2"), AFC_EINVAL);
+    check_status(keep(jar, "http://b.co.uk/", "down=2"), AFC_EINVAL);
+    check_status(keep(jar, "http://c.co.uk/", "down=2"), AFC_OK);
+    /* Nor is one that has a registrable domain above it. */
+    assert_true(afc__is_public_suffix("s3.amazonaws.com"));
+    assert_false(afc__is_public_suffix("amazonaws.com"));
+    check_status(keep(jar, "https://a.s3.amazonaws.com/", "deep=1; Secure"), AFC_OK);
+    check_status(keep(jar, "http://amazonaws.com/", "deep=2"), AFC_EINVAL);
+    check_status(keep(jar, "http://s3.amazonaws.com/", "deep=2"), AFC_EINVAL);
+    check_status(keep(jar, "http://b.s3.amazonaws.com/", "deep=2"), AFC_OK);
+    check_status(keep(jar, "https://amazonaws.com/", "high=1; Secure"), AFC_OK);
+    check_status(keep(jar, "http://a.s3.amazonaws.com/", "high=2"), AFC_EINVAL);
+    check_status(keep(jar, "https://10.0.0.1/", "ip=1; Secure"), AFC_OK);
+    check_status(keep(jar, "http://10.0.0.1/", "ip=2"), AFC_EINVAL);
+    check_status(keep(jar, "http://11.0.0.1/", "ip=2"), AFC_OK);
     afc_cookie_jar_release(jar);
 }
 
