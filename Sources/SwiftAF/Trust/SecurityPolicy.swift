@@ -185,7 +185,7 @@ extension SecurityPolicy {
         }
     }
 
-    /// The use of stapled OCSP responses (RFC 6066 8).
+    /// The use of stapled OCSP responses (RFC 6066 8). A chain that is accepted without being verified needs none.
     public enum OCSPStapling: String, Hashable, Sendable, Codable {
         /// Stapled responses aren't requested.
         case ignored

@@ -67,6 +67,7 @@ typedef struct kind {
     void (*add)(void *store, const char *name);
     afc_status (*save)(void *store);
     bool (*has)(void *store, const char *name);
+    size_t (*remove)(void *store, const char *name);
 } kind;
 
 static void *open_jar(const char *path) {
@@ -103,6 +104,10 @@ static bool has_cookie(void *store, const char *name) {
     return has;
 }
 
+static size_t remove_cookie(void *store, const char *name) {
+    return afc_cookie_jar_remove(store, name, NULL, NULL);
+}
+
 static void *open_hsts(const char *path) {
     afc_hsts *hsts;
     afc_hsts_options options = AFC_HSTS_OPTIONS_INIT;
@@ -127,8 +132,14 @@ static bool has_host(void *store, const char *name) {
     return afc_hsts_has(store, name);
 }
 
-static const kind kinds[] = {{open_jar, release_jar, add_cookie, save_jar, has_cookie},
-                             {open_hsts, release_hsts, add_host, save_hsts, has_host}};
+static size_t remove_host(void *store, const char *name) {
+    return afc_hsts_remove(store, name);
+}
+
+static const kind kinds[] = {
+    {open_jar, release_jar, add_cookie, save_jar, has_cookie, remove_cookie},
+    {open_hsts, release_hsts, add_host, save_hsts, has_host, remove_host},
+};
 
 typedef struct saver {
     pthread_t thread;
@@ -295,6 +306,30 @@ static void exit_saves_what_has_changed(void **state) {
     folder_remove(&folder);
 }
 
+/** The last reference saves what has changed, if only something was removed. */
+static void release_saves_removals(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "store");
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        const kind *kind = &kinds[i];
+        void *store = kind->open(path);
+        kind->add(store, "stays");
+        kind->add(store, "goes");
+        kind->release(store);
+        store = kind->open(path);
+        assert_int_equal(kind->remove(store, "goes"), 1);
+        kind->release(store);
+        store = kind->open(path);
+        assert_true(kind->has(store, "stays"));
+        assert_false(kind->has(store, "goes"));
+        kind->release(store);
+        assert_int_equal(unlink(path), 0);
+    }
+    folder_remove(&folder);
+}
+
 static afc_status open_status(bool is_jar, const char *path, afc_failure *failure) {
     afc_cookie_jar *jar = NULL;
     afc_hsts *hsts = NULL;
@@ -425,6 +460,7 @@ int main(int count, char **arguments) {
         cmocka_unit_test(refuses_file_that_can_never_be_saved),
         cmocka_unit_test(killed_save_leaves_the_old_file_and_no_other),
         cmocka_unit_test(exit_saves_what_has_changed),
+        cmocka_unit_test(release_saves_removals),
         cmocka_unit_test(link_stays_a_link),
         cmocka_unit_test(files_behind_descriptors_are_not_replaced),
     };

@@ -118,7 +118,8 @@ typedef struct afc_trust_rule {
 /**
  * How the OCSP response that a server staples to its handshake is checked (RFC 6960, RFC 6066). A resumed TLS
  * session has none; it keeps the result of its full handshake. A good response must have a nextUpdate, which RFC 6960
- * leaves out for responders that always have newer ones: without it an old response could be shown for ever.
+ * leaves out for responders that always have newer ones: without it an old response could be shown for ever. A chain
+ * that is accepted without being verified (allow_invalid_certificates, `handler`) needs no response.
  */
 typedef enum afc_ocsp_mode {
     AFC_OCSP_IGNORE = 0, /**< Don't request one. */
