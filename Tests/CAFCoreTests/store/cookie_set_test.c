@@ -1,26 +1,13 @@
 /* Cookies that programs set, addresses as their domains, and the limit of default paths. */
 #include "store/cookie_jar.h"
 #include "support/check.h"
+#include "support/jar.h"
 
 #include <stdio.h>
 
-static afc_cookie_jar *make_jar(void) {
-    afc_cookie_jar *jar;
-    check_status(afc_cookie_jar_new(&jar, NULL, NULL), AFC_OK);
-    return jar;
-}
-
-static size_t count(afc_cookie_jar *jar, const char *url) {
-    afc_cookie_list *list;
-    check_status(afc_cookie_jar_copy(&list, jar, url, NULL), AFC_OK);
-    size_t found = list->count;
-    afc_cookie_list_free(list);
-    return found;
-}
-
 static void refuses_invalid_cookies(void **state) {
     (void)state;
-    afc_cookie_jar *jar = make_jar();
+    afc_cookie_jar *jar = jar_new();
     static const struct {
         const char *name, *value, *domain, *path;
         bool is_host_only;
@@ -51,7 +38,7 @@ static void refuses_invalid_cookies(void **state) {
     check_status(afc_cookie_jar_receive(jar, "http://x.test/", S("a=\1"), NULL), AFC_EINVAL);
     check_status(afc_cookie_jar_receive(jar, "http://x.test/", (afc_slice){NULL, 1}, NULL),
                  AFC_EINVAL);
-    assert_int_equal(count(jar, NULL), 0);
+    assert_int_equal(jar_count(jar, NULL), 0);
     afc_cookie_jar_release(jar);
 }
 
@@ -60,13 +47,13 @@ static void stores_addresses_in_canonical_form(void **state) {
     static const char *const rows[][2] = {
         {"10.1", "http://10.0.0.1/"}, {"0xa.0.0.1", "http://10.0.1/"}, {"0:0::1", "http://[::1]/"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        afc_cookie_jar *jar = make_jar();
+        afc_cookie_jar *jar = jar_new();
         afc_cookie cookie = AFC_COOKIE_INIT;
         cookie.name = "a";
         cookie.value = "b";
         cookie.domain = rows[i][0];
         check_status(afc_cookie_jar_set(jar, &cookie, NULL), AFC_OK);
-        assert_int_equal(count(jar, rows[i][1]), 1);
+        assert_int_equal(jar_count(jar, rows[i][1]), 1);
         afc_cookie_jar_release(jar);
     }
 }
@@ -75,7 +62,7 @@ static void stores_addresses_in_canonical_form(void **state) {
 static void refuses_default_paths_beyond_the_limit_of_paths(void **state) {
     (void)state;
     static char url[AFC__COOKIE_ATTRIBUTE_MAX + 32] = "http://x.test/";
-    afc_cookie_jar *jar = make_jar();
+    afc_cookie_jar *jar = jar_new();
     size_t start = strlen("http://x.test");
     memset(url + start + 1, 'p', sizeof url - start - 1);
     url[start + AFC__COOKIE_ATTRIBUTE_MAX] = '/';
@@ -88,14 +75,14 @@ static void refuses_default_paths_beyond_the_limit_of_paths(void **state) {
     check_status(afc_cookie_jar_receive(jar, url, S("c=d"), &failure), AFC_EINVAL);
     check_contains(failure.text, "path");
     check_status(afc_cookie_jar_receive(jar, url, S("e=f; Path=/"), NULL), AFC_OK);
-    assert_int_equal(count(jar, NULL), 2);
+    assert_int_equal(jar_count(jar, NULL), 2);
     afc_cookie_jar_release(jar);
 }
 
 /** A few redirects lead through as many names of one site as somebody likes. */
 static void one_site_cannot_evict_cookies_of_others(void **state) {
     (void)state;
-    afc_cookie_jar *jar = make_jar();
+    afc_cookie_jar *jar = jar_new();
     check_status(afc_cookie_jar_receive(jar, "http://a.example.org/", S("mine=1"), NULL), AFC_OK);
     for (int host = 0; host < 40; host++) {
         for (int i = 0; i < 180; i++) {
@@ -105,10 +92,10 @@ static void one_site_cannot_evict_cookies_of_others(void **state) {
             check_status(afc_cookie_jar_receive(jar, url, afc_slice_of(line), NULL), AFC_OK);
         }
     }
-    assert_int_equal(count(jar, "http://a.example.org/"), 1);
+    assert_int_equal(jar_count(jar, "http://a.example.org/"), 1);
     /* As many as one request sends, of those that are left. */
-    assert_int_equal(count(jar, "http://h39.evil.co.uk/"), 150);
-    assert_int_equal(count(jar, NULL), 181);
+    assert_int_equal(jar_count(jar, "http://h39.evil.co.uk/"), 150);
+    assert_int_equal(jar_count(jar, NULL), 181);
     afc_cookie_jar_release(jar);
 }
 
@@ -130,13 +117,13 @@ static void cookies_over_http_evict_no_secure_ones(void **state) {
         check_status(afc_cookie_jar_receive(jar, urls[i], S("evil=1"), &failure), AFC_EINVAL);
         check_contains(failure.text, "full of Secure cookies");
     }
-    assert_int_equal(count(jar, "https://x.test/"), 3);
+    assert_int_equal(jar_count(jar, "https://x.test/"), 3);
     /* Other sites have room, and so has what replaces one, or is Secure itself. */
     check_status(afc_cookie_jar_receive(jar, "http://y.test/", S("evil=1"), NULL), AFC_OK);
     check_status(afc_cookie_jar_receive(jar, "https://x.test/", S("a=2"), NULL), AFC_OK);
     check_status(afc_cookie_jar_receive(jar, "https://x.test/", S("d=1; Secure"), NULL), AFC_OK);
-    assert_int_equal(count(jar, "http://x.test/"), 0);
-    assert_int_equal(count(jar, "https://x.test/"), 3);
+    assert_int_equal(jar_count(jar, "http://x.test/"), 0);
+    assert_int_equal(jar_count(jar, "https://x.test/"), 3);
     afc_cookie_jar_release(jar);
 }
 
