@@ -92,6 +92,23 @@ static void damage_never_looks_whole(void **state) {
     }
 }
 
+/** As with libcurl, what comes before the damage isn't lost. */
+static void bytes_before_damage_are_passed_on(void **state) {
+    (void)state;
+    char damaged[WHOLE], out[100];
+    size_t size;
+    memcpy(damaged, hello, WHOLE);
+    damaged[WHOLE - 5] ^= 1;
+    assert_int_equal(decode((afc_slice){damaged, WHOLE}, WHOLE, out, &size), AFC__INFLATE_INVALID);
+    check_slice(((afc_slice){out, size}), "hello");
+    afc__inflater *inflater = new_inflater();
+    afc_slice piece;
+    assert_int_equal(afc__inflater_next(inflater, (afc_slice){"wrong", 5}, &piece),
+                     AFC__INFLATE_INVALID);
+    check_contains(afc__inflater_damage(inflater), "header");
+    afc__inflater_free(inflater);
+}
+
 static void piece_comes_again_until_taken(void **state) {
     (void)state;
     afc__inflater *inflater = new_inflater();
@@ -143,6 +160,7 @@ int main(void) {
         cmocka_unit_test(portions_of_any_size_give_the_same),
         cmocka_unit_test(bytes_behind_the_end_are_refused),
         cmocka_unit_test(damage_never_looks_whole),
+        cmocka_unit_test(bytes_before_damage_are_passed_on),
         cmocka_unit_test(piece_comes_again_until_taken),
         cmocka_unit_test(each_failing_allocation_is_reported),
     };

@@ -11,6 +11,7 @@
 #include "curl/body/body_flow.h"
 
 #include "base/clock.h"
+#include "base/failure.h"
 #include "body/sink_write.h"
 #include "curl/body/direct_io.h"
 #include "curl/body/early_response.h"
@@ -103,7 +104,12 @@ static afc__flow refuse_gzip(afc__exchange *exchange, afc__inflating cause) {
             transfer, AFC_EPROTOCOL,
             "unexpected bytes after the gzip body, perhaps another gzip member");
     } else {
-        afc__transfer_fail_text(transfer, AFC_EPROTOCOL, "the gzip body is damaged");
+        afc_failure failure = {0};
+        afc__fail(&failure, AFC_EPROTOCOL, "the gzip body is damaged: %s",
+                  afc__inflater_damage(exchange->run.inflater));
+        /* As if libcurl had decoded it. */
+        failure.curl_code = CURLE_BAD_CONTENT_ENCODING;
+        afc__transfer_fail(transfer, &failure);
     }
     return AFC__STOP;
 }

@@ -74,7 +74,7 @@ struct afc__inflater {
     zlib_stream stream;
     size_t used;   /**< Bytes at the start of what comes again. */
     size_t filled; /**< Of the piece; 0: there is none. */
-    bool has_ended;
+    enum { AT_BODY, AT_END, AT_DAMAGE } state;
     char piece[PIECE];
 };
 
@@ -97,6 +97,12 @@ void afc__inflater_free(afc__inflater *inflater) {
     afc_free(inflater);
 }
 
+/** What was decoded before the damage is passed on first. */
+static afc__inflating result_of(const afc__inflater *inflater) {
+    if (inflater->filled > 0) return AFC__INFLATED_PIECE;
+    return inflater->state == AT_DAMAGE ? AFC__INFLATE_INVALID : AFC__INFLATED_ALL;
+}
+
 static afc__inflating inflate_some(afc__inflater *inflater, afc_slice rest) {
     zlib_stream *stream = &inflater->stream;
     stream->next_in = rest.bytes;
@@ -105,20 +111,18 @@ static afc__inflating inflate_some(afc__inflater *inflater, afc_slice rest) {
     stream->avail_out = PIECE;
     int code = step(stream, Z_NO_FLUSH);
     if (code == Z_MEM_ERROR) return AFC__INFLATE_NO_MEMORY;
-    /* Without progress: it needs more bytes. */
-    if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) return AFC__INFLATE_INVALID;
     inflater->used += rest.size - stream->avail_in;
     inflater->filled = PIECE - stream->avail_out;
-    inflater->has_ended = code == Z_STREAM_END;
-    return inflater->filled > 0 ? AFC__INFLATED_PIECE : AFC__INFLATED_ALL;
+    /* Z_BUF_ERROR: without more bytes there is no progress. */
+    bool is_fine = code == Z_OK || code == Z_BUF_ERROR;
+    inflater->state = is_fine ? AT_BODY : code == Z_STREAM_END ? AT_END : AT_DAMAGE;
+    return result_of(inflater);
 }
 
 afc__inflating afc__inflater_next(afc__inflater *inflater, afc_slice bytes, afc_slice *piece) {
-    afc__inflating result = AFC__INFLATED_PIECE;
-    if (inflater->filled == 0) {
-        afc_slice rest = {bytes.bytes + inflater->used, bytes.size - inflater->used};
-        result = inflater->has_ended ? AFC__INFLATED_ALL : inflate_some(inflater, rest);
-    }
+    afc_slice rest = {bytes.bytes + inflater->used, bytes.size - inflater->used};
+    bool goes_on = inflater->filled == 0 && inflater->state == AT_BODY;
+    afc__inflating result = goes_on ? inflate_some(inflater, rest) : result_of(inflater);
     if (result == AFC__INFLATED_PIECE) {
         *piece = (afc_slice){inflater->piece, inflater->filled};
     } else if (result == AFC__INFLATED_ALL) {
@@ -130,4 +134,9 @@ afc__inflating afc__inflater_next(afc__inflater *inflater, afc_slice bytes, afc_
 
 void afc__inflater_took_piece(afc__inflater *inflater) {
     inflater->filled = 0;
+}
+
+const char *afc__inflater_damage(const afc__inflater *inflater) {
+    const char *text = inflater->stream.msg;
+    return text != NULL ? text : "unknown damage";
 }

@@ -34,4 +34,7 @@ afc__inflating afc__inflater_next(afc__inflater *inflater, afc_slice bytes, afc_
 
 void afc__inflater_took_piece(afc__inflater *inflater);
 
+/** Returns what zlib says after AFC__INFLATE_INVALID; not to be freed. */
+const char *afc__inflater_damage(const afc__inflater *inflater);
+
 #endif
