@@ -18,7 +18,8 @@ import Testing
         "1\t2\t3\t4\t5\t6\t7\n", "# My cookie recipes\n\nflour\n", "#!/bin/sh\n# sets a cookie\n",
         "h\tFALSE\t/\tFALSE\tsoon\ta\tb\n", "h\tFALSE\t/\tFALSE\t0\ta\n",
         "# Netscape HTTP Cookie File\nh\tFALSE\t/\tFALSE\t0\ta\tb\nmore\n", "# Netscape HTTP Cookie File\n\u{0}\n",
-        "#HttpOnly_h\tFALSE\t/\tno\t0\ta\tb\n",
+        "#HttpOnly_h\tFALSE\t/\tno\t0\ta\tb\n", "h\tFALSE\t/\tFALSE\t+4102444800\ta\tb\n",
+        "h\tFALSE\t/\tFALSE\t9223372036854775808\ta\tb\n",
     ])
     func cookiesReplaceNoOtherFile(content: String) async throws {
         let file = try TemporaryFile(content)
@@ -45,6 +46,7 @@ import Testing
         ".localhost\tTRUE\t/\tFALSE\t4102444800\tsid\tabc\n", "127.0.0.1\tTRUE\t/\tFALSE\t4102444800\tsid\tabc\n",
         "LOCALHOST\tFALSE\t/\tFALSE\t4102444800\tsid\tabc\n", "h\tFALSE\tx\tFALSE\t4102444800\tsid\tabc\n",
         "h\tFALSE\t/\tFALSE\t4102444800.25\tsid\tabc\n", "h\tFALSE\t/\tFALSE\t\tsid\tabc\n",
+        "h\tFALSE\t/\tFALSE\t9223372036854775807\tsid\tabc\n",
     ])
     func cookiesOfOtherProgramsStayInTheirJar(content: String) async throws {
         let file = try TemporaryFile(content)

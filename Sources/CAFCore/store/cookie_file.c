@@ -61,7 +61,7 @@ static bool is_true(const char *field) {
 
 /**
  * Reads the seconds of an expiry. Extensions of browsers write them with a fraction, and Python no time at all for a cookie
- * of the session.
+ * of the session. curl writes INT64_MAX for a cookie with a very large Max-Age; here it would stand for the session.
  */
 static bool read_expiry(const char *field, int64_t *expires_s) {
     afc_slice whole = {field, afc__span_until(afc_slice_of(field), '.')};
@@ -70,7 +70,8 @@ static bool read_expiry(const char *field, int64_t *expires_s) {
     if (*rest != '\0') return false;
     uint64_t seconds = 0;
     bool is_session = *field == '\0';
-    if (!is_session && !afc__parse_number(whole, AFC_COOKIE_SESSION - 1, &seconds)) return false;
+    if (!is_session && !afc__parse_number(whole, INT64_MAX, &seconds)) return false;
+    if (seconds == AFC_COOKIE_SESSION) seconds--;
     *expires_s = seconds != 0 ? (int64_t)seconds : AFC_COOKIE_SESSION;
     return true;
 }

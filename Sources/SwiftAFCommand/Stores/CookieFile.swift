@@ -107,10 +107,12 @@ enum CookieFile {
     private static func isTrue(_ field: String) -> Bool { field.lowercased() == "true" }
 
     /// Whether a field is a time in seconds, perhaps with a fraction; or empty, as Python writes it for cookies of the
-    /// session.
+    /// session. A negative time is over: the library's jar drops the cookie like others that have ended.
     private static func isExpiry(_ field: String) -> Bool {
         let parts = field.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let fraction = parts.dropFirst().first ?? ""
-        return field.isEmpty || (Int64(parts[0]) != nil && fraction.utf8.allSatisfy { (48...57).contains($0) })
+        // Int64 also reads a plus, and the library's jar doesn't.
+        let isNumber = Int64(parts[0]) != nil && parts[0].utf8.first != UInt8(ascii: "+")
+        return field.isEmpty || (isNumber && fraction.utf8.allSatisfy(ASCII.isDigit))
     }
 }

@@ -175,7 +175,7 @@ static void hostile_files_are_read_line_by_line(void **state) {
         "x.test\tFALSE\t/\tFALSE\t99999999999.5e1\ta\t1\n",
         "x.test\tFALSE\t/\tFALSE\t-1\ta\t1\n",
         "x.test\tFALSE\t/\tFALSE\t99999999999999999999999999999\ta\t1\n",
-        "x.test\tFALSE\t/\tFALSE\t9223372036854775807\ta\t1\n",
+        "x.test\tFALSE\t/\tFALSE\t9223372036854775808\ta\t1\n",
         "x test\tFALSE\t/\tFALSE\t99999999999\ta\t1\n",
         "x.test\tFALSE\t/\tFALSE\t99999999999\t__Host-a\t1\n",
         "x.test\tFALSE\t/\tFALSE\t99999999999\ta\t\1\n",
@@ -225,6 +225,9 @@ static void takes_over_what_other_programs_write(void **state) {
          ".x.test\tTRUE\t/\tFALSE\t4102444800\ta\t1\n"},
         {"x.test\tFALSE\t/\tTrue\t4102444800.25\ta\t1\n",
          "x.test\tFALSE\t/\tTRUE\t4102444800\ta\t1\n"},
+        /* As curl writes the end of a cookie with a very large Max-Age. */
+        {"x.test\tFALSE\t/\tTRUE\t9223372036854775807\ta\t1\n",
+         "x.test\tFALSE\t/\tTRUE\t9223372036854775806\ta\t1\n"},
         /* A cookie of the session. */
         {"x.test\tFALSE\t/\tTRUE\t\ta\t1\n", "x.test\tFALSE\t/\tTRUE\t0\ta\t1\n"},
     };
