@@ -164,6 +164,15 @@ import Testing
         #expect(Netrc.entry(for: "j", login: "ada", in: text) == nil)
     }
 
+    /// The login's own password counts before one for any login, wherever it stands.
+    @Test func passwordsOfALoginAreFoundBehindThoseForAny() {
+        let text =
+            "machine h password p\nmachine h login joe password q\ndefault password d\ndefault login joe password e\n"
+        #expect(Netrc.entry(for: "h", login: "joe", in: text) == Netrc.Entry(user: "joe", password: "q"))
+        #expect(Netrc.entry(for: "h", login: "ada", in: text) == Netrc.Entry(user: "ada", password: "p"))
+        #expect(Netrc.entry(for: "i", login: "joe", in: text) == Netrc.Entry(user: "joe", password: "e"))
+    }
+
     /// As in curl: only a word that begins with a quote ends with one.
     @Test(arguments: [
         (#"x"y"#, #"x"y"#), (#"x"y"z"#, #"x"y"z"#), (#"x""#, #"x""#), (#""x y""#, "x y"), (#""x\"y""#, #"x"y"#),

@@ -11,28 +11,49 @@ enum Netrc {
     /// no such machine.
     ///
     /// With a login, entries with another one are skipped, also that of `default`. A password without a login is for
-    /// every login.
+    /// every login that has no entry of its own.
     ///
     /// Hosts may be spelled in any way that URLs allow: `bücher.test` is `xn--bcher-kva.test`.
     static func entry(for host: String, login: String? = nil, in text: String) -> Entry? {
-        var (found, fallback, isNamed) = (Entry?.none, Entry?.none, false)
+        var (ofMachine, ofDefault, isNamed) = (Match(login: login), Match(login: login), false)
         let host = normalised(host)
         var words = words(of: text)[...]
         while let word = words.popFirst() {
             switch word {
             case "machine":
                 let name = words.popFirst()
-                let entry = readEntry(&words, login)
+                let (user, password) = readEntry(&words)
                 guard name.map(normalised) == host else { continue }
-                if login == nil || entry?.user == login { found = found ?? entry }
+                ofMachine.add(user, password)
                 isNamed = true
             case "default":
-                let entry = readEntry(&words, login)
-                if login == nil || entry?.user == login { fallback = fallback ?? entry }
+                let (user, password) = readEntry(&words)
+                ofDefault.add(user, password)
             default: break
             }
         }
-        return isNamed && login == nil ? found : found ?? fallback
+        return isNamed && login == nil ? ofMachine.entry : ofMachine.entry ?? ofDefault.entry
+    }
+
+    /// What was found of one host.
+    private struct Match {
+        /// Nil accepts any.
+        let login: String?
+        private var own: Entry?
+        private var withoutLogin: Entry?
+
+        init(login: String?) { self.login = login }
+
+        /// The first entry with the login; otherwise the first password without a login, as in curl.
+        var entry: Entry? { own ?? withoutLogin }
+
+        mutating func add(_ user: String?, _ password: String?) {
+            if let user, login == nil || user == login {
+                own = own ?? Entry(user: user, password: password ?? "")
+            } else if user == nil, let login, let password {
+                withoutLogin = withoutLogin ?? Entry(user: login, password: password)
+            }
+        }
     }
 
     private static func normalised(_ host: String) -> String {
@@ -40,7 +61,7 @@ enum Netrc {
         return CoreURL.host(of: isIPv6 ? "https://[\(host)]/" : "https://\(host)/") ?? host.lowercased()
     }
 
-    private static func readEntry(_ words: inout ArraySlice<String>, _ login: String?) -> Entry? {
+    private static func readEntry(_ words: inout ArraySlice<String>) -> (user: String?, password: String?) {
         var (user, password) = (String?.none, String?.none)
         while let word = words.first, word != "machine", word != "default" {
             words.removeFirst()
@@ -51,8 +72,7 @@ enum Netrc {
             default: break
             }
         }
-        if password != nil { user = user ?? login }
-        return user.map { Entry(user: $0, password: password ?? "") }
+        return (user, password)
     }
 
     /// Words are separated by white space, or quoted. A macro ends at an empty line.
