@@ -83,7 +83,8 @@ public struct HTTPBody: Sendable {
     /// ```
     ///
     /// - Parameters:
-    ///   - parameters: The literal, or parameters. A value of a literal is read at once, so it needn't be `Sendable`.
+    ///   - parameters: The literal, or parameters. A value of a literal is read at once, with an encoder without
+    ///     `userInfo`, so it needn't be `Sendable`.
     ///   - encoder: Writes dates, data and the other values of the literal. Nil uses ``HTTPSessionManager/encoder``,
     ///     when the request is sent. An error of the encoder fails the request with
     ///     ``SessionError/Code/serialization``.

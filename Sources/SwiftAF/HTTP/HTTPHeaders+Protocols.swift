@@ -12,7 +12,7 @@ extension HTTPHeaders: RandomAccessCollection {
 
 extension HTTPHeaders: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {
     /// `["Accept": "text/html", "Accept": "text/plain", "If-None-Match": tag]`: in order, repeats kept. A field whose
-    /// value is nil is left out.
+    /// value is nil is left out, as if it weren't written: the manager's field or the default is sent then.
     public init(dictionaryLiteral elements: (String, String?)...) {
         // By index, which needs no iterator: an empty literal, the default of most calls, allocates nothing
         // (RequestAllocationTests).

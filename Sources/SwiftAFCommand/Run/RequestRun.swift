@@ -4,7 +4,7 @@ import SwiftAF
 
 /// Sends one request and returns the outcome. Cancelling the task ends it early.
 struct RequestRun {
-    /// Who shows the progress.
+    /// What shows the progress.
     enum ProgressViewer {
         /// The run itself, with a bar if the terminal can show one.
         case run
