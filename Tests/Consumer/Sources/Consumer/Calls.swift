@@ -276,7 +276,9 @@ func readsErrors(_ manager: HTTPSessionManager) async {
     }
     let names = try? await withThrowingTaskGroup(of: User.self) { group in
         for id in 0..<3 { group.addTask { try await manager.get("users/\(id)") } }
-        return try await group.reduce(into: []) { $0.append($1.name) }
+        var names: [String] = []
+        for try await user in group { names.append(user.name) }
+        return names
     }
     print(names ?? [])
 }
@@ -467,7 +469,9 @@ func runsOnTheNetworkThread(_ manager: HTTPSessionManager) async throws {
     let names = try await withTaskExecutorPreference(manager.taskExecutor) {
         try await withThrowingTaskGroup(of: User.self) { group in
             for id in 1...20 { group.addTask { try await manager.get("users/\(id)") } }
-            return try await group.reduce(into: []) { $0.append($1.name) }
+            var names: [String] = []
+            for try await user in group { names.append(user.name) }
+            return names
         }
     }
     let task = Task(executorPreference: manager.taskExecutor) { try await manager.get("users/7").status }
@@ -507,7 +511,7 @@ func validatesStreams(_ manager: HTTPSessionManager) async throws {
     for try await line in try await manager.stream("log").validated().lines { print(line) }
     for try await chunk in try await manager.stream("log").validated(by: .any) { print(chunk.count) }
     let table = try await manager.stream("table")
-    let head = try await table.lines.first { !$0.isEmpty }
+    let head = try await table.lines.first { @Sendable in !$0.isEmpty }
     for try await row in table.lines { print(head ?? "", row) }
     let log = try await manager.stream("log")
     try await log.validated()
