@@ -105,7 +105,7 @@ static void bytes_before_damage_are_passed_on(void **state) {
     afc_slice piece;
     assert_int_equal(afc__inflater_next(inflater, (afc_slice){"wrong", 5}, &piece),
                      AFC__INFLATE_INVALID);
-    check_contains(afc__inflater_damage(inflater), "header");
+    check_contains(afc__inflater_problem(inflater), "header");
     afc__inflater_free(inflater);
 }
 

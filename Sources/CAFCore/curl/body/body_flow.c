@@ -95,22 +95,19 @@ static int64_t count_received(const afc__exchange *exchange, size_t size) {
     return passed > received ? passed : received;
 }
 
+/** Fails as libcurl does when it decodes: callers don't learn who did. */
 static afc__flow refuse_gzip(afc__exchange *exchange, afc__inflating cause) {
     afc__transfer *transfer = exchange->hop.transfer;
+    afc_failure failure = {0};
     if (cause == AFC__INFLATE_NO_MEMORY) {
         afc__transfer_fail_memory(transfer);
-    } else if (cause == AFC__INFLATE_BEHIND_END) {
-        afc__transfer_fail_text(
-            transfer, AFC_EPROTOCOL,
-            "unexpected bytes after the gzip body, perhaps another gzip member");
-    } else {
-        afc_failure failure = {0};
-        afc__fail(&failure, AFC_EPROTOCOL, "the gzip body is damaged: %s",
-                  afc__inflater_damage(exchange->run.inflater));
-        /* As if libcurl had decoded it. */
+    } else if (cause == AFC__INFLATE_INVALID) {
+        afc__fail(&failure, AFC_EPROTOCOL, "invalid gzip: %s",
+                  afc__inflater_problem(exchange->run.inflater));
         failure.curl_code = CURLE_BAD_CONTENT_ENCODING;
         afc__transfer_fail(transfer, &failure);
     }
+    /* outcome.c describes bytes behind the end, of any encoding. */
     return AFC__STOP;
 }
 

@@ -33,7 +33,7 @@ enum {
     Z_BUF_ERROR = -5,
     WINDOW_BITS = 15,
     /* Added to the window's. */
-    GZIP_ONLY = 16
+    GZIP_OR_ZLIB = 32
 };
 
 static int (*init)(zlib_stream *stream, int window_bits, const char *version, int size);
@@ -85,7 +85,7 @@ afc__inflater *afc__inflater_new(void) {
     inflater->stream.zalloc = allocate;
     inflater->stream.zfree = release;
     /* The first digit of the version has to match. */
-    int code = init(&inflater->stream, WINDOW_BITS + GZIP_ONLY, "1", sizeof inflater->stream);
+    int code = init(&inflater->stream, WINDOW_BITS + GZIP_OR_ZLIB, "1", sizeof inflater->stream);
     if (code == Z_OK) return inflater;
     afc_free(inflater);
     return NULL;
@@ -132,11 +132,11 @@ afc__inflating afc__inflater_next(afc__inflater *inflater, afc_slice bytes, afc_
     return result;
 }
 
-void afc__inflater_took_piece(afc__inflater *inflater) {
-    inflater->filled = 0;
+const char *afc__inflater_problem(const afc__inflater *inflater) {
+    const char *text = inflater->stream.msg;
+    return text != NULL ? text : "unknown error of zlib";
 }
 
-const char *afc__inflater_damage(const afc__inflater *inflater) {
-    const char *text = inflater->stream.msg;
-    return text != NULL ? text : "unknown damage";
+void afc__inflater_took_piece(afc__inflater *inflater) {
+    inflater->filled = 0;
 }

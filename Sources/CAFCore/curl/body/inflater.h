@@ -1,5 +1,6 @@
 /**
- * Decodes gzip bodies (RFC 1952) with the zlib that libcurl has loaded, piece by piece: no more is decoded than is taken.
+ * Decodes gzip bodies (RFC 1952) with the zlib that libcurl has loaded, piece by piece: no more is decoded than is taken. As
+ * with libcurl, they may have the format of zlib (RFC 1950), which some servers send under the name of gzip.
  * libcurl decodes all that it has read at once: 32 KiB can become 32 MiB, which it collects twice while the body is paused.
  */
 #ifndef AFC_CURL_BODY_INFLATER_H
@@ -12,7 +13,7 @@ typedef struct afc__inflater afc__inflater;
 typedef enum afc__inflating {
     AFC__INFLATED_PIECE, /**< There is a piece; it comes again until afc__inflater_took_piece() is called. */
     AFC__INFLATED_ALL,       /**< All the bytes are used, and their pieces are taken. */
-    AFC__INFLATE_INVALID,    /**< The bytes aren't gzip, or are damaged. */
+    AFC__INFLATE_INVALID,    /**< The bytes are neither gzip nor zlib, or are damaged. */
     AFC__INFLATE_BEHIND_END, /**< The body has ended, and bytes follow. */
     AFC__INFLATE_NO_MEMORY
 } afc__inflating;
@@ -32,9 +33,9 @@ void afc__inflater_free(afc__inflater *inflater);
  */
 afc__inflating afc__inflater_next(afc__inflater *inflater, afc_slice bytes, afc_slice *piece);
 
-void afc__inflater_took_piece(afc__inflater *inflater);
+/** Returns zlib's words for what is wrong with the bytes, after AFC__INFLATE_INVALID. Borrowed, static. */
+const char *afc__inflater_problem(const afc__inflater *inflater);
 
-/** Returns what zlib says after AFC__INFLATE_INVALID; not to be freed. */
-const char *afc__inflater_damage(const afc__inflater *inflater);
+void afc__inflater_took_piece(afc__inflater *inflater);
 
 #endif
