@@ -59,6 +59,7 @@ typedef struct afc__exchange_run {
     int64_t passed;          /**< Body bytes that the transfer has consumed. */
     curl_off_t moved;        /**< If multiplexed: body bytes at the last check. */
     int64_t continue_due_us; /**< See afc__exchange_continue_due(); 0: never. */
+    int64_t connect_time_us; /**< When an attempt to connect begins; see next_address.c. */
     bool has_ended;
     CURLcode code;
 } afc__exchange_run;

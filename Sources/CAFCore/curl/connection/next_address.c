@@ -3,17 +3,22 @@
 #include "curl/body/body_flow.h"
 #include "curl/exchange_state.h"
 
+/** Returns the time that the connections of the exchange took, in microseconds. It grows when one is made. */
+static int64_t connect_time(const afc__exchange *exchange) {
+    curl_off_t time_us = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_CONNECT_TIME_T, &time_us);
+    return (int64_t)time_us;
+}
+
+void afc__exchange_attempt_begins(afc__exchange *exchange) {
+    if (!exchange->driver->quirks.waits_between_addresses) return;
+    exchange->run.connect_time_us = connect_time(exchange);
+}
+
 void afc__exchange_attempt_ended(afc__exchange *exchange) {
     afc__driver *driver = exchange->driver;
     if (!driver->quirks.waits_between_addresses || exchange->attempt_node.next != NULL) return;
     afc__list_append(&driver->ended_attempts, &exchange->attempt_node);
-}
-
-/** Returns whether one of its attempts has connected. */
-static bool is_connected(const afc__exchange *exchange) {
-    curl_off_t connected_us = 0;
-    curl_easy_getinfo(exchange->easy, CURLINFO_CONNECT_TIME_T, &connected_us);
-    return connected_us != 0;
 }
 
 /**
@@ -34,6 +39,7 @@ void afc__driver_begin_next_attempts(afc__driver *driver) {
     while ((node = afc__list_first(&driver->ended_attempts)) != NULL) {
         afc__exchange *exchange = AFC__OWNER(node, afc__exchange, attempt_node);
         afc__list_remove(node);
-        if (!is_connected(exchange) && !afc__exchange_waits(exchange)) run_soon(exchange);
+        bool is_connected = connect_time(exchange) != exchange->run.connect_time_us;
+        if (!is_connected && !afc__exchange_waits(exchange)) run_soon(exchange);
     }
 }

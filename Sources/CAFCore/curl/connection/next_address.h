@@ -4,6 +4,9 @@
 
 #include "curl/driver.h"
 
+/** Records that an attempt to connect begins, also for a request that libcurl repeats. Called inside libcurl. */
+void afc__exchange_attempt_begins(afc__exchange *exchange);
+
 /** Records that an attempt to connect has ended. Called inside libcurl, also when another attempt has won. */
 void afc__exchange_attempt_ended(afc__exchange *exchange);
 

@@ -221,6 +221,7 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
     afc__exchange_drop_early_response(exchange);
     exchange->run.tls_layers = 0;
     exchange->hop.is_looking_up = false;
+    afc__exchange_attempt_begins(exchange);
     if (!afc__exchange_may_connect(exchange, address)) return no_socket(exchange);
     /*
      * Close-on-exec from the start, so that programs started by the host process don't inherit it.
