@@ -317,7 +317,8 @@ afc_status afc__cookie_jar_keep(afc_cookie_jar *jar, const afc__cookie_site *sit
     if (new.is_secure && !site->is_secure) *why = "a Secure cookie was set over http";
     if (*why != NULL || !is_good(&new, read.path, why)) return AFC_EINVAL;
     pthread_mutex_lock(&jar->lock);
-    bool is_covered = !new.is_secure && !site->is_secure &&would_shadow_secure(jar, &new, now);
+    bool is_clear = !new.is_secure && !site->is_secure;
+    bool is_covered = is_clear && would_shadow_secure(jar, &new, now);
     afc_status status = is_covered ? AFC_EINVAL : insert(jar, &new, now, why);
     pthread_mutex_unlock(&jar->lock);
     if (is_covered) *why = "a cookie set over http would shadow a Secure one";
