@@ -95,12 +95,13 @@ static bool keep_encoding(afc__exchange *exchange) {
 /** Takes the decoding of a body from libcurl, if that can save memory. Called after its head; lines of trailers follow it, too. */
 static void take_decoding(afc__exchange *exchange) {
     if (!exchange->driver->quirks.can_stop_decoding || exchange->run.passed > 0) return;
-    if (exchange->run.inflater != NULL || !afc__transfer_may_inflate(exchange->hop.transfer))
-        return;
-    if (!afc__inflater_is_available()) return;
-    exchange->run.inflater = afc__inflater_new();
+    const afc__transfer *transfer = exchange->hop.transfer;
+    if (exchange->run.decoder != NULL || !afc__transfer_may_decode(transfer)) return;
+    afc__content_coding coding = transfer->hop.framing.content_coding;
+    if (!afc__decoder_is_available(coding)) return;
+    exchange->run.decoder = afc__decoder_new(coding);
     /* Then libcurl decodes. */
-    if (exchange->run.inflater == NULL) return;
+    if (exchange->run.decoder == NULL) return;
     AFC__SET(exchange, CURLOPT_HTTP_CONTENT_DECODING, 0L);
     exchange->state.passes_encoded = true;
 }
@@ -555,9 +556,9 @@ afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure) 
 
 /* ---- The end of a hop ---------------------------------------------------------------------- */
 
-static void free_inflater(afc__exchange *exchange) {
-    afc__inflater_free(exchange->run.inflater);
-    exchange->run.inflater = NULL;
+static void free_decoder(afc__exchange *exchange) {
+    afc__decoder_free(exchange->run.decoder);
+    exchange->run.decoder = NULL;
 }
 
 /** Releases what the hop has of its connection. */
@@ -570,7 +571,7 @@ static void release_connection(afc__exchange *exchange) {
     afc__receiving_begins(exchange);
     afc__exchange_set_carrier(exchange, NULL);
     afc__direct_reset(exchange);
-    free_inflater(exchange);
+    free_decoder(exchange);
     exchange->run = (afc__exchange_run){0};
 }
 
@@ -595,7 +596,7 @@ bool afc__exchange_restart_with_response(afc__exchange *exchange) {
     curl_multi_remove_handle(multi, exchange->easy);
     afc__receiving_begins(exchange);
     afc__sending_resumes(exchange);
-    free_inflater(exchange);
+    free_decoder(exchange);
     exchange->run.has_ended = false;
     exchange->run.passed = 0;
     /* If that fails, the failure to send is reported: it is why the response couldn't be read. */

@@ -4,11 +4,11 @@
 
 #include "base/list.h"
 #include "base/turn_budget.h"
+#include "curl/body/decoder.h"
 #include "curl/body/direct_io.h"
 #include "curl/body/direction_state.h"
 #include "curl/body/early_response.h"
 #include "curl/body/gzip_end.h"
-#include "curl/body/inflater.h"
 #include "curl/connection/isolation.h"
 #include "curl/driver_internal.h"
 #include "curl/easy_options.h"
@@ -55,7 +55,7 @@ typedef struct afc__exchange_run {
     bool has_met_end; /**< See afc__reading_filter(). */
     afc__turn_budget budget;
     afc__gzip_end gzip_end;
-    afc__inflater *inflater; /**< Decodes the body instead of libcurl; NULL: none does. */
+    afc__decoder *decoder;   /**< Decodes the body instead of libcurl; NULL: none does. */
     int64_t passed;          /**< Body bytes that the transfer has consumed. */
     curl_off_t moved;        /**< If multiplexed: body bytes at the last check. */
     int64_t continue_due_us; /**< See afc__exchange_continue_due(); 0: never. */

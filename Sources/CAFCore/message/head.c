@@ -321,16 +321,23 @@ bool afc__head_is_encoded(const afc_head *head) {
     return false;
 }
 
-static bool names_only_gzip(const afc_head *head) {
-    bool is_gzip = false;
+static afc__content_coding content_coding_of(afc_slice name) {
+    if (afc__same_name(name, "gzip") || afc__same_name(name, "x-gzip")) return AFC__CONTENT_GZIP;
+    if (afc__same_name(name, "br")) return AFC__CONTENT_BROTLI;
+    return afc__same_name(name, "zstd") ? AFC__CONTENT_ZSTD : AFC__CONTENT_OTHER;
+}
+
+static afc__content_coding only_content_coding(const afc_head *head) {
+    afc__content_coding coding = AFC__CONTENT_OTHER;
+    bool is_second = false;
     for (size_t i = 0; i < head->header_count; i++) {
         const afc_header *field = &head->headers[i];
         if (!afc__same_name(field->name, "Content-Encoding")) continue;
-        if (is_gzip) return false;
-        is_gzip = afc__same_name(field->value, "gzip") || afc__same_name(field->value, "x-gzip");
-        if (!is_gzip) return false;
+        if (is_second) return AFC__CONTENT_OTHER;
+        coding = content_coding_of(field->value);
+        is_second = true;
     }
-    return is_gzip;
+    return coding;
 }
 
 static bool has_no_body(int status, bool is_head_request) {
@@ -342,7 +349,7 @@ afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__fr
     *out = (afc__framing){.kind = AFC__FRAMING_CLOSE,
                           .length = AFC_LENGTH_UNKNOWN,
                           .is_encoded = afc__head_is_encoded(head)};
-    out->is_gzip = out->is_encoded && names_only_gzip(head);
+    out->content_coding = only_content_coding(head);
     /*
      * For every version in the status line: a server that sends "HTTP/2" over HTTP/1.1 is read as HTTP/1.1, and
      * HTTP/2 itself doesn't allow the field.

@@ -92,11 +92,18 @@ typedef enum afc__framing_kind {
     AFC__FRAMING_CLOSE /**< Until the connection, or the HTTP/2 stream, ends. */
 } afc__framing_kind;
 
+typedef enum afc__content_coding {
+    AFC__CONTENT_OTHER, /**< None, one that isn't below, or several. */
+    AFC__CONTENT_BROTLI,
+    AFC__CONTENT_GZIP,
+    AFC__CONTENT_ZSTD
+} afc__content_coding;
+
 typedef struct afc__framing {
     afc__framing_kind kind;
     int64_t length;  /**< Content-Length, also with NONE; or AFC_LENGTH_UNKNOWN. */
     bool is_encoded; /**< Content-Encoding names something other than identity. */
-    bool is_gzip;    /**< It names gzip, and nothing else. */
+    afc__content_coding content_coding : 8;
     bool has_coding; /**< Transfer-Encoding names something other than chunked and identity. */
     bool must_close; /**< The connection must not be used again (RFC 9112 6.1). */
 } afc__framing;

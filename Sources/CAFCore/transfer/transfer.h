@@ -275,12 +275,12 @@ static inline bool afc__transfer_decodes_body(const afc__transfer *transfer) {
     return is_decoded || framing->has_coding;
 }
 
-/** Returns whether a body that is decoded may be decoded here, piece by piece: it is gzip, and its sink may make it wait. */
-static inline bool afc__transfer_may_inflate(const afc__transfer *transfer) {
+/** Returns whether a body may be decoded here, piece by piece: it has one coding, and its sink may make it wait. */
+static inline bool afc__transfer_may_decode(const afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;
     return afc__hop_in_body(&transfer->hop) && transfer->sink.kind != AFC_SINK_MEMORY &&
-           framing->is_gzip && !framing->has_coding && framing->kind != AFC__FRAMING_NONE &&
-           transfer->coding != AFC__CODING_KEPT;
+           framing->content_coding != AFC__CONTENT_OTHER && !framing->has_coding &&
+           framing->kind != AFC__FRAMING_NONE && transfer->coding != AFC__CODING_KEPT;
 }
 
 /** Returns whether the bytes of the body are passed as they are received, without chunks around them. */
@@ -310,8 +310,9 @@ static inline bool afc__transfer_needs_tunnel(const afc__transfer *transfer) {
 /** Returns whether the end of the body is known by its decoder only, as the connection may also be cut. */
 static inline bool afc__transfer_ends_with_gzip(const afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;
-    return framing->kind == AFC__FRAMING_CLOSE && framing->is_gzip && !framing->has_coding &&
-           transfer->coding != AFC__CODING_KEPT && !afc__hop_is_http_2(&transfer->hop);
+    return framing->kind == AFC__FRAMING_CLOSE && framing->content_coding == AFC__CONTENT_GZIP &&
+           !framing->has_coding && transfer->coding != AFC__CODING_KEPT &&
+           !afc__hop_is_http_2(&transfer->hop);
 }
 
 /** Returns whether a cut connection would look like the end of the decoded body. TLS says that it ends. */

@@ -58,6 +58,33 @@ static void serve_gzip_bomb(fixture *fixture) {
                     (afc_slice){bomb + 2, sizeof bomb - 3});
 }
 
+/** 40 MiB of zeros, made by libbrotlienc. */
+static const char brotli_zeros[] =
+    "\xCB\xFF\xFF\x3F\x00\x24\x00\xE2\xB1\x40\x72\xEF\xFF\xF8\xFF\xFF\x07\x80\x04\x40\x1C"
+    "\x16\x80\xEE\xFD\x1F\xFF\xFF\xFF\x00\x90\x00\x88\xC3\x02\xD0\xBD\xFF\xE3\xFF\xFF\x1F"
+    "\x00\x12\x00\x71\x58\x00\xBA\xF7\x7F\xF9\xFF\xFF\x07\x40\x02\x20\x0E\x0B\x40\xF7\xFE"
+    "\x0F";
+
+enum { ZEROS = 40 * MIB };
+
+static afts_script *zeros_in_brotli(void) {
+    afts_script *script = afts_script_new();
+    afts_respond(script, 200, "Content-Encoding: br", brotli_zeros, sizeof brotli_zeros - 1);
+    return script;
+}
+
+/** A frame with a window of 2 MiB, and blocks of 128 KiB that are one byte, repeated (RFC 8878 3.1.1). */
+static afts_script *zeros_in_zstd(void) {
+    enum { BLOCKS = ZEROS / (128 * 1024) };
+    char frame[6 + 4 * BLOCKS] = "\x28\xB5\x2F\xFD\x00\x58";
+    for (size_t i = 0; i < BLOCKS; i++) {
+        memcpy(frame + 6 + 4 * i, i + 1 == BLOCKS ? "\x03\x00\x10" : "\x02\x00\x10", 4);
+    }
+    afts_script *script = afts_script_new();
+    afts_respond(script, 200, "Content-Encoding: zstd", frame, sizeof frame);
+    return script;
+}
+
 static uint32_t adler32(const char *bytes, size_t size) {
     uint32_t a = 1, b = 0;
     for (size_t i = 0; i < size; i++) {
@@ -214,16 +241,16 @@ static void paused_bomb_ends_at_decoding_ratio_at_once(void **state) {
      * libcurl 8.13.0 and later decode 4 KiB at a time (CW_PAUSE_DEC_WRITE_CHUNK), and no more while the body is paused: that
      * is within the ratio of what was received, so the body ends when it goes on.
      */
-    bool decodes_piecewise = libcurl_is_at_least(8, 13);
-    call *call = start_events(fixture, "/bomb", decodes_piecewise ? hold_once : call_hold);
+    bool reads_piecewise = libcurl_is_at_least(8, 13);
+    call *call = start_events(fixture, "/bomb", reads_piecewise ? hold_once : call_hold);
     call_start(call);
-    if (decodes_piecewise) {
+    if (reads_piecewise) {
         call_wait_for(call, &call->refused_count, 1);
         afc_task_wake(call->task);
     }
     call_wait(call);
     check_ended(call, AFC_ETOOBIG);
-    assert_true(atomic_load(&call->taken) <= (decodes_piecewise ? 16 * MIB : 0));
+    assert_true(atomic_load(&call->taken) <= (reads_piecewise ? 16 * MIB : 0));
     call_free(call);
 }
 
@@ -303,6 +330,48 @@ static void paused_gzip_body_keeps_one_piece(void **state) {
     assert_true(memory_in_use() - before <= most);
     cancel(call);
     fixture_free(fixture);
+}
+
+/** A response of a thousand bytes can decode to more than any limit of what is kept, and needs no more than its window. */
+static void paused_body_of_any_ratio_keeps_its_window(void **state) {
+    (void)state;
+    if (!decodes_piecewise()) skip();
+    enum { TAKEN = 3 * MIB };
+    for (int i = 0; i < 2; i++) {
+        fixture *fixture = fixture_new(NULL, NULL);
+        serve(fixture, "/zeros", i == 0 ? zeros_in_brotli() : zeros_in_zstd());
+        check_fetch(fixture, "/other", AFC_OK);
+        size_t before = memory_in_use();
+        call *call = start_events(fixture, "/zeros", hesitate);
+        call->keeps_body = false;
+        call->request.limits.decoding_ratio = UINT32_MAX;
+        call_start(call);
+        call_wait_for(call, &call->refused_count, 1);
+        let_it_read(fixture);
+        for (unsigned n = 1; atomic_load(&call->taken) < TAKEN; n++) {
+            afc_task_wake(call->task);
+            call_wait_for(call, &call->refused_count, n + 1);
+        }
+        print_message("kept of zeros: %zu KiB\n", (memory_in_use() - before) / 1024);
+        assert_true(memory_in_use() - before <= 6 * MIB);
+        cancel(call);
+        fixture_free(fixture);
+    }
+}
+
+static void body_of_any_ratio_arrives_whole(void **state) {
+    fixture *fixture = *state;
+    if (!decodes_piecewise()) skip();
+    for (int i = 0; i < 2; i++) {
+        serve(fixture, "/zeros", i == 0 ? zeros_in_brotli() : zeros_in_zstd());
+        call *call = start_events(fixture, "/zeros", NULL);
+        call->keeps_body = false;
+        call->request.limits.decoding_ratio = UINT32_MAX;
+        call_perform(call);
+        check_ended(call, AFC_OK);
+        assert_int_equal(atomic_load(&call->taken), ZEROS);
+        call_free(call);
+    }
 }
 
 /** A file is written by another thread, which the decoding must not overtake. */
@@ -703,6 +772,8 @@ int main(void) {
         FIXTURE_TEST(suspended_bomb_ends_at_body_limit_at_once),
         cmocka_unit_test(paused_body_keeps_at_most_one_decoded_read),
         cmocka_unit_test(paused_gzip_body_keeps_one_piece),
+        cmocka_unit_test(paused_body_of_any_ratio_keeps_its_window),
+        FIXTURE_TEST(body_of_any_ratio_arrives_whole),
         FIXTURE_TEST(gzip_file_takes_all_that_is_decoded),
         FIXTURE_TEST(transfer_coding_counts_as_encoded),
         cmocka_unit_test(paused_bomb_ends_at_body_limit_over_http2),

@@ -172,6 +172,23 @@ static void decoded_body_yields_and_arrives_whole(void **state) {
     free(bytes);
 }
 
+/** What one read becomes can be any number of pieces, between which others come. */
+static void pieces_of_one_read_yield_and_arrive_whole(void **state) {
+    fixture *fixture = *state;
+    if (!decodes_piecewise()) skip();
+    /* 1 MiB of zeros, made by libbrotlienc. */
+    static const char encoded[] = "\x5B\xFF\xFF\x0F\x40\x02\x20\x1E\x0B\x24\xF7\xFE\x01";
+    char *zeros = calloc(1, SIZE);
+    assert_non_null(zeros);
+    afts_script *script = afts_script_new();
+    afts_respond(script, 200, "Content-Encoding: br", encoded, sizeof encoded - 1);
+    serve(fixture, "/", script);
+    call *call = call_new(fixture, "/");
+    call->request.limits.decoding_ratio = UINT32_MAX;
+    check_body(call, zeros);
+    free(zeros);
+}
+
 /* ---- WebSockets ----------------------------------------------------------------------------- */
 
 typedef struct messages {
@@ -267,6 +284,7 @@ int main(void) {
         FIXTURE_TEST(chunks_yield_and_arrive_whole),
         cmocka_unit_test(body_over_tls_yields_and_arrives_whole),
         FIXTURE_TEST(decoded_body_yields_and_arrives_whole),
+        FIXTURE_TEST(pieces_of_one_read_yield_and_arrive_whole),
         FIXTURE_TEST(messages_yield_and_arrive_before_the_end),
         cmocka_unit_test(empty_frames_yield),
     };

@@ -523,17 +523,23 @@ static void finds_the_encoding(void **state) {
     (void)state;
     static const struct {
         const char *field;
-        bool is_encoded, is_gzip;
-    } cases[] = {{"", false, false},
-                 {"Content-Encoding:\r\n", false, false},
-                 {"Content-Encoding: Identity, identity\r\n", false, false},
-                 {"content-encoding: gzip\r\n", true, true},
-                 {"Content-Encoding:  X-GZip \r\n", true, true},
-                 {"A: b\r\nContent-Encoding: gzip\r\nC: d\r\n", true, true},
-                 {"Content-Encoding: gzip, gzip\r\n", true, false},
-                 {"Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n", true, false},
-                 {"Content-Encoding: identity, br\r\n", true, false},
-                 {"Content-Encoding: gzip\r\nContent-Encoding: identity\r\n", true, false}};
+        bool is_encoded;
+        afc__content_coding coding;
+    } cases[] = {
+        {"", false, AFC__CONTENT_OTHER},
+        {"Content-Encoding:\r\n", false, AFC__CONTENT_OTHER},
+        {"Content-Encoding: Identity, identity\r\n", false, AFC__CONTENT_OTHER},
+        {"content-encoding: gzip\r\n", true, AFC__CONTENT_GZIP},
+        {"Content-Encoding:  X-GZip \r\n", true, AFC__CONTENT_GZIP},
+        {"A: b\r\nContent-Encoding: gzip\r\nC: d\r\n", true, AFC__CONTENT_GZIP},
+        {"Content-Encoding: BR\r\n", true, AFC__CONTENT_BROTLI},
+        {"Content-Encoding: zstd\r\n", true, AFC__CONTENT_ZSTD},
+        {"Content-Encoding: deflate\r\n", true, AFC__CONTENT_OTHER},
+        {"Content-Encoding: gzip, gzip\r\n", true, AFC__CONTENT_OTHER},
+        {"Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n", true, AFC__CONTENT_OTHER},
+        {"Content-Encoding: gzip\r\nContent-Encoding: br\r\n", true, AFC__CONTENT_OTHER},
+        {"Content-Encoding: identity, br\r\n", true, AFC__CONTENT_OTHER},
+        {"Content-Encoding: gzip\r\nContent-Encoding: identity\r\n", true, AFC__CONTENT_OTHER}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char text[200];
         snprintf(text, sizeof text, V1 "\r\n%s\r\n", cases[i].field);
@@ -542,7 +548,7 @@ static void finds_the_encoding(void **state) {
         afc__framing framing;
         check_status(afc__head_framing(&reader.head, false, &framing, NULL), AFC_OK);
         assert_int_equal(framing.is_encoded, cases[i].is_encoded);
-        assert_int_equal(framing.is_gzip, cases[i].is_gzip);
+        assert_int_equal(framing.content_coding, cases[i].coding);
         afc__head_reader_clear(&reader);
     }
 }

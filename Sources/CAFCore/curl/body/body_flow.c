@@ -6,7 +6,7 @@
  * decoded size, and collects the result without calling back (pausewrite() in sendf.c; cw-out.c
  * since 8.7), so our limits don't apply there. So as soon as libcurl has returned, flush() makes it
  * pass on what it collected, and the transfer checks and keeps it. A body that isn't decoded is
- * never longer than the read, and stays in libcurl; nor is a gzip body that the inflater decodes.
+ * never longer than the read, and stays in libcurl; nor is one that the decoder decodes.
  */
 #include "curl/body/body_flow.h"
 
@@ -19,7 +19,6 @@
 #include "curl/exchange_state.h"
 #include "curl/outcome.h"
 #include "transfer/response_body.h"
-
 /* The most that libcurl passes on at once (CURL_MAX_WRITE_SIZE). */
 enum { MAX_CHUNK = 16 * 1024 };
 
@@ -42,19 +41,22 @@ bool afc__exchange_cannot_decode(const afc__exchange *exchange) {
 }
 
 static bool libcurl_decodes(const afc__exchange *exchange) {
-    return afc__transfer_decodes_body(exchange->hop.transfer) && exchange->run.inflater == NULL;
+    return afc__transfer_decodes_body(exchange->hop.transfer) && exchange->run.decoder == NULL;
 }
 
 /* ---- Turns --------------------------------------------------------------------------------- */
+
+static bool is_turn_over(afc__exchange *exchange) {
+    return afc__turn_budget_is_spent(&exchange->run.budget, afc__loop_turn(exchange->driver->loop),
+                                     1);
+}
 
 /**
  * Returns whether others come first. Most responses are one piece. Streams of a shared connection are
  * read together, so one of them can't yield for the others.
  */
 static bool must_yield(afc__exchange *exchange) {
-    if (exchange->run.is_multiplexed) return false;
-    return afc__turn_budget_is_spent(&exchange->run.budget, afc__loop_turn(exchange->driver->loop),
-                                     1);
+    return !exchange->run.is_multiplexed && is_turn_over(exchange);
 }
 
 bool afc__exchange_has_yielded(const afc__exchange *exchange) {
@@ -96,14 +98,15 @@ static int64_t count_received(const afc__exchange *exchange, size_t size) {
 }
 
 /** Fails as libcurl does when it decodes: callers don't learn who did. */
-static afc__flow refuse_gzip(afc__exchange *exchange, afc__inflating cause) {
+static afc__flow refuse_encoded(afc__exchange *exchange, afc__decoding cause) {
     afc__transfer *transfer = exchange->hop.transfer;
+    const afc__decoder *decoder = exchange->run.decoder;
     afc_failure failure = {0};
-    if (cause == AFC__INFLATE_NO_MEMORY) {
+    if (cause == AFC__DECODE_NO_MEMORY) {
         afc__transfer_fail_memory(transfer);
-    } else if (cause == AFC__INFLATE_INVALID) {
-        afc__fail(&failure, AFC_EPROTOCOL, "invalid gzip: %s",
-                  afc__inflater_problem(exchange->run.inflater));
+    } else if (cause == AFC__DECODE_INVALID) {
+        afc__fail(&failure, AFC_EPROTOCOL, "invalid %s: %s", afc__decoder_name(decoder),
+                  afc__decoder_problem(decoder));
         failure.curl_code = CURLE_BAD_CONTENT_ENCODING;
         afc__transfer_fail(transfer, &failure);
     }
@@ -111,19 +114,24 @@ static afc__flow refuse_gzip(afc__exchange *exchange, afc__inflating cause) {
     return AFC__STOP;
 }
 
-/** Passes on a part of the body. One that is paused comes again, with what was read behind it. */
-static afc__flow pass_on(afc__exchange *exchange, afc_slice chunk, int64_t received) {
+/**
+ * Passes on a part of the body. One that is paused comes again, with what was read behind it. As a few bytes can become any
+ * number of pieces, it yields between two of them, also on a shared connection: as if the transfer made it wait.
+ */
+static afc__flow pass_on(afc__exchange *exchange, afc_slice chunk, int64_t received, bool *yields) {
     afc__transfer *transfer = exchange->hop.transfer;
-    afc__inflater *inflater = exchange->run.inflater;
-    if (inflater == NULL) return afc__transfer_on_body(transfer, chunk, received);
+    afc__decoder *decoder = exchange->run.decoder;
+    if (decoder == NULL) return afc__transfer_on_body(transfer, chunk, received);
     for (;;) {
         afc_slice piece;
-        afc__inflating result = afc__inflater_next(inflater, chunk, &piece);
-        if (result == AFC__INFLATED_ALL) return AFC__CONSUMED;
-        if (result != AFC__INFLATED_PIECE) return refuse_gzip(exchange, result);
+        afc__decoding result = afc__decoder_next(decoder, chunk, &piece);
+        if (result == AFC__DECODED_ALL) return AFC__CONSUMED;
+        if (result != AFC__DECODED_PIECE) return refuse_encoded(exchange, result);
+        *yields = is_turn_over(exchange);
+        if (*yields) return AFC__PAUSED;
         afc__flow flow = afc__transfer_on_body(transfer, piece, received);
         if (flow != AFC__CONSUMED) return flow;
-        afc__inflater_took_piece(inflater);
+        afc__decoder_took_piece(decoder);
         report_filled(exchange);
     }
 }
@@ -139,7 +147,7 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
     bool yields = !is_flushing && must_yield(exchange);
     afc__flow flow = is_flushing ? keep_collected(exchange, chunk, received)
                      : yields    ? AFC__PAUSED
-                                 : pass_on(exchange, chunk, received);
+                                 : pass_on(exchange, chunk, received, &yields);
     if (flow != AFC__STOP && afc__exchange_cannot_decode(exchange)) return 0;
     switch (flow) {
     case AFC__CONSUMED:

@@ -1,0 +1,231 @@
+/* Decoding piece by piece: in any portions, and nothing but whole bodies. */
+#include "base/alloc.h"
+#include "curl/body/decoder.h"
+#include "support/check.h"
+
+#include <curl/curl.h>
+#include <string.h>
+
+static const char hello[] =
+    "\x1F\x8B\x08\0\0\0\0\0\0\xFF\x01\x05\0\xFA\xFFhello\x86\xA6\x10\x36\x05\0\0\0";
+enum { WHOLE = sizeof hello - 1 };
+
+/** The beginning of a run of equal letters: a byte stands for 1,032 of them. */
+static const char letters[96] = "\x1F\x8B\x08\0\0\0\0\0\0\xFF"
+                                "\xEC\xC1\x81\x00\x00\x00\x00\x80\x20\xD6\xFD\x25\x16\xA9\x0A";
+
+static const char brotli[] = "\x0B\x02\x80hello\x03";
+static const char zstd[] = "\x28\xB5\x2F\xFD\x20\x05\x29\0\0hello";
+
+/** "hello" in each coding. */
+static const struct {
+    afc__content_coding coding;
+    int feature; /**< Of a libcurl that has it. */
+    afc_slice bytes;
+} bodies[] = {{AFC__CONTENT_GZIP, CURL_VERSION_LIBZ, {hello, WHOLE}},
+              {AFC__CONTENT_BROTLI, CURL_VERSION_BROTLI, {brotli, sizeof brotli - 1}},
+              {AFC__CONTENT_ZSTD, CURL_VERSION_ZSTD, {zstd, sizeof zstd - 1}}};
+
+/** libcurl loads the library. */
+static bool is_known(size_t index) {
+    bool has_feature = curl_version_info(CURLVERSION_NOW)->features & bodies[index].feature;
+    assert_int_equal(afc__decoder_is_available(bodies[index].coding), has_feature);
+    return has_feature;
+}
+
+static afc__decoder *new_decoder(afc__content_coding coding) {
+    assert_true(afc__decoder_is_available(coding));
+    afc__decoder *decoder = afc__decoder_new(coding);
+    assert_non_null(decoder);
+    return decoder;
+}
+
+/** Decodes bytes in portions of this size. Returns the last result, and how many bytes were decoded into `out`. */
+static afc__decoding decode(afc__content_coding coding, afc_slice bytes, size_t portion, char *out,
+                            size_t *out_size) {
+    afc__decoder *decoder = new_decoder(coding);
+    afc__decoding result = AFC__DECODED_ALL;
+    *out_size = 0;
+    for (size_t done = 0; done < bytes.size && result == AFC__DECODED_ALL; done += portion) {
+        size_t size = bytes.size - done < portion ? bytes.size - done : portion;
+        afc_slice piece;
+        while ((result = afc__decoder_next(decoder, (afc_slice){bytes.bytes + done, size},
+                                           &piece)) == AFC__DECODED_PIECE) {
+            assert_true(piece.size > 0 && *out_size + piece.size <= 100);
+            memcpy(out + *out_size, piece.bytes, piece.size);
+            *out_size += piece.size;
+            afc__decoder_took_piece(decoder);
+        }
+    }
+    afc__decoder_free(decoder);
+    return result;
+}
+
+static void portions_of_any_size_give_the_same(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+        if (!is_known(i)) continue;
+        for (size_t portion = 1; portion <= bodies[i].bytes.size; portion++) {
+            char out[100];
+            size_t size;
+            assert_int_equal(decode(bodies[i].coding, bodies[i].bytes, portion, out, &size),
+                             AFC__DECODED_ALL);
+            check_slice(((afc_slice){out, size}), "hello");
+        }
+    }
+}
+
+static void check_behind(size_t index, afc_slice behind, size_t portion, afc__decoding expected,
+                         const char *text) {
+    afc_slice whole = bodies[index].bytes;
+    char both[2 * WHOLE], out[100];
+    memcpy(both, whole.bytes, whole.size);
+    memcpy(both + whole.size, behind.bytes, behind.size);
+    size_t size;
+    afc_slice bytes = {both, whole.size + behind.size};
+    assert_int_equal(decode(bodies[index].coding, bytes, portion, out, &size), expected);
+    check_slice(((afc_slice){out, size}), text);
+}
+
+static void bytes_behind_the_end_are_refused(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+        afc_slice again = bodies[i].bytes;
+        /* Frames of Zstandard follow each other; see below. */
+        if (!is_known(i) || bodies[i].coding == AFC__CONTENT_ZSTD) continue;
+        for (size_t behind = 1; behind <= again.size; behind++) {
+            for (size_t portion = 1; portion <= again.size + behind; portion++) {
+                check_behind(i, (afc_slice){again.bytes, behind}, portion, AFC__DECODE_BEHIND_END,
+                             "hello");
+            }
+        }
+    }
+}
+
+/** RFC 8878 3: a body is one or more frames. */
+static void zstd_frames_follow_each_other(void **state) {
+    (void)state;
+    enum { ZSTD = 2 };
+    if (!is_known(ZSTD)) skip();
+    afc_slice again = bodies[ZSTD].bytes;
+    for (size_t portion = 1; portion <= 2 * again.size; portion++) {
+        check_behind(ZSTD, again, portion, AFC__DECODED_ALL, "hellohello");
+        check_behind(ZSTD, (afc_slice){"garbage", 7}, portion, AFC__DECODE_INVALID, "hello");
+    }
+}
+
+/** The time, the system and how it was compressed say nothing about the content, nor do bits before a stored block. */
+static bool is_ignored(size_t index, int bit) {
+    return (index >= 4 && index < 10) || (index == 10 && bit >= 3);
+}
+
+static void damage_never_looks_whole(void **state) {
+    (void)state;
+    for (size_t i = 0; i < WHOLE; i++) {
+        for (int bit = 0; bit < 8; bit++) {
+            char damaged[WHOLE], out[100];
+            size_t size;
+            memcpy(damaged, hello, WHOLE);
+            damaged[i] = (char)(damaged[i] ^ 1 << bit);
+            afc__decoding result = decode(AFC__CONTENT_GZIP, (afc_slice){damaged, WHOLE}, 5, out,
+                                          &size);
+            /* A flag can announce a further part of the head, so that the bytes aren't enough. */
+            if (is_ignored(i, bit) || (i == 3 && size < 5)) continue;
+            bool is_text_flag = i == 3 && bit == 0;
+            if (result == AFC__DECODED_ALL && !is_text_flag && size == 5) {
+                fail_msg("bit %d of byte %zu is ignored", bit, i);
+            }
+        }
+    }
+}
+
+/** As with libcurl, what comes before the damage isn't lost. */
+static void bytes_before_damage_are_passed_on(void **state) {
+    (void)state;
+    char damaged[WHOLE], out[100];
+    size_t size;
+    memcpy(damaged, hello, WHOLE);
+    damaged[WHOLE - 5] ^= 1;
+    assert_int_equal(decode(AFC__CONTENT_GZIP, (afc_slice){damaged, WHOLE}, WHOLE, out, &size),
+                     AFC__DECODE_INVALID);
+    check_slice(((afc_slice){out, size}), "hello");
+}
+
+static void damage_has_words(void **state) {
+    (void)state;
+    static const char *const words[] = {"header", "", ""};
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+        if (!is_known(i)) continue;
+        afc__decoder *decoder = new_decoder(bodies[i].coding);
+        afc_slice piece;
+        assert_int_equal(afc__decoder_next(decoder, (afc_slice){"\xFF\xFFwrong bytes", 13}, &piece),
+                         AFC__DECODE_INVALID);
+        check_contains(afc__decoder_problem(decoder), words[i]);
+        assert_true(afc__decoder_problem(decoder)[0] != '\0');
+        afc__decoder_free(decoder);
+    }
+}
+
+static void piece_comes_again_until_taken(void **state) {
+    (void)state;
+    afc__decoder *decoder = new_decoder(AFC__CONTENT_GZIP);
+    afc_slice first, again, bytes = {letters, 64};
+    assert_int_equal(afc__decoder_next(decoder, bytes, &first), AFC__DECODED_PIECE);
+    assert_int_equal(first.size, 16 * 1024);
+    /* With more behind it, as libcurl has read more meanwhile. */
+    bytes.size = sizeof letters;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(afc__decoder_next(decoder, bytes, &again), AFC__DECODED_PIECE);
+        assert_ptr_equal(again.bytes, first.bytes);
+        assert_int_equal(again.size, first.size);
+    }
+    size_t total = 0;
+    afc__decoding result = AFC__DECODED_PIECE;
+    for (; result == AFC__DECODED_PIECE; result = afc__decoder_next(decoder, bytes, &again)) {
+        for (size_t i = 0; i < again.size; i++) assert_int_equal(again.bytes[i], 'a');
+        total += again.size;
+        afc__decoder_took_piece(decoder);
+    }
+    assert_int_equal(result, AFC__DECODED_ALL);
+    assert_true(total > 60 * 1024);
+    afc__decoder_free(decoder);
+}
+
+/** Returns how many allocations were made to fail before one piece of the bytes was decoded. */
+static unsigned fail_allocations(afc__content_coding coding, afc_slice bytes) {
+    unsigned failures = 0;
+    for (unsigned n = 1;; n++) {
+        afc__alloc_fail_at(n);
+        afc__decoder *decoder = afc__decoder_new(coding);
+        afc_slice piece;
+        afc__decoding result = decoder == NULL ? AFC__DECODE_NO_MEMORY
+                                               : afc__decoder_next(decoder, bytes, &piece);
+        afc__alloc_fail_at(0);
+        afc__decoder_free(decoder);
+        if (result == AFC__DECODED_PIECE) return failures;
+        assert_int_equal(result, AFC__DECODE_NO_MEMORY);
+        failures++;
+    }
+}
+
+static void each_failing_allocation_is_reported(void **state) {
+    (void)state;
+    assert_true(fail_allocations(AFC__CONTENT_GZIP, (afc_slice){letters, sizeof letters}) >= 4);
+    if (is_known(1)) assert_true(fail_allocations(AFC__CONTENT_BROTLI, bodies[1].bytes) >= 3);
+    if (is_known(2)) assert_true(fail_allocations(AFC__CONTENT_ZSTD, bodies[2].bytes) >= 2);
+}
+
+int main(void) {
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(portions_of_any_size_give_the_same),
+        cmocka_unit_test(bytes_behind_the_end_are_refused),
+        cmocka_unit_test(zstd_frames_follow_each_other),
+        cmocka_unit_test(damage_never_looks_whole),
+        cmocka_unit_test(bytes_before_damage_are_passed_on),
+        cmocka_unit_test(damage_has_words),
+        cmocka_unit_test(piece_comes_again_until_taken),
+        cmocka_unit_test(each_failing_allocation_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
