@@ -109,7 +109,7 @@ static const char *const coding_names[] = {"deflate", "gzip"};
 
 /** A zlib or gzip stream of stored blocks (RFC 1950, RFC 1952, RFC 1951 3.2.4); free it. */
 static char *encode(const char *bytes, size_t size, size_t *encoded_size) {
-    static const char heads[][10] = {"\x78\x01", "\x1F\x8B\x08\0\0\0\0\0\0\xFF"};
+    static const char heads[][11] = {"\x78\x01", "\x1F\x8B\x08\0\0\0\0\0\0\xFF"};
     static const size_t head_sizes[] = {2, 10};
     char *encoded = malloc(size + size / 1000 * 5 + 64), *at = encoded;
     assert_non_null(encoded);
