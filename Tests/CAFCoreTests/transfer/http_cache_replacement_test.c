@@ -357,7 +357,7 @@ static void head_response_of_another_status_changes_nothing(void **state) {
         check_ended(call, AFC_OK);
         call_free(call);
         /* It is still stored, and still stale. */
-        serve(fixture, path, answer(304, TAG + 2, ""));
+        serve(fixture, path, answer(304, &TAG[2], ""));
         call = call_fetch(fixture, path);
         check_slice(call->body, "old");
         assert_int_equal(status_of(call), rows[i].status);
@@ -371,7 +371,7 @@ static void statistics_count_each_use_once(void **state) {
     fixture *fixture = site->fixture;
     store_old(fixture, "/", FRESH TAG);
     fetch(fixture, "/", AFC_HTTP_CACHE_PROTOCOL);
-    serve(fixture, "/", answer(304, TAG + 2, ""));
+    serve(fixture, "/", answer(304, &TAG[2], ""));
     fetch(fixture, "/", AFC_HTTP_CACHE_REVALIDATE);
     afc_http_cache_statistics found;
     afc_http_cache_get_statistics(site->cache, &found);
