@@ -65,6 +65,16 @@ void afc__disk_remove_now(afc__disk *disk, afc__cache_store_name name) {
     (void)afc__disk_records_end(&records);
 }
 
+/**
+ * Discards the journal, which lacks what was removed, and starts another one at once. The next change would do so as well,
+ * but what is requested until then would count as outdated: a new journal doesn't say what others have changed.
+ */
+static void restart_journal(afc__disk *disk) {
+    afc__disk_records records;
+    afc__journal_discard(&disk->journal);
+    if (afc__disk_records_begin(&records, disk)) (void)afc__disk_records_end(&records);
+}
+
 /* ---- Slices --------------------------------------------------------------------------------- */
 
 static int compare_key(const void *a, const void *b) {
@@ -95,7 +105,7 @@ static bool work_removal(afc__disk_job *work) {
     for (size_t i = first; i < end; i++) remove_entry(removal, &removal->entries[i], &records);
     if (!has_more) afc__list_remove(&removal->node);
     end_records(removal, &records);
-    if (!has_more && removal->has_lost) afc__journal_discard(&disk->journal);
+    if (!has_more && removal->has_lost) restart_journal(disk);
     afc__disk_lock(disk);
     for (size_t i = first; i < end; i++) {
         afc__disk_end_removal(disk, removal->entries[i].name.primary);
@@ -266,7 +276,7 @@ static bool work_record_change(afc__disk_job *work) {
     afc__journal_record record = {.kind = AFC__JOURNAL_CHANGE, .primary = own->primary};
     (void)afc__disk_records_begin(&records, work->disk);
     afc__disk_records_add(&records, &record);
-    if (!afc__disk_records_end(&records)) afc__journal_discard(&work->disk->journal);
+    if (!afc__disk_records_end(&records)) restart_journal(work->disk);
     afc_free(own);
     return false;
 }

@@ -151,25 +151,33 @@ bool afc__journal_is_in_place(const afc__journal *journal) {
     return fstat(journal->descriptor, &facts) == 0 && facts.st_nlink > 0;
 }
 
+/** Opens the file that has the journal's name now, under the number that the journal has. */
+static bool reopen(const afc__journal *journal) {
+    int descriptor = open_file(journal->folder, NAME, O_CREAT);
+    if (descriptor < 0) return false;
+    /* Keeps the number, which another thread may be using in fstat(). */
+    int result = dup3(descriptor, journal->descriptor, O_CLOEXEC);
+    close(descriptor);
+    return result >= 0;
+}
+
 /** Locks the file that has the journal's name now; `*is_new` tells whether that is another one than before. */
 static bool lock_current(afc__journal *journal, int patience_ms, bool *is_new) {
     enum { MAX_TRIES = 100 };
     *is_new = false;
     for (unsigned i = 0; i < MAX_TRIES; i++) {
+        /* Another process may keep a file locked that has been removed. */
+        if (!afc__journal_is_in_place(journal)) {
+            if (!reopen(journal)) return false;
+            *is_new = true;
+        }
         if (!afc__folder_lock(journal->descriptor, patience_ms)) return false;
         if (afc__journal_is_in_place(journal)) {
             journal->is_locked = true;
             return true;
         }
-        int descriptor = open_file(journal->folder, NAME, O_CREAT);
-        if (descriptor < 0) break;
-        /* Keeps the number, which another thread may be using in fstat(). */
-        int result = dup3(descriptor, journal->descriptor, O_CLOEXEC);
-        close(descriptor);
-        if (result < 0) break;
-        *is_new = true;
+        flock(journal->descriptor, LOCK_UN);
     }
-    flock(journal->descriptor, LOCK_UN);
     return false;
 }
 
