@@ -71,15 +71,12 @@ static afc_status report_option(afc__exchange *exchange, afc_failure *failure) {
 /* ---- Callbacks ----------------------------------------------------------------------------- */
 
 /**
- * Refuses a folded first field line (RFC 9112 2.2), which libcurl 8.1.0 to 8.17.0 accept in a response to CONNECT.
- * false: the hop ends here.
+ * Refuses a folded first field line (RFC 9112 2.2), which some versions of libcurl up to 8.17.0 accept in a response to
+ * CONNECT. false: the hop ends here, and outcome.c says why.
  */
 static bool accept_connect_line(afc__exchange *exchange, afc_slice line) {
     bool is_folded = line.bytes[0] == ' ' || line.bytes[0] == '\t';
-    if (is_folded && exchange->run.is_behind_status_line) {
-        return afc__transfer_fail_text(exchange->hop.transfer, AFC_EPROTOCOL,
-                                       "the proxy's response has a folded first field line");
-    }
+    if (is_folded && exchange->run.is_behind_status_line) return false;
     exchange->run.is_behind_status_line = afc__is_status_line(line);
     return afc__transfer_on_connect_line(exchange->hop.transfer, line);
 }

@@ -121,6 +121,13 @@ static bool begins_folded(const afc__exchange *exchange, CURLcode code) {
            afc__exchange_is_connected(exchange);
 }
 
+/** Detects the same in a response to CONNECT: libcurl, or exchange.c, refused the line behind the status line. */
+static bool begins_folded_in_connect(const afc__exchange *exchange, CURLcode code) {
+    bool is_refusal = code == CURLE_BAD_FUNCTION_ARGUMENT || code == CURLE_WRITE_ERROR;
+    return is_refusal && exchange->run.is_behind_status_line &&
+           !afc__exchange_is_connected(exchange);
+}
+
 /** A body that ends with the connection is complete only if a TLS server sent close_notify. */
 static bool lacks_close_notify(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
@@ -328,6 +335,8 @@ static const struct {
      "HTTP/2 protocol error, or too many frames from the server"},
     {is_long_line, AFC_ETOOBIG, AFC_REASON_LINE_LIMIT,
      "a line of the response's head or trailers is too long"},
+    {begins_folded_in_connect, AFC_ECONNECT, AFC_REASON_NONE,
+     "the proxy's response has a folded first field line"},
     {begins_folded, AFC_EPROTOCOL, AFC_REASON_NONE, "the first response header line is folded"},
     {is_bad_chunk, AFC_EPROTOCOL, AFC_REASON_NONE, NULL},
     {is_cut_short, AFC_ETRUNCATED, AFC_REASON_NONE, NULL},

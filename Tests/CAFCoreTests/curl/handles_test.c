@@ -197,7 +197,12 @@ static void refuses_folded_first_line_of_tunnel(void **state) {
          * libcurl 8.18.0 and later join the line to the status line before they pass that on (recv_CONNECT_resp() in
          * lib/cf-h1-proxy.c): the tunnel stands, and TLS fails in it.
          */
-        check_ended(call, libcurl_is_at_least(8, 18) ? AFC_ETLS : AFC_ECONNECT);
+        bool is_joined = libcurl_is_at_least(8, 18);
+        check_ended(call, is_joined ? AFC_ETLS : AFC_ECONNECT);
+        if (!is_joined) {
+            assert_true(strstr(call->failure.text, "has a folded first field line (proxy http://"));
+            assert_int_equal(call->failure.party, AFC_PARTY_PROXY);
+        }
         call_free(call);
     }
 }

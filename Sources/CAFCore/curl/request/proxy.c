@@ -122,6 +122,7 @@ static bool may_be_invalid_response(CURLcode code) {
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_UNSUPPORTED_PROTOCOL: /* A status line of another version. */
     case CURLE_BAD_FUNCTION_ARGUMENT:
+    case CURLE_WRITE_ERROR: /* exchange.c refused a line. */
     case CURLE_GOT_NOTHING:
     case CURLE_PARTIAL_FILE:
     case CURLE_SEND_ERROR:
