@@ -26,7 +26,7 @@ typedef struct afc__freelist {
     size_t size;    /**< Size of each block, at least that of a pointer. */
     unsigned limit; /**< Maximum number of blocks in the list. */
     atomic_bool is_in_use;
-    /* Of the thread that uses the list. */
+    /* Used only by the thread that has set `is_in_use`. */
     unsigned count;
     /** Most recently returned block, probably still in the processor's cache. */
     struct afc__free_block *newest;

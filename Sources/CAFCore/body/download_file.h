@@ -26,16 +26,17 @@ typedef struct afc__file {
     char *token_path;   /**< Resumable: the token's file. */
     unsigned flags;     /**< AFC_FILE_… */
     bool is_resumable;
-    bool has_lost_bytes;     /**< The file system has reported that written bytes are lost. */
-    bool has_saved_token;    /**< This task has saved the token. */
-    bool is_device;          /**< The destination is a device, which is written to directly. */
-    int descriptor;          /**< -1: not open. */
-    mode_t mode;             /**< The mode of the destination. */
-    int64_t size;            /**< The number of bytes in it. */
-    bool has_damaged_token;  /**< The file has a token that can't be read. */
-    bool is_touched;         /**< Created or written to by this task. */
-    int overwritten;         /**< The destination while it is written over; otherwise -1. */
-    afc__resume_token token; /**< Of the bytes in it; none if it can't be resumed. */
+    bool has_lost_bytes;    /**< The file system has reported that written bytes are lost. */
+    bool has_saved_token;   /**< This task has saved the token. */
+    bool is_device;         /**< The destination is a device, which is written to directly. */
+    int descriptor;         /**< -1: not open. */
+    mode_t mode;            /**< The mode of the destination. */
+    int64_t size;           /**< The number of bytes in it. */
+    bool has_damaged_token; /**< The file has a token that can't be read. */
+    bool is_touched;        /**< Created or written to by this task. */
+    int overwritten;        /**< The destination while it is written over; otherwise -1. */
+    afc__resume_token
+        token; /**< The token of the bytes in the file; empty if it can't be resumed. */
 } afc__file;
 
 #define AFC__FILE_NONE ((afc__file){.descriptor = -1, .overwritten = -1})

@@ -30,7 +30,7 @@ typedef struct afc__sink {
     bool expects_digest; /**< FILE: `digest` is the caller's. */
     afc__sink_target target : 8;
     uint64_t asked_limit; /**< 0: the kind's default. */
-    uint64_t limit;       /**< Of the decoded body, including bytes found. */
+    uint64_t limit;       /**< Maximum size of the decoded body, including bytes found. */
     uint64_t written;     /**< Bytes consumed, and those of an error body that were discarded. */
     afc__buffer memory;
 

@@ -40,7 +40,7 @@ static const known_text known[] = {
     /* OpenSSL's reasons. The first two: bytes that aren't TLS, such as a response in plain HTTP. */
     {AFC__TEXT_NOT_TLS, true, "wrong version number"},
     {AFC__TEXT_NOT_TLS, true, "packet length too long"},
-    /* Of either side. */
+    /* Either side may report these. */
     {AFC__TEXT_TLS_VERSION, true, "protocol version"},
     {AFC__TEXT_TLS_VERSION, true, "unsupported protocol"},
 

@@ -92,7 +92,7 @@ struct afc__exchange {
     /** Peer of the connection that carried it last; NULL: none or no TLS. */
     afc__tls_peer *carrier_peer;
     afc__tls_peer *peer;
-    afc__tls_peer *proxy_peer; /**< Of a new connection to a proxy over TLS. */
+    afc__tls_peer *proxy_peer; /**< Peer of a new connection to a proxy over TLS. */
     afc__direct direct;
     /** Sockets that name it as their `exchange`, `last` and `opener`, also for an earlier hop. */
     afc__list watched, used, opened;

@@ -75,7 +75,7 @@ void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop) 
     hop->first_byte_us = reached(first_byte, 0);
     hop->request_sent_us = reached(request, first_byte);
     if (!hop->is_reused) collect_connect_times(easy, transfer->request.url.is_https, request, hop);
-    /* Of a hop that we end, libcurl has the time at which it last did something. */
+    /* The total of a hop that we end would stop at what libcurl did last. */
     hop->total_us = exchange->run.has_ended ? number(easy, CURLINFO_TOTAL_TIME_T)
                                             : afc__now_us() - exchange->hosts.added_us;
     int64_t sent = transfer->request.sends_body ? number(easy, CURLINFO_SIZE_UPLOAD_T) : 0;

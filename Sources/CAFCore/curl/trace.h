@@ -12,7 +12,7 @@
 typedef struct afc__trace {
     afc__buffer head;         /**< The request head sent so far. A secret. */
     afc__redaction redaction; /**< State between two lines of the response. */
-    char address[46];         /**< Of the last socket opened. */
+    char address[46];         /**< Remote address of the last socket opened. */
     uint16_t port;
 } afc__trace;
 

@@ -50,7 +50,7 @@ struct afc_session {
     /* Loop thread only. */
     afc__driver *driver;
     afc__writer *writer; /**< NULL before its first job. */
-    afc__queue queue;    /**< Of tasks that wait for their host to have a connection for them. */
+    afc__queue queue;    /**< Tasks that wait for a connection to their host. */
     afc__list active;    /**< Tasks under way. */
     size_t active_count;
     size_t to_cancel;       /**< How many of them afc_session_cancel_all() still has to look at. */

@@ -64,7 +64,8 @@ struct afc_task {
         /** The sink's descriptor, if it is polled; `ready` is NULL unless it is watched. */
         afc__watch sink_watch;
     };
-    afc__watch body_watch; /**< Of the body's descriptor; `ready` is NULL unless it is watched. */
+    afc__watch
+        body_watch; /**< The watch of the body's descriptor; `ready` is NULL unless it is watched. */
     int64_t started_us, connecting_since_us;
     afc__connectivity network;
     int64_t woken_us; /**< The last on_wake; 0: none yet. */

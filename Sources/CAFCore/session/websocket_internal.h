@@ -35,7 +35,7 @@ struct afc_websocket {
     afc__handshake handshake;
     afc__websocket_reader reader;
     afc__alarm alarm;
-    afc__batch batch; /**< Of calls of `events`. */
+    afc__batch batch; /**< Gathers calls of `events`. */
     afc__keepalive keepalive;
     afc__closing closing;
     uint64_t pings; /**< Automatic ones so far. */

@@ -36,7 +36,7 @@ static const int64_t MAX_AGE = INT64_C(100) * 366 * 86400;
 /** A registrable domain that has entries. */
 typedef struct hsts_site {
     struct hsts_site *next;
-    size_t count; /**< Of its entries. */
+    size_t count; /**< Number of its entries. */
     /** Orders its entries by expiry, from when it first has as many as it may. */
     afc__timers ends;
     size_t size;

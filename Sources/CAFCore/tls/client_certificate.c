@@ -21,7 +21,7 @@ enum { MAX_FILE = 1024 * 1024 };
 /** Either borrowed from the caller or in `owned`. */
 typedef struct secret_bytes {
     const char *name;  /**< For errors: the path, or which bytes of the caller these are. */
-    afc_reason reason; /**< Of errors about the content. */
+    afc_reason reason; /**< Reason of errors about the content. */
     afc_slice bytes;
     afc__buffer owned;
 } secret_bytes;

@@ -34,23 +34,24 @@ struct afc__tls {
     size_t identity_count;
     afc_certificate_handler handler; /* Asked before them. */
     afc__tls_sessions sessions;
-    uint64_t turn; /* Of afc__tls_begin_turn(). Loop thread only. */
+    uint64_t turn; /* Turns begun by afc__tls_begin_turn(). Loop thread only. */
 };
 
 struct afc__tls_peer {
     unsigned references; /* Loop thread only. */
     afc__tls *tls;
     afc__verification *verification; /* What was judged; NULL: nothing yet. */
-    afc__verification *offered;      /* Of the session that the handshake may resume; NULL: none. */
-    bool lacked_memory;              /* So that nothing could be judged. */
-    bool got_close_notify;           /* The server sent close_notify. */
-    bool is_closing;                 /* libcurl sent close_notify. */
-    bool has_ended;                  /* Before that the server did, or reading or writing failed. */
-    bool spoke_last; /* Before that libcurl wrote something since it read something. */
-    unsigned writes; /* Since it read something. */
-    bool is_watched; /* Since the handshake was complete, its reads and writes are counted. */
-    uint64_t moves;  /* The reads and writes that moved bytes. */
-    afc__turn_budget budget; /* Of its reads. */
+    afc__verification
+        *offered;       /* Verification of the session that the handshake may resume; NULL: none. */
+    bool lacked_memory; /* So that nothing could be judged. */
+    bool got_close_notify; /* The server sent close_notify. */
+    bool is_closing;       /* libcurl sent close_notify. */
+    bool has_ended;        /* Before that the server did, or reading or writing failed. */
+    bool spoke_last;       /* Before that libcurl wrote something since it read something. */
+    unsigned writes;       /* Since it read something. */
+    bool is_watched;       /* Since the handshake was complete, its reads and writes are counted. */
+    uint64_t moves;        /* The reads and writes that moved bytes. */
+    afc__turn_budget budget; /* Limits its reads in a turn. */
     afc_status choice;       /* AFC_OK, unless the handler wanted no handshake. */
     char choice_text[80];    /* Why, unless it is AFC_OK. */
     int last_alert;          /* The alert by which it ended the connection; 0: none. */

@@ -36,7 +36,7 @@ typedef struct afc__auth {
     auth_target origin, proxy;
     const afc__proxy *proxy_of;        /**< The proxy that `proxy` is about; NULL: none yet. */
     afc__head_reader connect_response; /**< A proxy's, to CONNECT. */
-    uint32_t number;                   /**< Of the last challenge. */
+    uint32_t number;                   /**< Number of the last challenge. */
     /* AWAITING_ANSWER. */
     afc__buffer body; /**< Received so far, on a connection which others share. */
     int64_t received; /**< Bytes on the wire when the last of it came. */

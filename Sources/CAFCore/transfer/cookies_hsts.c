@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Of one response; the rest is ignored. */
+/* Maximum number of Set-Cookie fields of a response; the rest is ignored. */
 enum { MAX_SET_COOKIES = 50 };
 
 typedef char host_text[AFC__HOST_MAX + 1];
@@ -166,7 +166,7 @@ bool afc__transfer_apply_cookies_and_hsts(afc__transfer *transfer) {
     return remember_document(transfer) && choose_cookies(transfer);
 }
 
-/** Of the same site as the main document. */
+/** Returns whether the host is of the same site as the main document. */
 static bool is_of_document(const afc__transfer *transfer, const char *host) {
     host_text document;
     return transfer->document_host != NULL &&

@@ -33,11 +33,11 @@ typedef enum afc__step {
     AFC__STEP_FAIL_AS_HOP,      /**< The task fails as its hop did. */
     AFC__STEP_FAIL_NO_RESPONSE, /**< The connection was closed before any response. */
     AFC__STEP_FAIL_CUT_HEAD,    /**< It was closed before the end of the head. */
-    AFC__STEP_AWAIT_ANSWER,     /**< Of the caller, to a challenge; then this is decided again. */
-    AFC__STEP_SEND_NEXT,        /**< The hop's `next`. */
-    AFC__STEP_SEND_UNANNOUNCED, /**< The same without Expect. */
-    AFC__STEP_SEND_CREDENTIALS, /**< The same with credentials. */
-    AFC__STEP_SEND_AGAIN,       /**< The same on a fresh connection. */
+    AFC__STEP_AWAIT_ANSWER, /**< Wait for the caller's answer to a challenge; then this is decided again. */
+    AFC__STEP_SEND_NEXT,           /**< The hop's `next`. */
+    AFC__STEP_SEND_UNANNOUNCED,    /**< The same without Expect. */
+    AFC__STEP_SEND_CREDENTIALS,    /**< The same with credentials. */
+    AFC__STEP_SEND_AGAIN,          /**< The same on a fresh connection. */
     AFC__STEP_SEND_WHEN_REACHABLE, /**< The same once there is a route; without one, as FAIL_AS_HOP. */
     AFC__STEP_USE_STORED,          /**< The same, with the stored response that was validated. */
     AFC__STEP_USE_STALE            /**< The same, with the stored response although it is stale. */

@@ -36,12 +36,13 @@ struct afc_result {
     afc__response_block *block; /**< NULL before the first hop. */
     afc_hop *hops;              /**< Own the texts that they point to. */
     size_t hop_count, hop_capacity;
-    const char *not_stored; /**< Of the last hop; NULL: see afc_result_get_not_stored(). */
+    const char
+        *not_stored; /**< Why the last hop wasn't stored; NULL: see afc_result_get_not_stored(). */
     uint64_t body_size;
     afc__buffer body;
     afc_download *download; /**< Owns `path`; NULL: the body went to no file. */
     char *resume_token;
-    afc__verification *verification; /**< Of the last hop. */
+    afc__verification *verification; /**< Verification of the last hop's peer. */
     afc_trust_report *report;        /**< Made of it on the first request. */
 };
 

@@ -615,7 +615,7 @@ static bool is_down(const afc__transfer *transfer, const afc__outcome *outcome) 
     case AFC_EDNS:
     case AFC_ELOST:
     case AFC_EPROTOCOL:
-    case AFC_ETIMEOUT: /* Of connecting, or idle: the total one is the task's failure. */
+    case AFC_ETIMEOUT: /* The limit to connect or the idle one: the total one is the task's failure. */
     case AFC_OK:       /* Closed before the end of the head. */
         return true;
     default:

@@ -65,7 +65,7 @@ typedef struct afc__session_stores {
     afc_hsts *hsts; /**< NULL: http stays http. */
     afc__to_ascii *to_ascii;
     afc_http_cache *http_cache;  /**< NULL: nothing is cached. */
-    const char *cache_partition; /**< Of the keys; NULL: the empty one. */
+    const char *cache_partition; /**< Partition of the cache keys; NULL: the empty one. */
     struct afc__fills *fills;    /**< Transfers whose responses may be stored. */
     /* The fields that the driver adds, as responses may depend on them. NULL: none. */
     const char *user_agent, *accept_encoding;
@@ -137,10 +137,10 @@ typedef struct afc__transfer {
     char *unix_socket;     /**< NULL: the session's; "": none. */
 
     const afc__session_stores *stores; /**< The session's; NULL without a cache. */
-    char *document_host;               /**< Of the main document; NULL: unknown, or not needed. */
-    struct afc__hop_cache *hop_cache; /**< NULL: there is no cache, or nothing was looked up yet. */
+    char *document_host; /**< Host of the main document; NULL: unknown, or not needed. */
+    struct afc__hop_cache *hop_cache; /**< NULL: no cache, or nothing was looked up yet. */
 
-    afc__request_head request; /**< Of the hop that is or will be under way. */
+    afc__request_head request; /**< Head of the hop that is or will be under way. */
     afc__hop hop;
 
     /* The whole task. */

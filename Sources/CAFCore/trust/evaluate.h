@@ -13,8 +13,8 @@ typedef struct afc__verdict {
     bool is_accepted;
     bool is_verified; /**< The chain was verified, */
     bool is_by_pins;  /**< with the pinned certificates as the anchors. */
-    bool
-        names_host; /**< Of a verified chain: it names the host, whether the rule asks for that or not. */
+    /** The chain is verified and names the host, whether the rule asks for that or not. */
+    bool names_host;
     /**
      * AFC_ENOMEM, AFC_EFILE: this machine couldn't verify the chain, which says nothing about the server. Otherwise
      * AFC_OK.

@@ -14,7 +14,7 @@ typedef struct afc__deflate {
 enum {
     AFC__DEFLATE_BITS_MIN = 8,
     AFC__DEFLATE_BITS_MAX = 15,
-    AFC__DEFLATE_OFFER_SIZE = 160 /**< Of the longest offer, with its NUL. */
+    AFC__DEFLATE_OFFER_SIZE = 160 /**< Size of the longest offer, with its NUL. */
 };
 
 /** Writes the value of Sec-WebSocket-Extensions that offers this. */

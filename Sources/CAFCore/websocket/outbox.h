@@ -15,7 +15,7 @@
 /** A control frame. */
 typedef struct afc__control {
     unsigned char bytes[AFC__FRAME_HEAD_MAX + AFC__FRAME_CONTROL_MAX];
-    size_t size, offset; /**< size 0: there is none. */
+    size_t size, offset; /**< A `size` of 0: no frame. */
 } afc__control;
 
 enum {
@@ -47,7 +47,7 @@ typedef enum afc__close_frame {
 } afc__close_frame;
 
 typedef struct afc__outbox {
-    uint64_t limit;  /**< Of `queued`. */
+    uint64_t limit;  /**< Maximum of `queued`. */
     uint64_t queued; /**< Bytes of frames of messages that weren't read. See afc__outbox_begin(). */
     afc__list messages;
     afc__list sent;       /**< Read completely, or dropped; see afc__outbox_take_sent(). */

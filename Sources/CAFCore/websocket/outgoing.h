@@ -28,7 +28,7 @@ typedef struct afc__outgoing {
     afc__node node;
     void *context;
     size_t size, offset;
-    size_t capacity; /**< Of `bytes`. */
+    size_t capacity; /**< Size of `bytes`. */
     char bytes[];
 } afc__outgoing;
 

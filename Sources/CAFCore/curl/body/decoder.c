@@ -10,7 +10,7 @@ struct afc__decoder {
     const afc__codec *codec;
     void *state;
     size_t used;   /**< Bytes at the start of what comes again. */
-    size_t filled; /**< Of the piece; 0: there is none. */
+    size_t filled; /**< Bytes in `piece` that aren't passed on yet; 0 when it is empty. */
     enum { AT_BODY, AT_END, AT_DAMAGE } progress;
     char piece[PIECE];
 };

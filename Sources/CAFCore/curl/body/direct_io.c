@@ -13,7 +13,7 @@ enum { MAX_WRITES = 8 };
 
 void afc__direct_watches(afc__exchange *exchange, curl_socket_t descriptor, bool for_input) {
     afc__direct *direct = &exchange->direct;
-    /* Of several sockets that are being connected, none is watched for input. */
+    /* While several sockets are being connected, none is watched for input. */
     if (for_input) {
         direct->socket = descriptor;
     } else if (direct->socket == descriptor) {

@@ -32,7 +32,7 @@ bool afc__early_may_become(afc__early_state from, afc__early_state to);
 typedef struct afc__early_response {
     afc__early_state state;
     afc__buffer bytes;
-    int listener, peer;     /**< Of the reinjection; -1: none. */
+    int listener, peer;     /**< Sockets of the reinjection; -1: none. */
     afc_hop measured;       /**< The timings when the connection broke. */
     bool is_complete;       /**< Its body is complete, although ours wasn't sent completely. */
     bool has_orderly_end;   /**< The server's FIN was read, and all that it had sent before. */

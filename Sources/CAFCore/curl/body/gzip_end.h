@@ -10,7 +10,7 @@
 /** The last bytes of an encoded body. Plain values; zeroed: none is watched. */
 typedef struct afc__gzip_end {
     bool is_watched;
-    uint64_t size;         /**< Of the encoded body so far. */
+    uint64_t size;         /**< Size of the encoded body so far. */
     unsigned char last[4]; /**< Its last bytes, the latest one last. */
 } afc__gzip_end;
 

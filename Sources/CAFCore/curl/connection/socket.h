@@ -33,7 +33,7 @@ struct afc__socket {
 
     afc__idle_socket idle;
 
-    /* Of a connection; see connection_reuse.c. */
+    /* State of the connection; see connection_reuse.c. */
     afc__connection kind;
     afc__exchange *opener;   /**< The exchange that it was opened for, */
     uint64_t opener_serial;  /**< if this is still its hop. */

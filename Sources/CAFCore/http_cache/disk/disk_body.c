@@ -13,12 +13,12 @@ struct afc__disk_stream {
     afc__disk_job last; /* Commits or abandons; the stream is freed then. */
     afc__disk *disk;
     uint64_t content;
-    uint64_t number; /* Of the file. */
+    uint64_t number; /* The file's number. */
     atomic_bool has_failed;
     bool has_begun; /* Something was ordered. */
-    uint64_t size;  /* Of the pieces so far. */
+    uint64_t size;  /* Total size of the pieces so far. */
     afc__http_cache_stored *stored;
-    uint32_t others; /* Of the disk, when it was committed. */
+    uint32_t others; /* The disk's count `others` of its key when the stream was committed. */
     /* The disk's thread. */
     int file;
     uint64_t next_block;

@@ -39,7 +39,7 @@ typedef struct afc__journal_reader {
 typedef struct afc__journal {
     int folder;                   /**< Borrowed. */
     int descriptor;               /**< Its number never changes while the journal is open. */
-    uint64_t seed;                /**< Of the checksums. */
+    uint64_t seed;                /**< Seed of the checksums. */
     atomic_uint_fast64_t known;   /**< Bytes that were read or written, or are being written. */
     atomic_uint_fast64_t settled; /**< As `known`, without those that are being written. */
     /**

@@ -30,7 +30,7 @@ typedef struct afc__cached_response {
     int64_t age, lifetime; /**< Seconds; ttl is what is left. */
     bool is_not_modified;  /**< 304: the client has it. */
     const afc__byte_range *range; /**< 206 of a whole: this part; NULL: what is stored. */
-    int64_t total;                /**< Of the representation; with `range` or COMPLETED. */
+    int64_t total;                /**< Size of the representation; with `range` or COMPLETED. */
 } afc__cached_response;
 
 /** The head of a cached response. It refers to the stored head and to its own texts, so it can't be copied. */

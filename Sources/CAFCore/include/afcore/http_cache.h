@@ -291,7 +291,7 @@ AFC_API void afc_http_cache_list_free(afc_http_cache_list *list);
 /** What a check of the folder has found. */
 typedef struct afc_http_cache_verification {
     uint64_t entries;     /**< Responses whose every byte was read and is valid. */
-    uint64_t body_bytes;  /**< Of those, sizes of the bodies. */
+    uint64_t body_bytes;  /**< Total size of the bodies of those responses. */
     uint64_t damaged;     /**< Damaged responses; they were removed. */
     uint64_t reserved[4]; /**< 0. */
 } afc_http_cache_verification;

@@ -28,7 +28,7 @@ typedef struct afc_task afc_task;
 typedef struct afc_progress {
     int64_t sent, sent_total;
     int64_t received, received_total;
-    /** Of a resumed download: bytes of the partial file, not included in `received` and `received_total`. */
+    /** Bytes of a resumed download's partial file, not included in `received` and `received_total`. */
     int64_t offset;
 } afc_progress;
 

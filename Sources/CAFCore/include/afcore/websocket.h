@@ -175,7 +175,7 @@ typedef struct afc_websocket_end {
     afc_failure failure;
     /** The code of the peer's close frame; AFC_WEBSOCKET_NO_CODE, AFC_WEBSOCKET_ABNORMAL: see there. */
     uint16_t code;
-    afc_slice reason; /**< Of the peer's close frame; UTF-8. */
+    afc_slice reason; /**< Reason in the peer's close frame; UTF-8. */
     /**
      * Hops, head and trust of the handshake. If the server refused it with a status other than 101, also the body of
      * that response, decoded, up to AFC_WEBSOCKET_REFUSAL_MAX bytes. afc_result_get_failure() is then about the body
@@ -217,7 +217,7 @@ typedef struct afc_websocket_events {
     void (*on_closed)(void *context, const afc_websocket_end *end);
     /** Called exactly once, last. */
     void (*release)(void *context);
-    /* Of the handshake, as in afc_task_events. */
+    /* Callbacks of the handshake, as in afc_task_events. */
     /**
      * The handshake is about to be redirected. STOP refuses it: the socket ends, and its result has the 3xx. The
      * proposed headers include those of the handshake. NULL: AFC_REDIRECT_FOLLOW.

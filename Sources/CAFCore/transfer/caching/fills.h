@@ -9,8 +9,8 @@
 enum { AFC__FILL_BUCKETS = 256 };
 
 typedef struct afc__fills {
-    afc__list buckets
-        [AFC__FILL_BUCKETS]; /**< Of `fill` of afc__hop_cache, in the order of their requests. */
+    /** Lists of the `fill` nodes of afc__hop_cache, each in the order of the requests. */
+    afc__list buckets[AFC__FILL_BUCKETS];
 } afc__fills;
 
 static inline void afc__fills_init(afc__fills *fills) {

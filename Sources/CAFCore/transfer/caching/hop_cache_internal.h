@@ -51,7 +51,7 @@ typedef struct afc__hop_cache {
     /** It takes the place of the transfer that it waited for, and hasn't asked the server yet. */
     bool is_next;
 
-    /** Of the transfer that it waited for: what that has stored or validated meanwhile. */
+    /** What the transfer that it waited for has stored or validated meanwhile. */
     afc__stored_body awaited;
 
     /* FINDING. */
