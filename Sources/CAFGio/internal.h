@@ -25,7 +25,7 @@ typedef struct afgio__request_spec {
     char *method, *url, *path;
     char *user, *password; /**< `user` NULL: none. */
     afc_credentials credentials;
-    GArray *headers;    /**< Of afc_header. */
+    GArray *headers;    /**< Elements: afc_header. */
     GPtrArray *texts;   /**< What they point to. */
     GBytes *body;       /**< NULL: none. */
     GFile *destination; /**< NULL: none. */

@@ -5,7 +5,7 @@
 struct _AfgioRequest {
     GObject parent;
     char *method, *url;
-    GArray *fields;           /* Of afgio__field. */
+    GArray *fields;           /* Elements: afgio__field. */
     GHashTable *secret_names; /* A set, in lower case. */
     GBytes *body;
     GFile *destination;

@@ -4,7 +4,7 @@ struct _AfgioResponse {
     GObject parent;
     guint status;
     char *reason, *url;
-    GArray *fields; /* Of afgio__field. */
+    GArray *fields; /* Elements: afgio__field. */
     GBytes *body;
     GFile *file;
     AfgioResumption resumption;

@@ -13,7 +13,7 @@ struct _AfgioSession {
     char *base_url, *user_agent, *ca_file, *proxy, *cache_folder;
     guint64 cache_memory_bytes, cache_disk_bytes;
     guint connect_timeout_ms, idle_timeout_ms, total_timeout_ms;
-    GArray *pins; /* Of host_pins. */
+    GArray *pins; /* Elements: host_pins. */
     GMutex lock;
     afc_session *core;     /* NULL: not open. Set once, under `lock`. */
     afc_http_cache *cache; /* NULL: none. As `core`. */

@@ -32,7 +32,7 @@ struct afts_conn {
     afts_ending ending;
     afts__request_record *request;
     afts__framing framing;
-    uint64_t body_left; /**< Of the body, or of the current chunk. */
+    uint64_t body_left; /**< Unread bytes of the body, or of the current chunk. */
     bool in_chunks;     /**< The CRLF after a chunk is still to come. */
     bool close_after;   /**< Either side sent "Connection: close". */
     bool omits_body;    /**< The response has no body, whatever the script sends. */

@@ -87,7 +87,7 @@ static void apply_connection_header(afts_conn *conn, const char *headers) {
     if (value != NULL && afts__has_token(value, size, "close")) conn->close_after = true;
 }
 
-/** Of a success for CONNECT, nothing follows the head but the tunnel (RFC 9110 9.3.6). */
+/** A successful response to CONNECT has no body: the tunnel follows its head (RFC 9110 9.3.6). */
 static bool code_has_body(const afts_conn *conn, int code) {
     return code >= 200 && code != 204 && code != 304 && !(conn->is_connect && code < 300);
 }

@@ -35,7 +35,7 @@ typedef enum afts__step_kind {
 
 typedef struct afts__step {
     afts__step_kind kind;
-    int status; /**< Of HTTP; or the first byte of a frame. */
+    int status; /**< HTTP status, or the first byte of a frame. */
     unsigned pause_ms;
     size_t crumb;   /**< Bytes per write or read. */
     uint64_t count; /**< Repetitions, or bytes. */

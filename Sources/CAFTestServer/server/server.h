@@ -33,7 +33,7 @@ struct afts_server {
     int listener;
     int holder; /**< Keeps the port from others, even after the listener is closed. */
     int fillers[3];
-    int poller; /**< Of the listener: its socket, and those in connection/hangup.h. */
+    int poller; /**< Epoll set of the listener's socket, and of those in connection/hangup.h. */
     uint16_t port;
     pthread_t acceptor;
 

@@ -16,8 +16,8 @@ struct afts_watch {
     char *subject;      /**< A copy of the pattern of the requests that count; NULL for all. */
     const char *method; /**< In `subject`, or NULL. */
     const char *path;   /**< In `subject`. */
-    size_t seen;        /**< Of the kept requests, those that have been compared. */
-    size_t matched;     /**< Of these, those that match. */
+    size_t seen;        /**< Kept requests that have been compared. */
+    size_t matched;     /**< Compared requests that match. */
     void (*reached)(void *context, bool holds); /**< NULL once it was called. */
     void *context;
 };

@@ -275,8 +275,7 @@ extension RedirectProposal {
             if header.flags & UInt32(AFC_HEADER_REMOVE) != 0 {
                 headers.suppressDefault(header.name.text)
             } else {
-                // Of bytes, also if they aren't UTF-8: the core recognises what a handler leaves unchanged by its
-                // value.
+                // Made from bytes, also if they aren't UTF-8: the core recognises an unchanged field by its value.
                 var field = HTTPHeaders.Field(name: header.name.buffer, value: header.value.buffer)
                 field.isMarkedSecret = header.flags & UInt32(AFC_HEADER_SECRET) != 0
                 headers.add(field)

@@ -5,7 +5,7 @@ import Glibc
 final class CoreSessionSource: Sendable {
     private let configuration: SessionConfiguration?
     private let first: Result<CoreSession, SessionError>
-    /// Of a later attempt, if the first one lacked something; nil before one has succeeded.
+    /// The result of a later attempt, if the first one lacked something; nil before one has succeeded.
     private let later = Locked<Result<CoreSession, SessionError>?>(nil)
 
     init(_ configuration: SessionConfiguration) {

@@ -117,7 +117,7 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
         return RetryAfter.delay(of: response, now: now)
     }
 
-    /// Of a failed transfer, the status says nothing about the failure. The time limits of an inner request aren't
+    /// The status of a failed transfer says nothing about the failure. The time limits of an inner request aren't
     /// those of this one.
     private func isTransient(_ outcome: AttemptOutcome) -> Bool {
         if let inner = innerFailure(outcome) { return inner.isTransient(errorCodes, statusCodes: statusCodes) }

@@ -282,7 +282,7 @@ extension SessionError {
 
         public var description: String { rawValue }
 
-        // Of `timeout`.
+        // Reasons of `timeout`.
         /// The time limit to connect was exceeded.
         public static let connect = Reason(rawValue: "connect")
         /// The idle time limit was exceeded.
@@ -290,7 +290,7 @@ extension SessionError {
         /// The total time limit was exceeded.
         public static let total = Reason(rawValue: "total")
 
-        // Of `untrusted`.
+        // Reasons of `untrusted`.
         /// A certificate has expired.
         public static let expired = Reason(rawValue: "expired")
         /// A certificate isn't valid yet.
@@ -442,7 +442,7 @@ extension SessionError.Code {
     /// A general message, used if there is no specific one.
     var explanation: String { coreExplanation ?? Self.explanations[self] ?? "the request failed" }
 
-    /// Of the codes that the core doesn't have.
+    /// Messages of the codes that the core doesn't have.
     private static let explanations: [Self: String] = [
         .status: "the status of the response is not acceptable",
         .contentType: "the content type of the response is not acceptable",

@@ -146,7 +146,7 @@ private final class ReadSocket: Sendable {
 private struct WebSocketConnector: ReconnectionConnector {
     private let source: WebSocketMessages
     private var reconnection: WebSocketReconnection
-    /// Of the last socket that was opened; before, the one that was given.
+    /// The URL of the last socket that was opened; the given URL before the first one.
     private(set) var url: String?
 
     init(_ source: WebSocketMessages) {

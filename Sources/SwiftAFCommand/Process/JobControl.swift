@@ -20,7 +20,7 @@ enum JobControl {
         sigaddset(&stop, SIGTTIN)
         pthread_sigmask(SIG_UNBLOCK, &stop, &former)
         defer { pthread_sigmask(SIG_SETMASK, &former, nil) }
-        // Of no bytes: it takes nothing, and doesn't wait for a line, which Ctrl-C couldn't end.
+        // Reading 0 bytes takes no input, and doesn't wait for a line, which Ctrl-C couldn't end.
         var none: UInt8 = 0
         while read(terminal, &none, 0) < 0 {
             guard errno == EINTR else { return errno }

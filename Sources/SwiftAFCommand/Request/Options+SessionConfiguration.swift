@@ -118,7 +118,7 @@ extension Options {
 extension NetworkOptions.HostOverride {
     /// Parses the value of `--resolve`: HOST:PORT:ADDR[,ADDR…], with IPv6 addresses in brackets or without.
     init(argument: String) throws(UsageError) {
-        // Of bytes: a delimiter with a combining mark behind it is another character.
+        // Split as bytes: a delimiter with a combining mark behind it is another character.
         let parts = argument.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[0].isEmpty, let port = UInt16(Substring(parts[1])), !parts[2].isEmpty else {
             throw .invalid(argument, of: "--resolve", expected: "HOST:PORT:ADDRESS")

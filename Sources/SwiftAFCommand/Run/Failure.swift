@@ -56,7 +56,7 @@ struct Failure: Error, Sendable, Equatable {
     init(_ error: SessionError, in context: AdviceContext = .none) {
         let (exit, code) = Self.meaning(of: error)
         let message = Advice.message(for: error, in: context)
-        // Of other codes the message says what the reason would.
+        // The messages of other codes already say what the reason would.
         let hasReason = error.code == .timeout || error.code == .untrusted
         self.init(exit, code, message, reason: hasReason ? Self.name(of: error.reason) : nil)
     }

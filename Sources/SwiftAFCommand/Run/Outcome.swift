@@ -58,7 +58,7 @@ struct Outcome: Sendable {
     /// Adds a failure. The first one decides the exit status; all are printed, each once.
     mutating func add(_ later: Failure) {
         guard later != failure else { return }
-        // Of several transfers, each prints its own.
+        // Each of several transfers prints its own failure.
         if failure != nil || !parts.isEmpty { moreFailures.append(later) }
         failure = failure ?? later
     }

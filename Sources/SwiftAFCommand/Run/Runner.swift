@@ -33,7 +33,7 @@ struct Runner: Sendable {
         var runner = self
         if console.error.isTerminal { runner.console.isDumb = environment["TERM"] == "dumb" }
         let deadline = invocation.options.totalLimit.map { Instant.now + $0 }
-        // Of several downloads, each has a limit of its own.
+        // Each of several downloads has a limit of its own.
         if !invocation.hasSeveralTransfers { runner.console.deadline = deadline }
         let prepared = runner
         return await withTaskCancellationHandler {

@@ -19,7 +19,7 @@ struct CookieJars {
                 continue
             }
             try Self.refuseOtherFile(path)
-            // Of this jar alone: what comes from the others is a change to it.
+            // The cookies of this jar alone: those from other jars are changes to it.
             let former = try add(path)
             outputs.append(CookieOutput(path: path, storage: storage, former: former))
         }

@@ -359,7 +359,7 @@ extension HTTPSessionManager {
     public func webSocketTask(with request: URLRequest) -> WebSocketTask {
         var handshake = HTTPRequest(request)
         let name = "Sec-WebSocket-Protocol"
-        // Of Unicode scalars: a comma with a combining mark behind it is another character.
+        // Split as Unicode scalars: a comma with a combining mark behind it is another character.
         let protocols = (handshake.headers[name] ?? "").unicodeScalars.split(separator: ",").map {
             String($0).trimmingCharacters(in: .whitespaces)
         }
