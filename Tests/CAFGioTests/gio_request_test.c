@@ -712,7 +712,7 @@ static void maps_failures_to_errors(void **state) {
     check_fails(session_fixture, "GET", url, AFGIO_ERROR_CONNECT);
 }
 
-/* Of internal.h. */
+/* Declared in internal.h. */
 GError *afgio__error_new(const afc_failure *failure);
 
 static void makes_every_message_valid(void **state) {

@@ -117,7 +117,7 @@ static afc_hsts *load_hosts(const char *path) {
     return hsts;
 }
 
-/** Of every name in the file, whether it is known must be the same after writing and reading. */
+/** Every name in the file must be known, or not, as before after writing and reading. */
 static void check_hosts(const char *path, input text) {
     char target[PATH_SIZE + 8];
     afc_hsts *hsts = load_hosts(path);

@@ -119,7 +119,7 @@ static void on_done(void *context, afc_result *result) {
     const afc_hop *hop = afc_result_get_hops(result, &hops);
     for (size_t i = 0; i < hops; i++) require(hop[i].url != NULL);
     const afc_head *head = afc_result_get_head(result);
-    /* Of a redirect that isn't followed there is a head that on_head hasn't seen. */
+    /* A redirect that isn't followed has a head that on_head hasn't seen. */
     bool is_refused = afc_result_get_failure(result)->status == AFC_EREDIRECT;
     require(head != NULL ? run->heads == 1 || is_refused : run->heads == 0);
     if (head != NULL) check_head(head);

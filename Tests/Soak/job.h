@@ -51,7 +51,7 @@ typedef struct job {
     operation at_head, at_body, at_done;
     session_slot *slot;
     afc_session *session;
-    unsigned cancellations; /**< Of the slot, before the start. */
+    unsigned cancellations; /**< The slot's count before the start. */
     char url[192], path[96], upload_path[96];
     char *request_body; /**< COPIED and BORROWED. */
     size_t request_body_size;
@@ -62,7 +62,7 @@ typedef struct job {
     bool is_ending;
     atomic_bool is_cancelled;
 
-    /* Of the loop thread. */
+    /* Loop thread only. */
     size_t read_at, body_at;
     bool is_body_wrong;
 

@@ -342,7 +342,7 @@ static void run(const settings *settings) {
     keeps_going = settings->keeps_going;
     uint32_t next_id = 1;
     remains first = {0, 0, 0};
-    /* Of the first epoch, which is always a whole one: the others are compared with it. */
+    /* The first epoch is always a whole one, with an hour at most: the others are compared with it. */
     deadline = now() + 3600;
     long left = settings->tasks;
     int epochs = 0;

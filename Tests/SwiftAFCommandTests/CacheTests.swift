@@ -106,7 +106,7 @@ import Testing
         #expect(server.requests.count == 2)
     }
 
-    /// Of responses to several requests for a URL, the newest is shown: what keeps them apart isn't given again.
+    /// The newest of the responses to several requests for a URL is shown: what selects one isn't given again.
     @Test(arguments: [["Accept:a/b"], [], ["-u", "joe:pw", "--auth", "basic"], ["--bearer", "token"], ["-b", "a=b"]])
     func showsAResponseWhateverSelectsIt(words: [String]) async {
         let headers: Script.Headers = ["Cache-Control": "max-age=1000", "Vary": "Accept"]

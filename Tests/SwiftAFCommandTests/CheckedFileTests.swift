@@ -10,7 +10,7 @@ import Testing
 @Suite struct CheckedFileTests {
     private let server: TestServer
     private let folder: TemporaryFolder
-    /// Of the text "abc".
+    /// The digest of the text "abc".
     private static let sum = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
     init() throws {

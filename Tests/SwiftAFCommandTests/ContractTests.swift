@@ -195,7 +195,7 @@ struct ContractTests {
                 let command = ArgumentParser.parse(words + [name] + value).command
                 var message: String?
                 if case .failure(let error) = command { message = error.message }
-                // Of those that save a file, the message names what they need.
+                // The message of options that save a file names what they need.
                 let isRefused =
                     message?.hasPrefix("\(name.shown) can't be used with \(words[0].shown)") == true
                     || message?.hasPrefix("\(name.shown) needs ") == true

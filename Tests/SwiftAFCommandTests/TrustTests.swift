@@ -47,7 +47,7 @@ import Testing
         let other = try pin(.makeAuthority())
         expectRefused(await get("--cacert", anchors.path, "--pin", other), "pin")
         expectRefused(await get("--insecure", "--pin", other), "pin")
-        // Of a chain that was not verified only the leaf counts.
+        // Only the leaf of a chain that was not verified counts.
         expectRefused(await get("--insecure", "--pin", pin(authority)), "pin")
         #expect(await get("--insecure", "--pin", pin(leaf)).exit == 0)
         #expect(await get("--cacert", anchors.path, "--pin", other, "--pin", pin(authority)).exit == 0)

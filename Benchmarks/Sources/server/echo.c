@@ -14,7 +14,7 @@ enum { HEAD_MAX = 14, CONTROL = 8, CLOSE = 8, SMALL = 512 };
 
 struct echo {
     int socket;
-    unsigned char *bytes; /* Of a frame, from its first byte. An idle socket has none. */
+    unsigned char *bytes; /* A frame, from its first byte. An idle socket has none. */
     size_t size, capacity;
 };
 

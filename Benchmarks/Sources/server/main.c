@@ -34,7 +34,7 @@ typedef struct connection {
     size_t head_size;
     int64_t body_left;
     int64_t answer_at_ms;
-    echo *echo; /* Of a WebSocket; else NULL. */
+    echo *echo; /* State of a WebSocket; else NULL. */
     char head[HEAD_SIZE + 1];
 } connection;
 

@@ -448,7 +448,7 @@ static void short_reader_is_an_error(void **state) {
     call_free(call);
 }
 
-/** Of longer bodies nothing is sent that would be taken for the whole. */
+/** If a body is too long, nothing is sent that would be taken for the whole. */
 static void long_reader_is_an_error(void **state) {
     fixture *fixture = *state;
     reader reader = {.size = 101};

@@ -20,7 +20,7 @@ static const char zstd[] = "\x28\xB5\x2F\xFD\x20\x05\x29\0\0hello";
 /** "hello" in each coding. */
 static const struct {
     afc__content_coding coding;
-    int feature; /**< Of a libcurl that has it. */
+    int feature; /**< The bit of a libcurl that has the coding. */
     afc_slice bytes;
 } bodies[] = {{AFC__CONTENT_GZIP, CURL_VERSION_LIBZ, {hello, WHOLE}},
               {AFC__CONTENT_BROTLI, CURL_VERSION_BROTLI, {brotli, sizeof brotli - 1}},

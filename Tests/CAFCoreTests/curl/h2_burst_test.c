@@ -28,7 +28,7 @@ typedef enum shape_end {
 typedef struct shape {
     size_t head, field, body;
     size_t interim; /**< A 103 before it, with so many bytes of fields; 0: none. */
-    size_t frame;   /**< Of DATA; 0: as large as may be. */
+    size_t frame;   /**< Size of each DATA frame; 0: as large as may be. */
     shape_end end;
     unsigned streams; /**< Answered in one burst; 0: one. */
 } shape;

@@ -36,7 +36,7 @@ typedef enum speech {
 typedef struct server {
     speech speech;
     uint64_t position;
-    atomic_uint heads; /**< Of requests, also of repeated ones. */
+    atomic_uint heads; /**< Request heads received, including those of repeated requests. */
 } server;
 
 static bool answer_early(h2_peer *peer, uint32_t stream, int status) {
@@ -123,7 +123,7 @@ static void send_body(call *call, upload *upload, afc_body_kind kind) {
 typedef struct row {
     speech speech;
     afc_status expected, expected_of_reader; /**< A body that can be read once. */
-    int status;                              /**< Of the answer; 0: there is none. */
+    int status;                              /**< Status of the response; 0: no response. */
     size_t body;
     size_t connections; /**< After one more request; ANY_NUMBER: requests may have been repeated. */
 } row;

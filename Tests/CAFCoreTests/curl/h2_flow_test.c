@@ -32,9 +32,9 @@ typedef enum role {
 } role;
 
 typedef struct server {
-    role role; /**< Of the first `count` connections; the others answer. */
+    role role; /**< Role of the first `count` connections; the others answer. */
     unsigned count;
-    atomic_uint requests[64]; /**< Of each connection. */
+    atomic_uint requests[64]; /**< Number of requests on each connection. */
 } server;
 
 static void send_answer(h2_peer *peer, uint32_t stream) {
@@ -214,7 +214,7 @@ static void many_streams_can_be_paused_at_once(void **state) {
     fixture_free(fixture);
 }
 
-/** Of each of two hosts, five responses wait at the same time, twice: the second time on the same connections. */
+/** Five responses of each of two hosts wait at the same time, twice: the second time on the same connections. */
 static void isolated_connections_of_several_hosts_are_reused(void **state) {
     (void)state;
     enum { HOSTS = 2, EACH = 5 };

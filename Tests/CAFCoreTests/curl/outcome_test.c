@@ -85,7 +85,7 @@ static void limits_request_heads(void **state) {
     memset(value, 'x', TOO_LONG);
     afc_header header = {{"X-Long", 6}, {value, TOO_LONG}, 0};
     check_long_field(fixture, &header, AFC_ETOOBIG);
-    /* Of a longer field libcurl 8.13.0 and later say nothing, and leave it out. */
+    /* libcurl 8.13.0 and later leave out a longer field without an error. */
     if (libcurl_is_at_least(8, 13)) {
         header.value.size = 301 * 1024;
         check_long_field(fixture, &header, AFC_ETOOBIG);

@@ -18,7 +18,7 @@ static call *call_via(fixture *fixture, const char *url, const char *proxy,
     return call;
 }
 
-/** Of the fixture as a proxy. */
+/** Returns the URL of the fixture as a proxy. */
 static const char *proxy_url(fixture *fixture, const char *userinfo) {
     return text_of(fixture, "http://%s%s", userinfo, url_of(fixture, "") + 7);
 }

@@ -13,7 +13,7 @@ enum { KIB = 1024, SIZE = 1024 * KIB };
 
 /* ---- Watching ------------------------------------------------------------------------------- */
 
-static atomic_size_t largest; /**< Of the sizes that a loop thread asked a socket for. */
+static atomic_size_t largest; /**< The largest size that a loop thread asked a socket for. */
 
 static bool is_loop_thread(void) {
     char name[16] = "";

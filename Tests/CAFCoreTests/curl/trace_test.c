@@ -124,7 +124,7 @@ static void reports_each_hop_by_its_index(void **state) {
     check_contains(tape.text, "< HTTP/1.1 302 Found\r\n");
     check_contains(tape.text, "> GET /2 HTTP/1.1\r\n");
     check_contains(tape.text, "< Location: http://127.0.0.1:1/\r\n");
-    /* Of the third hop nothing was sent. */
+    /* The third hop sent nothing. */
     assert_int_equal(call->hop_count, 3);
     assert_int_equal(tape.hops, 2);
     assert_int_equal(times(tape.text, "> "), 2);

@@ -18,7 +18,8 @@ enum { PIECE = 16 * 1024, PIECES = 64, SIZE = PIECES * PIECE, SLOW_US = 6000 };
 /* ---- Slow readers --------------------------------------------------------------------------- */
 
 typedef struct slow {
-    uint64_t first_turn, last_turn; /**< Of the session's loop, at the first and the last piece. */
+    uint64_t first_turn,
+        last_turn; /**< Turns of the session's loop at the first and the last piece. */
     uint64_t pieces;
 } slow;
 

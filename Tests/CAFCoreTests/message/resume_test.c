@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of nothing at all. */
+/* Digests of the empty text. */
 #define MD5_OF_NOTHING "1B2M2Y8AsgTpgAmY7PhCfg=="
 #define SHA_256_OF_NOTHING "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 

@@ -327,7 +327,7 @@ static void truncated_messages_are_harmless(void **state) {
     put_address(&whole, false, 2, "2001:db8::1");
     put_link(&whole, true, 2, "eth0", ARPHRD_ETHER, UP);
     for (size_t size = 0; size <= whole.size; size++) {
-        /* Of exactly this size, so that sanitizers see a step beyond. */
+        /* Allocated for each size, so that sanitizers see a step beyond. */
         unsigned char *part = malloc(size + 1);
         assert_non_null(part);
         memcpy(part, whole.bytes, size);

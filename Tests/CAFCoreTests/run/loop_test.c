@@ -102,7 +102,7 @@ static void stop(owner *owner) {
 typedef struct parcel {
     afc__post post;
     size_t number;
-    size_t *next; /* Of the thread that posts it. */
+    size_t *next; /* The next number expected from the thread that posts it. */
     bool *was_out_of_order;
 } parcel;
 

@@ -342,7 +342,7 @@ static void streams_yield_to_entries_that_need_the_last_connection_of_all(void *
     (void)state;
     static const struct {
         uint32_t per_host, total;
-        unsigned rank;         /**< Of the entry that needs a connection. */
+        unsigned rank;         /**< Rank of the entry that needs a connection. */
         bool is_other_running; /**< Another host has one of two connections. */
         bool yields;
     } cases[] = {{0, 1, NORMAL, false, true},     {6, 1, NORMAL, false, true},

@@ -11,7 +11,7 @@ typedef struct waker {
     atomic_uint count;
     atomic_uint rounds; /**< How often it wakes the session again. */
     afc_session *session;
-    pthread_t thread; /**< Of the last call. */
+    pthread_t thread; /**< Thread of the last call. */
     pthread_mutex_t lock;
     pthread_cond_t changed;
 } waker;

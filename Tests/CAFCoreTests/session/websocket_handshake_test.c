@@ -14,7 +14,7 @@ typedef struct seen {
     char trace[4096];
     afc_redirect_decision redirect;
     afc_challenge_decision challenge;
-    uint32_t number; /* Of the challenge. */
+    uint32_t number; /* Number of the challenge. */
     sem_t is_asked;
 } seen;
 

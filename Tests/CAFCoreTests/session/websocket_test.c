@@ -183,7 +183,7 @@ static void refuses_invalid_input(void **state) {
 static void reads_options_of_other_versions(void **state) {
     fixture *fixture = *state;
     static const struct {
-        size_t size; /**< Of the options; 0: of this version. */
+        size_t size; /**< Size of the options; 0: that of this version. */
         uint64_t unknown;
         uint32_t reserved;
         afc_status status;
@@ -451,7 +451,7 @@ static void answers_close_of_server(void **state) {
     static const struct {
         afc_slice bytes;
         const char *log;
-        size_t size;       /**< Of the payload of our close frame, */
+        size_t size;       /**< Size of the payload of our close frame, */
         const char *frame; /**< and the payload. */
     } rows[] = {
         {S_INIT("\x88\x06\x0b\xb8"

@@ -252,7 +252,7 @@ static void file_may_have_lines_that_end_with_cr_lf(void **state) {
     (void)state;
     static const struct {
         const char *text;
-        const char *value; /**< Of the only cookie; NULL: no cookie. */
+        const char *value; /**< Value of the only cookie; NULL: no cookie. */
         bool is_http_only;
         afc_same_site same_site;
     } rows[] = {

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/** Of the tests that have a clock. */
+/** The time in the tests that have a clock. */
 enum { NOW = 1000000 };
 
 static afc__cookie_site site_of(const char *url) {

@@ -421,7 +421,7 @@ static void fetch(site *site, const char *scheme, const char *host, const char *
     call_free(call);
 }
 
-/** Of the connections that were made, each was greeted as TLS greets, however it ended. */
+/** Each connection that was made began with a TLS ClientHello, however it ended. */
 static void check_all_spoke_tls(fixture *fixture) {
     fixture_close_session(fixture);
     size_t accepted = afts_server_stats(fixture->server).accepted;

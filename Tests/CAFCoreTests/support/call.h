@@ -32,7 +32,7 @@ struct call {
     afc_result *result;
     afc_failure failure;
     const afc_head *head;
-    afc_slice body; /**< Of the result, or what on_body took. */
+    afc_slice body; /**< The result's body, or what on_body took. */
     const afc_hop *hops;
     size_t hop_count;
     afc_progress progress; /**< The last one reported. */

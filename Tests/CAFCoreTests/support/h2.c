@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of SETTINGS. */
+/* Identifiers of parameters in SETTINGS. */
 enum { INITIAL_WINDOW_SIZE = 4 };
 
 static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

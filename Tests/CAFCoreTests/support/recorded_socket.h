@@ -32,11 +32,11 @@ struct recorded_socket {
     char log[SOCKET_LOG_SIZE];
     afc_failure failure;
     uint16_t code;
-    int status; /**< Of the response; 0: none. */
-    /** Of a response that refuses it. Freed by wire_free(). */
+    int status; /**< Status of the response; 0: none. */
+    /** Body of a response that refuses the handshake. Freed by wire_free(). */
     char *body;
     size_t body_size;
-    afc_status body_status; /**< Of the result: how the body ended. */
+    afc_status body_status; /**< How the result's body ended. */
     bool is_compressed;
     atomic_uint open_count, message_count, sent_count, pong_count, closed_count, release_count;
     atomic_uint_fast64_t received; /**< Bytes of messages consumed. */

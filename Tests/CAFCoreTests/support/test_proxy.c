@@ -29,7 +29,7 @@ struct test_proxy {
     uint16_t port, target;
     atomic_bool saw_certificate;
     SSL_CTX *tls;   /* NULL: clients come in the clear. */
-    char path[108]; /* Of a Unix-domain socket, as its clients write it; "": TCP. */
+    char path[108]; /* Path of a Unix-domain socket, as its clients write it; "": TCP. */
     pthread_t thread;
     pthread_mutex_t lock;
     visit visits[MOST_CONNECTIONS];

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/** Of the kernel: the thread is on its way out. pthread_join() returns before it has left /proc. */
+/** The kernel's flag of a thread that is ending. pthread_join() returns before it has left /proc. */
 enum { PF_EXITING = 4 };
 
 static bool is_thread_named(const char *task, const char *name) {

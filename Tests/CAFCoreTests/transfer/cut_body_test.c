@@ -291,7 +291,7 @@ static void only_what_a_file_sink_does_not_save_is_kept(void **state) {
 
 typedef struct reset {
     bool is_encoded;
-    uint32_t code; /**< Of RST_STREAM. */
+    uint32_t code; /**< Error code of RST_STREAM. */
     afc_status expected;
 } reset;
 

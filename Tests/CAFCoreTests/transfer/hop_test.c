@@ -36,7 +36,7 @@ typedef struct row {
     afc__phase phase;
     afc__framing framing;
     uint64_t decoded, discarded;
-    int64_t missing; /* Of a body of which 2 bytes have come. */
+    int64_t missing; /* Bytes missing of a body of which 2 bytes were received. */
     bool is_whole;
 } row;
 

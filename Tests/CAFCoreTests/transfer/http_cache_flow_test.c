@@ -381,7 +381,7 @@ static void validation_collapses_if_its_result_is_what_others_want(void **state)
     caching_fixture *site = *state;
     static const struct {
         const char *path;
-        int status; /* Of the response that is waited for. */
+        int status; /* Status of the response that is waited for. */
         const char *body;
         afc_http_cache_policy first, second;
         afc_http_cache_use first_use, second_use;
@@ -440,7 +440,7 @@ static void requests_collapse_also_if_the_first_one_is_repeated(void **state) {
         const char *path;
         int status;
         const char *fields;
-        afc_http_cache_use use; /* Of those that wait. */
+        afc_http_cache_use use; /* Use by the requests that wait. */
         const char *body;
         size_t requests;
     } rows[] = {

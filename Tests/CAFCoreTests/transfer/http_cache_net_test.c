@@ -71,7 +71,7 @@ typedef struct row {
     const char *request;  /**< Fields of the first request. */
     int status;           /**< The response to it; 0: 200. */
     const char *response; /**< Its fields. */
-    const char *method;   /**< Of the second request; NULL: GET. */
+    const char *method;   /**< Method of the second request; NULL: GET. */
     const char *second;   /**< Its fields. */
     afc_http_cache_policy policy;
     int later_status;  /**< What the server answers then; 0: 200. */

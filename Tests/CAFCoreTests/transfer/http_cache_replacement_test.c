@@ -60,7 +60,7 @@ static void check_statuses(fixture *fixture) {
     static const struct {
         int status;
         bool is_kept;
-        afc_header field; /* Of the request. */
+        afc_header field; /* A field of the request. */
         const char *more; /* Beside no-store. */
         afc_http_cache_policy policy;
     } rows[] = {

@@ -253,7 +253,7 @@ static void name_of_the_response_spares_partial_files_of_others(void **state) {
         call_free(call);
         assert_int_equal(count_files(&download_fixture->folder), 2);
     }
-    /* Of another URL it isn't. */
+    /* What it has left of another URL is kept. */
     decision = to_file(download_fixture->path, flags);
     call = prepare_decision(download_fixture, "/file?2", &decision);
     call_perform(call);

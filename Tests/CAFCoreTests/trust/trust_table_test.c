@@ -239,7 +239,7 @@ static void handshakes_agree_with_the_table(void **state) {
     for (size_t i = 0; i < servers.count; i++) {
         afts_server *server = servers.servers[i];
         afts_stats stats = afts_server_stats(server);
-        /* Of those that were refused, no byte came through. */
+        /* No byte came through connections that were refused. */
         for (size_t c = 0; c < stats.accepted; c++) {
             afts_connection *connection = afts_copy_connection(server, c);
             assert_non_null(connection);

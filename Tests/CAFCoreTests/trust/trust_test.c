@@ -403,7 +403,7 @@ static void applies_delta_lists_only_with_their_base(void **state) {
         {{whole, change}, AFC_TRUST_REVOKED},
         {{nothing, ""}, AFC_TRUST_UNKNOWN_REVOCATION},
         {{change, ""}, AFC_TRUST_UNKNOWN_REVOCATION},
-        /* Of another list than the one that is there. */
+        /* The change belongs to another list than the one that is there. */
         {{whole, later}, AFC_TRUST_ACCEPTED},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

@@ -67,7 +67,7 @@ static void makes_masks_that_differ(void **state) {
         assert_true(afc__frame_make_mask(&source, masks[i]));
         for (int k = 0; k < i; k++) repeats += memcmp(masks[i], masks[k], 4) == 0;
     }
-    /* Of 500,000 pairs one in 8,600 runs has a repeat; three are a defect. */
+    /* One in 8,600 runs has a repeat among its 500,000 pairs; three are a defect. */
     assert_true(repeats < 3);
 }
 

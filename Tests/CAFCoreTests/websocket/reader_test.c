@@ -15,8 +15,8 @@ static const afc_websocket_limits small_limits = {64, 48, 4, 0, 0, {0}};
 typedef struct row {
     const char *name;
     afc_slice input;
-    const char *log; /**< Of the items before the failure. */
-    uint16_t code;   /**< Of our close frame; 0: no failure. */
+    const char *log; /**< The items before the failure. */
+    uint16_t code;   /**< Code of our close frame; 0: no failure. */
 } row;
 
 static const row rows[] = {

@@ -58,7 +58,7 @@ import Testing
             "300",
             "65536", "4294967296", "-129", "1e400",
         ]
-        // Of null `JSONDecoder` says that it has the wrong type, but only for `Bool`.
+        // `JSONDecoder` reports null as a value of the wrong type, but only for `Bool`.
         expectSame(Bool.self, scalars.filter { $0 != "null" })
         expectSame(String.self, scalars)
         expectSame(Int.self, scalars)
@@ -124,7 +124,7 @@ import Testing
             ])
         expectSame([String: Point].self, [#"{"a":{"x":1},"b":{"x":2}}"#, #"{"a":{"y":1}}"#, "[]", "{}"])
         expectSame([Int: String].self, [#"{"1":"a","20":"b"}"#, #"{"x":"a"}"#, "[]"])
-        // Of one pair: a dictionary with keys that aren't strings is an array of pairs, in any order.
+        // One pair only: a dictionary with keys that aren't strings is an array of pairs, in any order.
         expectSame([Level: Int].self, [#"["low",1]"#, #"["low",1,"high"]"#, #"{"low":1}"#])
         expectSame(Set<String>.self, [#"["a"]"#])
         expectSame([String: [String: [Int?]]].self, [#"{"a":{"b":[1,null]}}"#, #"{"a":{"b":[1,true]}}"#])

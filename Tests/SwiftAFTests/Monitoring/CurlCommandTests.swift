@@ -46,7 +46,7 @@ import Testing
         #expect(words.first == "--globoff")
     }
 
-    /// Of other URLs, with control characters, no request can be made.
+    /// URLs with control characters are left out: no request can be made of them.
     @Test(arguments: nasty.filter { !$0.contains { "\n\t".contains($0) } })
     func urlIsEncodedAsItIsSent(word: String) async throws {
         let server = try TestServer()

@@ -16,7 +16,7 @@ struct SocketQueues {
         (self.server, self.client) = (server, client)
     }
 
-    /// Of the bytes that the server has sent, those that have left the kernel, while the client reads nothing.
+    /// The bytes sent by the server that have left the kernel, while the client reads nothing.
     func bytesOutside(_ sent: () -> UInt64) -> Int {
         while true {
             // The server may still be filling the kernel's buffers: counted when nothing moved while it was counted.

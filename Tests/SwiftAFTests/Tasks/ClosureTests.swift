@@ -38,7 +38,7 @@ struct ClosureTests {
         return end.wait(timeout: .now() + 600) == .success
     }
 
-    /// Of a caller: returns the body like ``DataResponseSerializer``, but waits.
+    /// A caller's serializer: returns the body like ``DataResponseSerializer``, but waits.
     private struct WaitingSerializer: ResponseSerializer {
         let manager: HTTPSessionManager
 

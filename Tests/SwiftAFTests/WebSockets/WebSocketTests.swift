@@ -133,7 +133,7 @@ struct WebSocketTests {
             try await socket.send(message)
             let received = try await messages.next()?.data
             #expect(received == message)
-            // Of some, the memory is free for the next one.
+            // The memory of some messages is free for the next one.
             if !number.isMultiple(of: 3), let received { kept.append(received) }
         }
         let expected = sizes.enumerated().filter { !$0.offset.isMultiple(of: 3) }

@@ -12,9 +12,9 @@
 typedef struct bench_load {
     uint32_t key_count;
     const char *const *keys;    /**< Like URLs, each ends in NUL. */
-    uint32_t lookup_count;      /**< Of each thread. */
+    uint32_t lookup_count;      /**< Lookups by each thread. */
     const uint32_t *lookups[2]; /**< Indexes of keys; of the first thread, of the second. */
-    uint64_t cost;              /**< Of each entry. */
+    uint64_t cost;              /**< Cost of each entry. */
     uint64_t capacity, purge_to;
 } bench_load;
 
