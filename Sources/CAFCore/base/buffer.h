@@ -58,8 +58,8 @@ afc_status afc__buffer_append_two(afc__buffer *buffer, afc_slice first, afc_slic
 void afc__buffer_shrink(afc__buffer *buffer);
 
 /**
- * Moves the memory to the caller (afc_free()), shrunk as by afc__buffer_shrink(), and empties the buffer. `bytes` is NULL
- * if the buffer is empty, or if contents in its storage can't be copied because memory is out; the buffer is then
+ * Moves the memory to the caller (afc_free()), shrunk as by afc__buffer_shrink(), and empties the buffer. `bytes` is
+ * NULL if the buffer is empty, or if contents in its storage can't be copied because memory is out; the buffer is then
  * unchanged.
  */
 afc_bytes afc__buffer_take(afc__buffer *buffer);

@@ -9,7 +9,9 @@
 /** Returns CLOCK_MONOTONIC in microseconds; it stands still while the machine is suspended. */
 int64_t afc__now_us(void);
 
-/** Returns CLOCK_BOOTTIME in microseconds, which goes on meanwhile: for what becomes invalid outside of this machine. */
+/**
+ * Returns CLOCK_BOOTTIME in microseconds, which goes on meanwhile: for what becomes invalid outside of this machine.
+ */
 int64_t afc__since_boot_us(void);
 
 #endif

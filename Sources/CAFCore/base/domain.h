@@ -5,8 +5,8 @@
 #include "base/text.h"
 
 /**
- * Returns a host without the dot at its end, which names the same one. Of several dots none is cut off: of ".6.." that would
- * leave what ends in a number, and isn't a host.
+ * Returns a host without the dot at its end, which names the same one. Of several dots none is cut off: of ".6.." that
+ * would leave what ends in a number, and isn't a host.
  */
 static inline afc_slice afc__without_dot(afc_slice host) {
     size_t size = host.size;

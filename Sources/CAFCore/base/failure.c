@@ -90,7 +90,8 @@ afc_status afc__fail_returned(afc_failure *failure, const char *callback, int nu
 }
 
 /**
- * Writes a path into `room` bytes, without the middle of one that is too long: its end and the reason behind it say more.
+ * Writes a path into `room` bytes, without the middle of one that is too long: its end and the reason behind it say
+ * more.
  */
 static void shorten_path(char *shown, size_t room, const char *path) {
     static const char gap[] = "\xE2\x80\xA6"; /* An ellipsis. */

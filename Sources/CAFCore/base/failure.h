@@ -42,7 +42,10 @@ bool afc__is_status(int number);
 afc_status afc__fail_returned(afc_failure *failure, const char *callback, int number,
                               const char *accepted);
 
-/** Sets AFC_EFILE, "WHAT PATH: the text of the errno", and returns it. Of a path that is too long, the middle is left out. */
+/**
+ * Sets AFC_EFILE, "WHAT PATH: the text of the errno", and returns it. Of a path that is too long, the middle is left
+ * out.
+ */
 afc_status afc__fail_file(afc_failure *failure, const char *what, const char *path, int error);
 
 /** Sets AFC_ETIMEOUT for a connection that wasn't established in time. */

@@ -1,8 +1,8 @@
 /**
  * A freelist of blocks of one size: allocating some kilobytes takes as long as a good part of a request.
  *
- * Any thread. No thread ever waits for another one: while one uses the list, others allocate and free instead. So does a
- * forked child for which a thread of its parent has left the list in use.
+ * Any thread. No thread ever waits for another one: while one uses the list, others allocate and free instead. So does
+ * a forked child for which a thread of its parent has left the list in use.
  */
 #ifndef AFC_BASE_FREELIST_H
 #define AFC_BASE_FREELIST_H

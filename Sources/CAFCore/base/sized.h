@@ -29,9 +29,9 @@ const void *afc__sized_read(void *storage, const void *defaults, const void *giv
                             afc__sized sized, const char *macro, afc_failure *failure);
 
 /**
- * Reads `given`, the options of a public function: a sized struct of this type, whose first version ended with the field
- * `last`. Afterwards `given` is safe to read until the function returns, and `failure` isn't NULL. If it can't be read, the
- * function returns why: put what it leaves behind then, as `*out = NULL`, before this.
+ * Reads `given`, the options of a public function: a sized struct of this type, whose first version ended with the
+ * field `last`. Afterwards `given` is safe to read until the function returns, and `failure` isn't NULL. If it can't be
+ * read, the function returns why: put what it leaves behind then, as `*out = NULL`, before this.
  */
 #define AFC__READ_SIZED(type, init, last, given, failure)                                          \
     static const type sized_defaults = init;                                                       \

@@ -30,8 +30,8 @@ static bool may_have_control(uint64_t bytes) {
 }
 
 /*
- * Called for every URL, so it tests eight bytes at a time: in row small_64 of Benchmarks/run this saves some 100 of 78,000
- * instructions (callgrind).
+ * Called for every URL, so it tests eight bytes at a time: in row small_64 of Benchmarks/run this saves some 100 of
+ * 78,000 instructions (callgrind).
  */
 bool afc__has_control(afc_slice text) {
     return afc__has_any(text, may_have_control, is_control_among);

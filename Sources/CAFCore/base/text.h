@@ -49,8 +49,8 @@ bool afc__is_ascii(afc_slice text);
 bool afc__has_control(afc_slice text);
 
 /**
- * Returns whether `is_among` finds one of its bytes in a text. Looks at eight bytes at a time: `may_have`, which must never
- * miss one, says whether it is worth asking. Inline, so that both are.
+ * Returns whether `is_among` finds one of its bytes in a text. Looks at eight bytes at a time: `may_have`, which must
+ * never miss one, says whether it is worth asking. Inline, so that both are.
  */
 static inline bool afc__has_any(afc_slice text, bool (*may_have)(uint64_t bytes),
                                 bool (*is_among)(const char *bytes, size_t size)) {

@@ -1,6 +1,7 @@
 /**
- * How long a peer may keep the loop busy in one turn before others come first. libcurl reads as long as there is input, and
- * what it reads may cost far more than to send it: a peer can send a chunk, a message or a frame with every few bytes.
+ * How long a peer may keep the loop busy in one turn before others come first. libcurl reads as long as there is input,
+ * and what it reads may cost far more than to send it: a peer can send a chunk, a message or a frame with every few
+ * bytes.
  */
 #ifndef AFC_BASE_TURN_BUDGET_H
 #define AFC_BASE_TURN_BUDGET_H

@@ -57,8 +57,8 @@ ptrdiff_t afc__descriptor_read(int descriptor, void *buffer, size_t size, afc_fa
 /* ---- Writing ------------------------------------------------------------------------------- */
 
 /**
- * Opens the same pipe or terminal again: the new descriptor doesn't block, and the caller's own, with those who share it,
- * stays as it is. Fails for a terminal of another user, and without /proc.
+ * Opens the same pipe or terminal again: the new descriptor doesn't block, and the caller's own, with those who share
+ * it, stays as it is. Fails for a terminal of another user, and without /proc.
  */
 static bool reopen(afc__output *output) {
     char path[32];

@@ -47,8 +47,8 @@ static inline bool afc__output_is_polled(const afc__output *output) {
 }
 
 /**
- * Writes what there is room for, never waiting for more, and never raising SIGPIPE; to a FILE all. Returns the number of
- * bytes written, or -1 (AFC_EFILE).
+ * Writes what there is room for, never waiting for more, and never raising SIGPIPE; to a FILE all. Returns the number
+ * of bytes written, or -1 (AFC_EFILE).
  */
 ptrdiff_t afc__output_write(const afc__output *output, const char *bytes, size_t size,
                             afc_failure *failure);

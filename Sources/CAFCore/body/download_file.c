@@ -476,8 +476,8 @@ static int overwrite(afc__file *file, bool *goes_on) {
 }
 
 /**
- * Reports bytes that were written but refused: NFS and quotas report them only when a descriptor is closed (close(2)). A
- * copy of the descriptor is closed, because the file must stay locked. Returns 0 or an errno.
+ * Reports bytes that were written but refused: NFS and quotas report them only when a descriptor is closed (close(2)).
+ * A copy of the descriptor is closed, because the file must stay locked. Returns 0 or an errno.
  */
 static int flush(afc__file *file) {
     int copy = fcntl(file->descriptor, F_DUPFD_CLOEXEC, 0);

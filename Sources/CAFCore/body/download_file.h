@@ -1,11 +1,10 @@
 /**
  * A file that a body is written to under a temporary name, until it is complete.
  *
- * A plain one (base/temporary_file.h) outlives its task only if the process is killed in the instant in which it replaces
- * another file. A resumable one is PATH.part, locked
- * while a task uses it, and PATH.part.resume, the resume token for its bytes. The token identifies
- * the file by device, inode and birth time, so any other file in its place is foreign and is
- * replaced. So is one that has grown since its download ended, whose size the token has.
+ * A plain one (base/temporary_file.h) outlives its task only if the process is killed in the instant in which it
+ * replaces another file. A resumable one is PATH.part, locked while a task uses it, and PATH.part.resume, the resume
+ * token for its bytes. The token identifies the file by device, inode and birth time, so any other file in its place is
+ * foreign and is replaced. So is one that has grown since its download ended, whose size the token has.
  *
  * The pair stays consistent if the process is killed at any point: a new PATH.part has another
  * inode than the token's, until its own token is saved, which happens before its first byte is
@@ -57,8 +56,8 @@ afc_status afc__file_find(afc__file *file, afc_slice url, const afc__resume_toke
                           afc_failure *failure);
 
 /**
- * Resumable, before afc__file_create(): fails with EEXIST if PATH.part exists and isn't of an earlier task for `url`, or
- * PATH.part.resume isn't a token. AFC_EFILE, AFC_ENOMEM.
+ * Resumable, before afc__file_create(): fails with EEXIST if PATH.part exists and isn't of an earlier task for `url`,
+ * or PATH.part.resume isn't a token. AFC_EFILE, AFC_ENOMEM.
  */
 afc_status afc__file_spare_others(afc__file *file, afc_slice url, afc_failure *failure);
 
@@ -84,8 +83,8 @@ afc_status afc__file_write(afc__file *file, const char *bytes, size_t size, afc_
 ssize_t afc__file_read(const afc__file *file, void *buffer, size_t size, int64_t offset);
 
 /**
- * Gives the file its final name and closes it. `may_overwrite`: a file that can't be replaced may be written over, which
- * takes long; `*goes_on` says to call it again then, for the next piece. AFC_EFILE: the file is unchanged.
+ * Gives the file its final name and closes it. `may_overwrite`: a file that can't be replaced may be written over,
+ * which takes long; `*goes_on` says to call it again then, for the next piece. AFC_EFILE: the file is unchanged.
  */
 afc_status afc__file_finish(afc__file *file, bool may_overwrite, bool *goes_on,
                             afc_failure *failure);

@@ -1,6 +1,6 @@
 /**
- * Writes a complete file over one that can't be replaced, because it is a mount point: containers get single files so, and
- * rename(2) fails with EBUSY.
+ * Writes a complete file over one that can't be replaced, because it is a mount point: containers get single files so,
+ * and rename(2) fails with EBUSY.
  *
  * The old content is lost with the first piece. So it begins only if there is space for the new content, and what an
  * interrupted or failed one leaves is the beginning of the new content.
@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 /**
- * Begins to write `size` bytes over `path`: opens it as `*target`. Returns 0 or an errno: EBUSY if the file isn't a mount
- * point, ENOSPC.
+ * Begins to write `size` bytes over `path`: opens it as `*target`. Returns 0 or an errno: EBUSY if the file isn't a
+ * mount point, ENOSPC.
  */
 int afc__overwrite_begin(int *target, const char *path, int64_t size);
 
@@ -23,8 +23,8 @@ int afc__overwrite_begin(int *target, const char *path, int64_t size);
 int afc__overwrite_piece(int target, int source, int64_t size, bool *goes_on);
 
 /**
- * Ends it and makes `*target` -1; if it is -1 there is nothing to end. With `syncs` the content is on the disk afterwards.
- * Returns 0 or an errno.
+ * Ends it and makes `*target` -1; if it is -1 there is nothing to end. With `syncs` the content is on the disk
+ * afterwards. Returns 0 or an errno.
  */
 int afc__overwrite_end(int *target, bool syncs);
 

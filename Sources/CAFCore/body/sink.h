@@ -107,7 +107,8 @@ afc_status afc__sink_set_path(afc__sink *sink, const char *path, unsigned flags,
 afc_status afc__sink_spare_partial(afc__sink *sink, afc_slice url, afc_failure *failure);
 
 /**
- * Changes the sink to a descriptor, which is duplicated, whatever its kind. Call it before afc__sink_open(). AFC_EINVAL,
+ * Changes the sink to a descriptor, which is duplicated, whatever its kind. Call it before afc__sink_open().
+ * AFC_EINVAL,
  * AFC_EFILE: nothing is changed.
  */
 afc_status afc__sink_set_descriptor(afc__sink *sink, int descriptor);

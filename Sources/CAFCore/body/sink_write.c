@@ -3,8 +3,8 @@
  * writing may be slow, the writer thread owns the file, a block at a time: bytes are gathered in
  * `memory` while the previous block is written, and the two buffers are then swapped.
  *
- * What a pipe or socket gets is gathered for one turn of the loop at most, because each write wakes its reader. What it has
- * no room for is such a block, which the loop writes when there is room again; until then the sink is full.
+ * What a pipe or socket gets is gathered for one turn of the loop at most, because each write wakes its reader. What it
+ * has no room for is such a block, which the loop writes when there is room again; until then the sink is full.
  */
 #include "body/sink_write.h"
 

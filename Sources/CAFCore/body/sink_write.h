@@ -1,9 +1,9 @@
 /**
  * Writing what a sink has received to a file or a descriptor, on the loop or on the writer, up to its end.
  *
- * Slow work is done on the writer thread instead of the loop's. After starting some, run afc__sink_do() there, then call
- * afc__sink_return() on the loop. Until then, only afc__sink_is_…(), afc__sink_has_block() and afc__sink_stop() may be
- * called, and afc__sink_write() unless the sink is being ended.
+ * Slow work is done on the writer thread instead of the loop's. After starting some, run afc__sink_do() there, then
+ * call afc__sink_return() on the loop. Until then, only afc__sink_is_…(), afc__sink_has_block() and afc__sink_stop()
+ * may be called, and afc__sink_write() unless the sink is being ended.
  */
 #ifndef AFC_BODY_SINK_WRITE_H
 #define AFC_BODY_SINK_WRITE_H
@@ -53,7 +53,9 @@ static inline bool afc__sink_is_polled(const afc__sink *sink) {
     return sink->kind == AFC_SINK_FD && afc__output_is_polled(&sink->output);
 }
 
-/** Returns whether a polled sink holds back what it has, for the end of the loop's turn: then call afc__sink_flush(). */
+/**
+ * Returns whether a polled sink holds back what it has, for the end of the loop's turn: then call afc__sink_flush().
+ */
 bool afc__sink_gathers(const afc__sink *sink);
 
 /** Writes what a polled sink has gathered. What there is no room for is a block then. AFC_EFILE. */

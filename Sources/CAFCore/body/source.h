@@ -63,7 +63,9 @@ const afc_slice *afc__source_in_memory(const afc__source *source);
  */
 ptrdiff_t afc__source_read(afc__source *source, void *buffer, size_t size, afc_failure *failure);
 
-/** Returns bytes that needn't be copied; none if there are none, or if they must be read. afc__source_took() follows. */
+/**
+ * Returns bytes that needn't be copied; none if there are none, or if they must be read. afc__source_took() follows.
+ */
 afc_slice afc__source_lend(const afc__source *source);
 void afc__source_took(afc__source *source, size_t count);
 

@@ -55,8 +55,8 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
 void afc__driver_free(afc__driver *driver);
 
 /**
- * For a loop without a thread of its own: the caller's thread uses the driver until afc__driver_leave(), which gets what
- * this returns. Calls for different drivers nest.
+ * For a loop without a thread of its own: the caller's thread uses the driver until afc__driver_leave(), which gets
+ * what this returns. Calls for different drivers nest.
  */
 struct afc__memory *afc__driver_enter(afc__driver *driver);
 void afc__driver_leave(struct afc__memory *before);
@@ -75,8 +75,8 @@ bool afc__driver_needs_slot(const afc__driver *driver, const afc__transfer *tran
 afc__sharing afc__exchange_sharing(const afc__exchange *exchange);
 
 /**
- * Sends the transfer's hop. `slot`: afc__queue_take_slot(), or 0 if it needs none; no other hop to the same host may have
- * the same one until this one has ended. AFC_ENOMEM, AFC_EUNSUPPORTED, AFC_EINTERNAL; `*out` is then NULL.
+ * Sends the transfer's hop. `slot`: afc__queue_take_slot(), or 0 if it needs none; no other hop to the same host may
+ * have the same one until this one has ended. AFC_ENOMEM, AFC_EUNSUPPORTED, AFC_EINTERNAL; `*out` is then NULL.
  */
 afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__transfer *transfer,
                              unsigned slot, afc__exchange_owner owner, afc_failure *failure);
@@ -120,7 +120,9 @@ bool afc__exchange_send_waiting_body(afc__exchange *exchange);
 /** Returns whether a hold, a suspension, AFC_READ_AGAIN or the end of its turn stops the exchange at the moment. */
 bool afc__exchange_is_paused(const afc__exchange *exchange);
 
-/** Returns whether it has received for so long that others come first: afc__exchange_continue() is due in the next turn. */
+/**
+ * Returns whether it has received for so long that others come first: afc__exchange_continue() is due in the next turn.
+ */
 bool afc__exchange_has_yielded(const afc__exchange *exchange);
 
 /** Returns when a byte last moved in either direction (afc__now_us()). */

@@ -1,6 +1,6 @@
 /**
- * What the texts of libcurl say beyond its codes. Its texts aren't part of its interface: a new libcurl is compared with
- * the table in error_texts.c. Pure.
+ * What the texts of libcurl say beyond its codes. Its texts aren't part of its interface: a new libcurl is compared
+ * with the table in error_texts.c. Pure.
  */
 #ifndef AFC_CURL_ERROR_TEXTS_H
 #define AFC_CURL_ERROR_TEXTS_H

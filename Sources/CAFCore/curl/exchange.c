@@ -89,7 +89,10 @@ static bool keep_encoding(afc__exchange *exchange) {
     return code == CURLE_OK;
 }
 
-/** Takes the decoding of a body from libcurl, if that can save memory. Called after its head; lines of trailers follow it, too. */
+/**
+ * Takes the decoding of a body from libcurl, if that can save memory. Called after its head; lines of trailers follow
+ * it, too.
+ */
 static void take_decoding(afc__exchange *exchange) {
     if (!exchange->driver->quirks.can_stop_decoding || exchange->run.passed > 0) return;
     const afc__transfer *transfer = exchange->hop.transfer;
@@ -386,8 +389,8 @@ static void set_body(afc__exchange *exchange) {
 
 /**
  * Lets libcurl connect without sending anything. It never reuses connections made with CURLOPT_CONNECT_ONLY, and closes
- * those whose transfer a callback ends. But an upload that resumes at its end fails after the connection is made, before
- * the head is written (Curl_http_resume(), CURLE_PARTIAL_FILE), and its connection goes to the pool.
+ * those whose transfer a callback ends. But an upload that resumes at its end fails after the connection is made,
+ * before the head is written (Curl_http_resume(), CURLE_PARTIAL_FILE), and its connection goes to the pool.
  */
 static void set_connect_only(afc__exchange *exchange) {
     bool is_on = exchange->hop.transfer->purpose == AFC__PURPOSE_CONNECTION;

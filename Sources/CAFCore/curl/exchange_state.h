@@ -121,8 +121,8 @@ static inline bool afc__exchange_is_connected(const afc__exchange *exchange) {
 
 /**
  * Tells whether a body that ends with the connection counts as complete, though it broke while the request's body was
- * being sent. A reset may have lost its end (RFC 9112 section 8): only a response without success, whose status says all,
- * is accepted then.
+ * being sent. A reset may have lost its end (RFC 9112 section 8): only a response without success, whose status says
+ * all, is accepted then.
  */
 static inline bool afc__exchange_accepts_end(const afc__exchange *exchange) {
     int status = exchange->hop.transfer->hop.reader->head.status;
@@ -139,7 +139,10 @@ static inline bool afc__exchange_receiving_is_paused(const afc__exchange *exchan
     return afc__receiving_is_paused(exchange->run.receiving);
 }
 
-/** Returns whether libcurl sends nothing until it is resumed, because the request body had no bytes, or wasn't allowed to send them. */
+/**
+ * Returns whether libcurl sends nothing until it is resumed, because the request body had no bytes, or wasn't allowed
+ * to send them.
+ */
 static inline bool afc__exchange_sending_waits(const afc__exchange *exchange) {
     return exchange->run.sending == AFC__SENDING_WAITS;
 }

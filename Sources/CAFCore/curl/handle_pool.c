@@ -36,8 +36,9 @@ static bool may_serve_again(const afc__exchange *exchange) {
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &system_error);
     if (system_error != 0) return false;
     /*
-     * libcurl repeats a request whose pooled connection ended without a response, counts that in the handle, and fails the
-     * sixth time, whosever requests they were (Curl_retry_request() in lib/transfer.c). Only curl_easy_reset() clears it.
+     * libcurl repeats a request whose pooled connection ended without a response, counts that in the handle, and fails
+     * the sixth time, whosever requests they were (Curl_retry_request() in lib/transfer.c). Only curl_easy_reset()
+     * clears it.
      */
     if (exchange->hop.was_repeated || exchange->run.progress == AFC__PROGRESS_SENT) return false;
     /* libcurl's own handles may still be looking up its name; they are freed with it. */

@@ -15,9 +15,10 @@ typedef struct afc__multi {
 
 /**
  * Keeps an error after which the multi handle is unusable. libcurl 7.88.1, for example, leaves a hash without buckets
- * when memory is short, and divides by their number in the next call. After CURLM_ABORTED_BY_CALLBACK (a socket can't be
- * watched) it crashes when it fails a transfer that has no connection. Harmless are: CURLM_CALL_MULTI_PERFORM, which
- * libcurl no longer returns; CURLM_BAD_SOCKET and CURLM_RECURSIVE_API_CALL, which it returns before it changes anything.
+ * when memory is short, and divides by their number in the next call. After CURLM_ABORTED_BY_CALLBACK (a socket can't
+ * be watched) it crashes when it fails a transfer that has no connection. Harmless are: CURLM_CALL_MULTI_PERFORM, which
+ * libcurl no longer returns; CURLM_BAD_SOCKET and CURLM_RECURSIVE_API_CALL, which it returns before it changes
+ * anything.
  */
 static inline void afc__multi_check(afc__multi *multi, CURLMcode code) {
     bool is_harmless = code == CURLM_OK || code == CURLM_CALL_MULTI_PERFORM ||

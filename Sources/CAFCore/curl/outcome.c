@@ -113,8 +113,8 @@ static bool is_cut_head(const afc__exchange *exchange, CURLcode code) {
 }
 
 /**
- * Detects a folded first field line, which libcurl before 8.1.0 can't join to anything; see handle.c. Later versions pass
- * it on, and message/head.c refuses it. Other lines that libcurl refuses have its text and another code.
+ * Detects a folded first field line, which libcurl before 8.1.0 can't join to anything; see handle.c. Later versions
+ * pass it on, and message/head.c refuses it. Other lines that libcurl refuses have its text and another code.
  */
 static bool begins_folded(const afc__exchange *exchange, CURLcode code) {
     return code == CURLE_BAD_FUNCTION_ARGUMENT && afc__hop_in_head(&exchange->hop.transfer->hop) &&
@@ -245,7 +245,10 @@ static bool is_ended_connection(const afc__exchange *exchange, CURLcode code) {
            afc__hop_has_no_response(&exchange->hop.transfer->hop);
 }
 
-/** Returns whether the server may not have read the whole request. What is sent with the head was sent before it is read. */
+/**
+ * Returns whether the server may not have read the whole request. What is sent with the head was sent before it is
+ * read.
+ */
 static bool may_be_unread(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     return transfer->request.sends_body && (exchange->state.request_kind == AFC__KIND_POST ||
@@ -353,7 +356,9 @@ static void apply_rules(const afc__exchange *exchange, CURLcode code, failure_ca
     }
 }
 
-/** Names the Unix-domain socket that couldn't be connected. libcurl names an address, which has nothing to do with it. */
+/**
+ * Names the Unix-domain socket that couldn't be connected. libcurl names an address, which has nothing to do with it.
+ */
 static void describe_socket(const afc__exchange *exchange, CURLcode code, failure_cause *cause) {
     const char *socket = afc__driver_socket(exchange->driver, exchange->hop.transfer);
     if (code != CURLE_COULDNT_CONNECT || socket == NULL || cause->system_error == 0) return;

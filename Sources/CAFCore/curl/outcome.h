@@ -18,8 +18,8 @@ bool afc__exchange_went_away(const afc__exchange *exchange, CURLcode code);
 /** Returns whether invalid frames may have ended the hop, though it was successful. */
 bool afc__exchange_has_doubtful_end(const afc__exchange *exchange, CURLcode code);
 
-/** Returns whether this is the orderly end of a connection that has left HTTP. If libcurl 8 read no byte behind the 101, it
- * misses a response. */
+/** Returns whether this is the orderly end of a connection that has left HTTP. If libcurl 8 read no byte behind the
+ * 101, it misses a response. */
 bool afc__exchange_is_upgrade_over(const afc__exchange *exchange, CURLcode code);
 
 /** Returns whether an ended exchange met HTTP/2 frames that are the end of its connection. */

@@ -12,41 +12,42 @@ typedef struct afc__quirks {
     /* HTTP/2 and connections. */
 
     /**
-     * From 8.1.0: multiplexes HTTP/2 safely. Before, a stream reset counts as the end of its response while another stream
-     * of the connection is paused (cf_h2_recv() in lib/http2.c), so a response without Content-Length would be truncated
-     * without an error.
+     * From 8.1.0: multiplexes HTTP/2 safely. Before, a stream reset counts as the end of its response while another
+     * stream of the connection is paused (cf_h2_recv() in lib/http2.c), so a response without Content-Length would be
+     * truncated without an error.
      */
     bool multiplexes;
     /** Before 8.0.0: fails on the second request of a cleartext HTTP/2 connection with prior knowledge. */
     bool fails_on_second_clear_request;
     /**
-     * Before 8.1.0: when GOAWAY leaves a connection without streams, fails without a text, with CURLE_HTTP2 or, from 8.0.0,
-     * CURLE_PARTIAL_FILE (should_close_session() in lib/http2.c). From 8.4.0, libcurl repeats a request that GOAWAY refused.
+     * Before 8.1.0: when GOAWAY leaves a connection without streams, fails without a text, with CURLE_HTTP2 or, from
+     * 8.0.0, CURLE_PARTIAL_FILE (should_close_session() in lib/http2.c). From 8.4.0, libcurl repeats a request that
+     * GOAWAY refused.
      */
     bool fails_after_goaway;
     /**
      * 8.8.0 to 8.18: if it repeats a request that was sent over HTTP/2 and leaves no error text, the server refused the
-     * stream. Before, the end of the connection was another reason (stream_recv() in lib/http2.c). From 8.19.0 on, a new
-     * connection erases the text (Curl_reset_fail()).
+     * stream. Before, the end of the connection was another reason (stream_recv() in lib/http2.c). From 8.19.0 on, a
+     * new connection erases the text (Curl_reset_fail()).
      */
     bool repeats_without_text_if_refused;
     /**
-     * From 8.12.0: doesn't use a connection without a response yet. If HTTP/2 is possible, it opens another one, or with
-     * CURLOPT_PIPEWAIT waits for that response.
+     * From 8.12.0: doesn't use a connection without a response yet. If HTTP/2 is possible, it opens another one, or
+     * with CURLOPT_PIPEWAIT waits for that response.
      */
     bool wants_response_first;
     /** From 8.16.0: of the above, the result of ALPN is enough; plain HTTP has none. */
     bool is_content_with_alpn;
     /**
-     * 8.5.0 to 8.8.0: frees the handles that look up a name over HTTPS together with the handle that needs the name, but
-     * leaves them in the list of the multi handle, which then uses freed memory (Curl_close() in lib/url.c; fixed in 8.9.0,
-     * PR 14212). They are freed safely once the multi handle is gone.
+     * 8.5.0 to 8.8.0: frees the handles that look up a name over HTTPS together with the handle that needs the name,
+     * but leaves them in the list of the multi handle, which then uses freed memory (Curl_close() in lib/url.c; fixed
+     * in 8.9.0, PR 14212). They are freed safely once the multi handle is gone.
      */
     bool frees_lookups_too_early;
     /**
-     * Before 8.4.0: after a failed attempt to connect, begins the next address of the host only when a socket or a timer of
-     * the handle makes it run again, and sets no timer for that (is_connected() in lib/connect.c). There may be none before
-     * the time limit.
+     * Before 8.4.0: after a failed attempt to connect, begins the next address of the host only when a socket or a
+     * timer of the handle makes it run again, and sets no timer for that (is_connected() in lib/connect.c). There may
+     * be none before the time limit.
      */
     bool waits_between_addresses;
     /**
@@ -56,21 +57,21 @@ typedef struct afc__quirks {
     bool loads_default_anchors;
 
     /**
-     * Before 8.1.0: when invalid frames end an HTTP/2 connection, ends its streams as if they were complete, and closes the
-     * connection, as after a GOAWAY (h2_process_pending_input() in lib/http2.c).
+     * Before 8.1.0: when invalid frames end an HTTP/2 connection, ends its streams as if they were complete, and closes
+     * the connection, as after a GOAWAY (h2_process_pending_input() in lib/http2.c).
      */
     bool hides_broken_frames;
     /**
-     * From 8.22.0: keeps a connection whose HTTP/2 frames were invalid, and fails each later request on it: that there is
-     * input doesn't make it drop a multiplexed connection (Curl_cpool_conn_seems_healthy() in lib/conncache.c).
+     * From 8.22.0: keeps a connection whose HTTP/2 frames were invalid, and fails each later request on it: that there
+     * is input doesn't make it drop a multiplexed connection (Curl_cpool_conn_seems_healthy() in lib/conncache.c).
      */
     bool keeps_broken_connections;
 
     /**
-     * Before 8.1.0: when a part of a connection's input fills the buffer of one read (CURLOPT_BUFFERSIZE), cf_h2_recv() in
-     * lib/http2.c keeps the rest, but nothing makes it pass that on: it sets no timer, cf_h2_data_pending() never finds the
-     * rest, and the end of a stream whose last DATA frame didn't fit is only noticed with the next bytes of the socket. If
-     * none come, the exchange hangs.
+     * Before 8.1.0: when a part of a connection's input fills the buffer of one read (CURLOPT_BUFFERSIZE), cf_h2_recv()
+     * in lib/http2.c keeps the rest, but nothing makes it pass that on: it sets no timer, cf_h2_data_pending() never
+     * finds the rest, and the end of a stream whose last DATA frame didn't fit is only noticed with the next bytes of
+     * the socket. If none come, the exchange hangs.
      */
     bool hangs_if_read_buffer_fills;
 
@@ -79,34 +80,39 @@ typedef struct afc__quirks {
     /** Before 8.1.0: appends a folded first field line to a freed field; see handle.c. */
     bool appends_to_freed_field;
     /**
-     * From 8.0.0: adds Expect only for bodies larger than 1 MiB or of unknown length; earlier versions for every body read
-     * through a callback.
+     * From 8.0.0: adds Expect only for bodies larger than 1 MiB or of unknown length; earlier versions for every body
+     * read through a callback.
      */
     bool omits_expect_of_short_bodies;
     /** From 8.13.0: omits a field with a long name or value (MAX_FIELD in request_fields.c), without an error. */
     bool omits_long_fields;
     /**
      * Before 8.7.0: sends the rest of a head that the socket didn't take at once by way of the upload buffer. Without a
-     * body it takes the request for sent after the first buffer (readwrite_upload() in lib/transfer.c), and the transfer
-     * hangs.
+     * body it takes the request for sent after the first buffer (readwrite_upload() in lib/transfer.c), and the
+     * transfer hangs.
      */
     bool sends_heads_by_upload_buffer;
 
     /* Bodies. */
 
-    /** Before 8.5.0: looks at CURLOPT_HTTP_CONTENT_DECODING when a part of a body arrives. Later versions do so at the head. */
+    /**
+     * Before 8.5.0: looks at CURLOPT_HTTP_CONTENT_DECODING when a part of a body arrives. Later versions do so at the
+     * head.
+     */
     bool can_stop_decoding;
     /**
-     * Before 8.7.0: a handle has a buffer of its own while it runs, and refuses another size. Since then the handles of a
-     * session share one buffer, which grows before the next read (Curl_multi_xfer_buf_borrow() in lib/multi.c).
+     * Before 8.7.0: a handle has a buffer of its own while it runs, and refuses another size. Since then the handles of
+     * a session share one buffer, which grows before the next read (Curl_multi_xfer_buf_borrow() in lib/multi.c).
      */
     bool has_fixed_read_buffers;
     /**
-     * Before 8.7.0: may wait for 100 (Continue) for ever. Its wait begins anew when a part of a response arrives, but the
-     * timer that ends it doesn't, and it isn't looked at when something arrives at that moment.
+     * Before 8.7.0: may wait for 100 (Continue) for ever. Its wait begins anew when a part of a response arrives, but
+     * the timer that ends it doesn't, and it isn't looked at when something arrives at that moment.
      */
     bool forgets_waiting_body;
-    /** From 8.18.0: after a final response to Expect, waits for its timeout and then sends the body that was refused. */
+    /**
+     * From 8.18.0: after a final response to Expect, waits for its timeout and then sends the body that was refused.
+     */
     bool sends_unwanted_body;
     /**
      * From 8.1.0: passes on a body with a transfer coding that wasn't requested as it is, encoded or even chunked, or
@@ -116,9 +122,9 @@ typedef struct afc__quirks {
     /** 8.5.0: reads for paused exchanges; see read_pause.c. */
     bool reads_while_paused;
     /**
-     * 8.8.0 to 8.14.1: reads for an exchange that pauses again while curl_easy_pause() resumes it, as the call has marked it
-     * as ready to send (select_bits in curl_easy_pause() and select_bits_paused() in lib/transfer.c). What it holds grows
-     * with each call, and if the connection has ended, it ends the exchange and drops it. Fixed in 8.15.0.
+     * 8.8.0 to 8.14.1: reads for an exchange that pauses again while curl_easy_pause() resumes it, as the call has
+     * marked it as ready to send (select_bits in curl_easy_pause() and select_bits_paused() in lib/transfer.c). What it
+     * holds grows with each call, and if the connection has ended, it ends the exchange and drops it. Fixed in 8.15.0.
      */
     bool reads_after_pausing_again;
 } afc__quirks;

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /**
- * afc__exchange_enter() is the only function that changes it; a new hop, or one that starts again on another connection,
- * begins with NONE.
+ * afc__exchange_enter() is the only function that changes it; a new hop, or one that starts again on another
+ * connection, begins with NONE.
  *
  *     from        to
  *     NONE        SENT, NOT_SENT

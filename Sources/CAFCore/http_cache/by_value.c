@@ -73,7 +73,10 @@ static bool has_field(const afc__http_cache_request *request, afc_slice name) {
     return false;
 }
 
-/** Returns whether the request selects this response. Fields that sessions add are compared only if the request has them. */
+/**
+ * Returns whether the request selects this response. Fields that sessions add are compared only if the request has
+ * them.
+ */
 static bool is_selected(const afc__http_cache_meta *meta, const afc__http_cache_request *request) {
     for (size_t i = 0; i < meta->request_field_count; i++) {
         const afc_header *field = &meta->request_fields[i];

@@ -20,15 +20,15 @@ bool afc__part_is_beginning(const afc__http_cache_meta *meta, uint64_t size);
 bool afc__beginning_is_useful(const afc_head *head, const afc__framing *framing, uint64_t size);
 
 /**
- * Writes the fields that ask for what follows the first `size` bytes: Range, and If-Range if the stored head has a strong
- * validator. Returns their number. The values refer to `range` and to the head.
+ * Writes the fields that ask for what follows the first `size` bytes: Range, and If-Range if the stored head has a
+ * strong validator. Returns their number. The values refer to `range` and to the head.
  */
 size_t afc__rest_fields_write(afc_header out[AFC__REST_FIELDS], char range[AFC__REST_RANGE_SIZE],
                               const afc_head *stored, uint64_t size);
 
 /**
- * Is the received response the rest of a stored part of `size` bytes? It must be all of the rest, of the same size of the
- * whole, not encoded, and with the same strong validator.
+ * Is the received response the rest of a stored part of `size` bytes? It must be all of the rest, of the same size of
+ * the whole, not encoded, and with the same strong validator.
  */
 bool afc__rest_completes(const afc__http_cache_meta *meta, uint64_t size, const afc_head *received,
                          const afc__framing *framing);

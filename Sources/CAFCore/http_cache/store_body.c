@@ -8,8 +8,8 @@
 /* ---- Writing ------------------------------------------------------------------------------- */
 
 /*
- * A body is collected in memory. With a disk, one that is larger than AFC__ENTRY_LOADED goes there in pieces of this size,
- * and isn't kept in memory.
+ * A body is collected in memory. With a disk, one that is larger than AFC__ENTRY_LOADED goes there in pieces of this
+ * size, and isn't kept in memory.
  */
 struct afc__http_cache_writing {
     afc_http_cache *cache;

@@ -40,8 +40,8 @@ afc_status afc__http_cache_append(afc__http_cache_writing *writing, afc_slice by
 uint64_t afc__http_cache_writing_content(const afc__http_cache_writing *writing);
 
 /**
- * The moment when the response was requested, instead of the beginning of its writing: what was removed or received since
- * then may be newer.
+ * The moment when the response was requested, instead of the beginning of its writing: what was removed or received
+ * since then may be newer.
  */
 void afc__http_cache_set_mark(afc__http_cache_writing *writing, afc__http_cache_mark mark);
 
@@ -63,8 +63,8 @@ afc__http_cache_outcome afc__http_cache_commit(afc__http_cache_writing *writing,
                                                afc__http_cache_pace pace);
 
 /**
- * Does the same with a body that has ended early: a 200 becomes the beginning of a representation of `total` bytes, as a
- * 206 would be.
+ * Does the same with a body that has ended early: a 200 becomes the beginning of a representation of `total` bytes, as
+ * a 206 would be.
  */
 afc__http_cache_outcome afc__http_cache_commit_beginning(afc__http_cache_writing *writing,
                                                          int64_t total);

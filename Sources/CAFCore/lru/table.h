@@ -91,7 +91,9 @@ afc__lru_place afc__lru_table_find(const afc__lru_table *table, uint32_t hash, a
 /** Reserves capacity for one more entry; false when out of memory and full. Add the entry before any other change. */
 bool afc__lru_table_reserve(afc__lru_table *table);
 
-/** Adds an entry as the most recently used, at `stamp`. Its key must not be in the table, and there must be capacity. */
+/**
+ * Adds an entry as the most recently used, at `stamp`. Its key must not be in the table, and there must be capacity.
+ */
 void afc__lru_table_add(afc__lru_table *table, uint32_t hash, afc__lru_entry *entry, void *value,
                         uint64_t stamp);
 

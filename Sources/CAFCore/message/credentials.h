@@ -33,8 +33,8 @@ char *afc__bearer_field(const char *token);
 
 /**
  * Makes the field value "Basic …" for the userinfo of a URL ("user:password", percent-encoded; a missing password
- * is empty), owned by the caller: afc__free_secret(). AFC_EINVAL (a colon in the user, which Basic doesn't allow; a control
- * character, a text that is too long), AFC_ENOMEM.
+ * is empty), owned by the caller: afc__free_secret(). AFC_EINVAL (a colon in the user, which Basic doesn't allow; a
+ * control character, a text that is too long), AFC_ENOMEM.
  */
 afc_status afc__basic_credentials(char **out, const char *userinfo, afc_failure *failure);
 

@@ -310,8 +310,8 @@ static bool has_low_byte(uint64_t bytes) {
 }
 
 /*
- * Called for every line of every head, so it tests eight bytes at a time: in row small_64 of Benchmarks/run this saves some
- * 1,000 of 76,000 instructions (callgrind).
+ * Called for every line of every head, so it tests eight bytes at a time: in row small_64 of Benchmarks/run this saves
+ * some 1,000 of 76,000 instructions (callgrind).
  */
 bool afc__is_field_value(afc_slice text) {
     return !afc__has_any(text, has_low_byte, has_forbidden);

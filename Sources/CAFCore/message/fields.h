@@ -143,8 +143,8 @@ afc_status afc__check_header_pointers(const afc_header *headers, size_t count,
                                       afc_failure *failure);
 
 /**
- * Calls afc__check_header_pointers(), and afc_header_check() for each field. AFC_EINVAL: for an invalid name the text has
- * its index.
+ * Calls afc__check_header_pointers(), and afc_header_check() for each field. AFC_EINVAL: for an invalid name the text
+ * has its index.
  */
 afc_status afc__check_request_headers(const afc_header *headers, size_t count,
                                       afc_failure *failure);

@@ -152,9 +152,9 @@ static afc_slice last_name(const afc__fields *fields) {
 }
 
 /**
- * libcurl before 8.18.0 reads these fields line by line, and would find other values than we do in a joined one: the end
- * of the body would be unknown. Later versions join the lines before we see them. RFC 9112 5.2 allows a client to refuse a
- * response for its folds.
+ * libcurl before 8.18.0 reads these fields line by line, and would find other values than we do in a joined one: the
+ * end of the body would be unknown. Later versions join the lines before we see them. RFC 9112 5.2 allows a client to
+ * refuse a response for its folds.
  */
 static afc_status check_fold(const afc__fields *fields, afc_failure *failure) {
     static const char *const framing[] = {"Content-Length", "Transfer-Encoding",

@@ -47,8 +47,8 @@ static inline size_t afc__authority_host_size(const afc__authority *authority) {
 }
 
 /**
- * Writes a host as a URL has it: an IPv6 address in brackets. At most two bytes more than the host, without a NUL; returns
- * their end.
+ * Writes a host as a URL has it: an IPv6 address in brackets. At most two bytes more than the host, without a NUL;
+ * returns their end.
  */
 char *afc__host_write(char *at, afc_slice host);
 

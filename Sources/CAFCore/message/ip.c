@@ -272,7 +272,10 @@ static bool begins_with(const afc__ip *ip, const char *text, unsigned prefix) {
     return afc__ip_parse(&network, afc_slice_of(text)) && afc__ip_is_in(ip, &network, prefix);
 }
 
-/** Returns whether the interface is ISATAP's: a router of the network sends packets to the IPv4 address in it (RFC 5214 6.1). */
+/**
+ * Returns whether the interface is ISATAP's: a router of the network sends packets to the IPv4 address in it (RFC 5214
+ * 6.1).
+ */
 static bool is_isatap(const afc__ip *ip) {
     /* The bits "u" and "g" of a modified EUI-64. */
     return (ip->bytes[8] & ~3u) == 0 && ip->bytes[9] == 0 && ip->bytes[10] == 0x5e &&

@@ -105,7 +105,10 @@ void afc__redirect_restore_mark(afc_header *header, const afc_header *old, size_
     }
 }
 
-/** Returns whether the same field is sent for one of `old`: names have no case, and the blanks around a value aren't sent. */
+/**
+ * Returns whether the same field is sent for one of `old`: names have no case, and the blanks around a value aren't
+ * sent.
+ */
 static bool is_among(const afc_header *header, const afc_header *old, size_t count) {
     afc_slice value = afc__trim(header->value);
     for (size_t i = 0; i < count; i++) {

@@ -52,8 +52,8 @@ afc_status afc__redirect_decide(const afc__redirect_question *question, afc__red
 bool afc__redirect_keeps_header(const afc__redirect_plan *plan, const afc_header *header);
 
 /**
- * Marks a field of the callback's edited request with AFC_HEADER_SECRET if one of the old request with its name had that
- * mark: a program may lose it when it copies the fields.
+ * Marks a field of the callback's edited request with AFC_HEADER_SECRET if one of the old request with its name had
+ * that mark: a program may lose it when it copies the fields.
  */
 void afc__redirect_restore_mark(afc_header *header, const afc_header *old, size_t old_count);
 

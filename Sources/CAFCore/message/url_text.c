@@ -137,8 +137,9 @@ afc_slice afc__url_directory(afc_slice path) {
 }
 
 /**
- * Writes "." and a slash in front of a path that would be read as something else without its dot segments: after "//" comes
- * an authority, and a colon in the first segment ends a scheme (RFC 3986 3.3, 4.2). Needs two bytes, as a segment had.
+ * Writes "." and a slash in front of a path that would be read as something else without its dot segments: after "//"
+ * comes an authority, and a colon in the first segment ends a scheme (RFC 3986 3.3, 4.2). Needs two bytes, as a segment
+ * had.
  */
 static char *keep_as_path(char *path, char *end, const afc_url_parts *base) {
     if (base->authority.bytes != NULL) return end;

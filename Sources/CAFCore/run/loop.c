@@ -269,8 +269,9 @@ static bool runs_under_valgrind(void) {
 }
 
 /**
- * SIGPROF reaches the thread, but as an interrupted wait it would look as if the process had been stopped. Valgrind ends
- * the threads of a process that exits by its last signal, and as of 3.19 doesn't itself take it out of the mask of a wait.
+ * SIGPROF reaches the thread, but as an interrupted wait it would look as if the process had been stopped. Valgrind
+ * ends the threads of a process that exits by its last signal, and as of 3.19 doesn't itself take it out of the mask of
+ * a wait.
  */
 static void set_wait_mask(afc__loop *loop) {
     pthread_sigmask(SIG_SETMASK, NULL, &loop->wait_mask);

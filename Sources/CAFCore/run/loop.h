@@ -119,8 +119,8 @@ void afc__loop_post(afc__loop *loop, afc__post *post);
 void afc__loop_watch_forks(void);
 
 /**
- * Returns whether the caller is the thread of any loop, which must not wait for another one, or makes callbacks in place
- * of a loop's.
+ * Returns whether the caller is the thread of any loop, which must not wait for another one, or makes callbacks in
+ * place of a loop's.
  */
 bool afc__loop_is_any_current(void);
 
@@ -131,7 +131,10 @@ void afc__loop_leave_callbacks(const afc__loop *before);
 /** Returns whether the caller is the thread of this loop. */
 bool afc__loop_is_current(const afc__loop *loop);
 
-/** Within a callback of a socket: handles posts after it, not after those of all ready sockets. Elsewhere it has no effect. */
+/**
+ * Within a callback of a socket: handles posts after it, not after those of all ready sockets. Elsewhere it has no
+ * effect.
+ */
 void afc__loop_hurry(afc__loop *loop);
 
 /** Returns the number of the current turn. Loop thread only. */

@@ -207,7 +207,9 @@ static bool isolated_is_next(const afc__queue_host *host) {
            comes_before(isolated, first_of(&host->lanes[AFC__LANE_SHARED]));
 }
 
-/** Returns the first entry of the shared lane if it may run without another connection, as far as its host is concerned. */
+/**
+ * Returns the first entry of the shared lane if it may run without another connection, as far as its host is concerned.
+ */
 static afc__entry *next_stream(const afc__queue *queue, const afc__queue_host *host) {
     afc__entry *entry = first_of(&host->lanes[AFC__LANE_SHARED]);
     bool may = entry != NULL && host->unconnected < MAX_UNCONNECTED &&

@@ -4,8 +4,8 @@
  *
  * A host is what libcurl counts for CURLMOPT_MAX_HOST_CONNECTIONS: the target of connections, which is a server or
  * a forwarding proxy. Within a host, higher priorities run first, then longer waits; further hops of a task run
- * before new tasks. Hosts are served round robin. Adding, removing and choosing take constant time. This file knows neither
- * sockets nor libcurl. Loop thread only.
+ * before new tasks. Hosts are served round robin. Adding, removing and choosing take constant time. This file knows
+ * neither sockets nor libcurl. Loop thread only.
  */
 #ifndef AFC_RUN_QUEUE_H
 #define AFC_RUN_QUEUE_H

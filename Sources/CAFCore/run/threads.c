@@ -98,8 +98,8 @@ static void join_ended(void) {
 }
 
 /**
- * ThreadSanitizer reports threads that have ended and were neither joined nor detached as a leak of the program. Waits for
- * none that still runs: its tasks may take long.
+ * ThreadSanitizer reports threads that have ended and were neither joined nor detached as a leak of the program. Waits
+ * for none that still runs: its tasks may take long.
  */
 __attribute__((destructor)) static void join_ended_at_exit(void) {
     pthread_mutex_lock(&registry.lock);

@@ -1,6 +1,6 @@
 /**
- * Runs on_progress, on_done and release of a task where the session's executor wants them. Only tasks of a session with an
- * executor have a delivery: it stands between the task and the callbacks of its caller.
+ * Runs on_progress, on_done and release of a task where the session's executor wants them. Only tasks of a session with
+ * an executor have a delivery: it stands between the task and the callbacks of its caller.
  */
 #ifndef AFC_SESSION_DELIVERY_H
 #define AFC_SESSION_DELIVERY_H

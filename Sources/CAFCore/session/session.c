@@ -33,9 +33,9 @@ enum { US_PER_MS = 1000 };
 /* ---- The loop's side ----------------------------------------------------------------------- */
 
 /**
- * Looks at some of the tasks that were there when all were cancelled. libcurl takes the longer to remove a handle the more
- * hosts there are, so others come in between. Tasks whose start is still in the inbox are cancelled when they begin: see
- * afc__task_is_cancelled().
+ * Looks at some of the tasks that were there when all were cancelled. libcurl takes the longer to remove a handle the
+ * more hosts there are, so others come in between. Tasks whose start is still in the inbox are cancelled when they
+ * begin: see afc__task_is_cancelled().
  */
 static void cancel_some(afc_session *session) {
     for (unsigned i = 0; i < MAX_CANCELLED && session->to_cancel > 0; i++, session->to_cancel--) {
@@ -166,8 +166,9 @@ static void ended(void *context) {
     if (session->writer != NULL) afc__writer_end(session->writer);
     if (session->on_closed != NULL) session->on_closed(session->context);
     /*
-     * The program may keep a finished task, and with it the session's memory, for as long as it likes. Not before on_closed:
-     * another session made there would get the number of a descriptor that the program's loop still waits for.
+     * The program may keep a finished task, and with it the session's memory, for as long as it likes. Not before
+     * on_closed: another session made there would get the number of a descriptor that the program's loop still waits
+     * for.
      */
     afc__loop_close(&session->loop);
     afc__session_unreference(session);

@@ -39,8 +39,8 @@ static bool is_active(const afc_task *task) {
 static void continue_from_cache(afc_task *task);
 
 /**
- * Continues the exchange in both directions. A direction pauses again if its callback returns AFC_EAGAIN. Returns false if
- * the task has no exchange, or if the exchange has ended.
+ * Continues the exchange in both directions. A direction pauses again if its callback returns AFC_EAGAIN. Returns false
+ * if the task has no exchange, or if the exchange has ended.
  */
 static bool continue_exchange(afc_task *task) {
     if (task->state == AFC__STATE_IN_CACHE && afc__transfer_is_replaying(&task->transfer)) {
@@ -407,7 +407,9 @@ static void end_late_hop(afc_task *task, const afc_failure *failure) {
     }
 }
 
-/** Moves on what waited for a moment, which may have come after the hop it was of. The other limits of the task stay. */
+/**
+ * Moves on what waited for a moment, which may have come after the hop it was of. The other limits of the task stay.
+ */
 static void stop_waiting(afc_task *task, int64_t now) {
     bool is_replaying = task->state == AFC__STATE_IN_CACHE &&
                         afc__transfer_is_replaying(&task->transfer);

@@ -20,8 +20,8 @@ static afc_status discard_body(void *context, afc_slice chunk) {
 }
 
 /**
- * Validates a stale response that has just been used, in the background. What the request demands of its connection, its
- * response and its cookies holds there, too. A redirect is stored, but not followed: on_redirect isn't asked.
+ * Validates a stale response that has just been used, in the background. What the request demands of its connection,
+ * its response and its cookies holds there, too. A redirect is stored, but not followed: on_redirect isn't asked.
  */
 static void validate_in_background(afc_task *task) {
     afc_task *made;

@@ -6,8 +6,8 @@
 #include "transfer/caching/hop_cache.h"
 
 /**
- * Asks the cache before a hop. After AFC__CACHE_NEXT_WAIT, AFC__TASK_CACHED is posted once it has what was asked for. With
- * AFC__CACHE_NEXT_REPLAY, a validation in the background was started if the response needs one.
+ * Asks the cache before a hop. After AFC__CACHE_NEXT_WAIT, AFC__TASK_CACHED is posted once it has what was asked for.
+ * With AFC__CACHE_NEXT_REPLAY, a validation in the background was started if the response needs one.
  */
 afc__cache_next afc__task_ask_cache(afc_task *task);
 

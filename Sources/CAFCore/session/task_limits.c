@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Between two calls of on_wake that a callback has asked for. What is called usually wakes a thread, which costs as much
- * as receiving 20 KiB: the row `events` of Benchmarks/run, where 64 KiB arrive every 40 µs.
+ * Between two calls of on_wake that a callback has asked for. What is called usually wakes a thread, which costs as
+ * much as receiving 20 KiB: the row `events` of Benchmarks/run, where 64 KiB arrive every 40 µs.
  */
 enum { WAKE_INTERVAL_US = 1000 };
 

@@ -73,7 +73,10 @@ static void arm(afc_websocket *socket) {
     }
 }
 
-/** Begins to wait for the end of the closing handshake, before which `queued` bytes of messages are sent; 0: don't wait for any. */
+/**
+ * Begins to wait for the end of the closing handshake, before which `queued` bytes of messages are sent; 0: don't wait
+ * for any.
+ */
 static void await_close(afc_websocket *socket, uint64_t queued) {
     afc__closing_begin(&socket->closing, socket->options.close_timeout_ms, queued, afc__now_us());
     afc__keepalive_end(&socket->keepalive);
@@ -147,7 +150,10 @@ static void on_alarm(afc__alarm *alarm) {
 
 /* ---- Receiving ----------------------------------------------------------------------------- */
 
-/** The peer broke a rule, or we can't go on: it gets what it was about to get and a close frame, and nothing more is read. */
+/**
+ * The peer broke a rule, or we can't go on: it gets what it was about to get and a close frame, and nothing more is
+ * read.
+ */
 static void fail(afc_websocket *socket, uint16_t code, const afc_failure *failure) {
     record(socket, failure);
     pthread_mutex_lock(&socket->lock);
@@ -316,7 +322,10 @@ static void took_outgoing(afc_websocket *socket, afc__websocket_state state, siz
     pthread_mutex_unlock(&socket->lock);
     if (delays_ping) afc__keepalive_postpone(&socket->keepalive, afc__now_us());
     report_sent(socket, sent);
-    /* The time counts from the close frame, not from the messages before it; but no fault of the peer's is worth waiting. */
+    /*
+     * The time counts from the close frame, not from the messages before it; but no fault of the peer's is worth
+     * waiting.
+     */
     bool delays_close = count > 0 && state == AFC__WEBSOCKET_CLOSING;
     if (delays_close && socket->closing.due_us != 0) {
         afc__closing_moved(&socket->closing, is_close_sent, afc__now_us());

@@ -1,7 +1,7 @@
 /**
- * Saves the stores that are alive when the process ends by exit() or by returning from main(): many programs keep them in
- * global variables, which are never released. A forked child saves the stores that it has made itself: the others are its
- * parent's.
+ * Saves the stores that are alive when the process ends by exit() or by returning from main(): many programs keep them
+ * in global variables, which are never released. A forked child saves the stores that it has made itself: the others
+ * are its parent's.
  */
 #ifndef AFC_STORE_AT_EXIT_H
 #define AFC_STORE_AT_EXIT_H

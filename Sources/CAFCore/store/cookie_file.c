@@ -40,9 +40,9 @@ static afc_same_site read_same_site(const char *line) {
 }
 
 /**
- * Takes over what curl and browsers write and a jar doesn't hold: names in upper case; an address, or a name that is itself
- * a public suffix, with subdomains, which are then none of its own (RFC 6265 5.3 step 5); a path without a slash, in whose
- * place the default of 5.1.4 is used. `domain` is changed.
+ * Takes over what curl and browsers write and a jar doesn't hold: names in upper case; an address, or a name that is
+ * itself a public suffix, with subdomains, which are then none of its own (RFC 6265 5.3 step 5); a path without a
+ * slash, in whose place the default of 5.1.4 is used. `domain` is changed.
  */
 static void adapt(afc_cookie *cookie, char *domain) {
     afc__ip ip;
@@ -60,8 +60,9 @@ static bool is_true(const char *field) {
 }
 
 /**
- * Reads the seconds of an expiry. Extensions of browsers write them with a fraction, and Python no time at all for a cookie
- * of the session. curl writes INT64_MAX for a cookie with a very large Max-Age; here it would stand for the session.
+ * Reads the seconds of an expiry. Extensions of browsers write them with a fraction, and Python no time at all for a
+ * cookie of the session. curl writes INT64_MAX for a cookie with a very large Max-Age; here it would stand for the
+ * session.
  */
 static bool read_expiry(const char *field, int64_t *expires_s) {
     afc_slice whole = {field, afc__span_until(afc_slice_of(field), '.')};

@@ -128,8 +128,8 @@ static uint32_t count_beside(const afc_cookie_jar *jar, const afc__jar_cookie *n
 }
 
 /**
- * Takes out a cookie of the site of a new one, which counts as the one used last. false: the new one would be evicted, as
- * it isn't Secure and all others are: over http an attacker must not evict those (RFC 6265bis 5.7).
+ * Takes out a cookie of the site of a new one, which counts as the one used last. false: the new one would be evicted,
+ * as it isn't Secure and all others are: over http an attacker must not evict those (RFC 6265bis 5.7).
  */
 static bool take_out_of_site(afc_cookie_jar *jar, const afc__jar_cookie *new) {
     afc__jar_cookie **first = NULL;
@@ -402,7 +402,9 @@ static void select_cookie(cookie_selection *selection, afc__jar_cookie *cookie) 
     selection->cookies[selection->count++] = cookie;
 }
 
-/** Returns whether the cookies of a domain with subdomains are sent to those: without a list it may be a public suffix. */
+/**
+ * Returns whether the cookies of a domain with subdomains are sent to those: without a list it may be a public suffix.
+ */
 static bool reaches_subdomains(const afc__jar_cookie *cookie) {
     return !cookie->is_host_only && afc__suffixes_are_known();
 }

@@ -83,8 +83,8 @@ static afc_status save(const char *path, afc_slice bytes, afc_failure *failure) 
 }
 
 /**
- * Returns whether a path is the link of a descriptor, such as /proc/self/fd/3, or leads to one, as /dev/stdout does. The
- * file may be deleted, or another's by now.
+ * Returns whether a path is the link of a descriptor, such as /proc/self/fd/3, or leads to one, as /dev/stdout does.
+ * The file may be deleted, or another's by now.
  */
 static bool is_descriptor(const char *path) {
     char current[PATH_MAX];

@@ -14,7 +14,9 @@ bool afc__suffixes_are_known(void);
 /** Returns whether `domain` is a public suffix. NUL-terminated, ASCII in lower case. */
 bool afc__is_public_suffix(const char *domain);
 
-/** The same, but without a list no name is one: for what is only stored, and may be used by a process that has a list. */
+/**
+ * The same, but without a list no name is one: for what is only stored, and may be used by a process that has a list.
+ */
 bool afc__is_known_suffix(const char *domain);
 
 /**

@@ -32,9 +32,9 @@ const char *afc__tls_trust_fingerprint(const afc__tls *tls);
 bool afc__tls_demands_pin(const afc__tls *tls, afc_slice host);
 
 /**
- * Begins a call of libcurl: each connection may read for a few milliseconds until the next one. Then it seems to have no
- * input, so libcurl returns, and the loop comes to others; the socket stays readable. HTTP/2 frames without content and
- * the extensions of chunks, of which libcurl takes any number without calling back, have no other limit.
+ * Begins a call of libcurl: each connection may read for a few milliseconds until the next one. Then it seems to have
+ * no input, so libcurl returns, and the loop comes to others; the socket stays readable. HTTP/2 frames without content
+ * and the extensions of chunks, of which libcurl takes any number without calling back, have no other limit.
  */
 void afc__tls_begin_turn(afc__tls *tls);
 

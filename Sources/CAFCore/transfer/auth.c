@@ -156,7 +156,9 @@ afc_status afc__transfer_allow_schemes(afc__transfer *transfer, unsigned schemes
 
 /* ---- Deciding ------------------------------------------------------------------------------ */
 
-/** Takes over user and password of the proxy's URL, which the driver has sent as Basic. false: the transfer has failed. */
+/**
+ * Takes over user and password of the proxy's URL, which the driver has sent as Basic. false: the transfer has failed.
+ */
 static bool take_from_url(afc__transfer *transfer) {
     const afc__proxy *proxy = transfer->hop.proxy;
     auth_target *target = &transfer->auth->proxy;
@@ -533,7 +535,10 @@ static bool write_digest(afc__transfer *transfer, auth_target *target, const cha
            afc__transfer_fail(transfer, &failure);
 }
 
-/** Writes the field for this hop. Digest has another value for each request, with a count; Basic and Bearer repeat theirs. */
+/**
+ * Writes the field for this hop. Digest has another value for each request, with a count; Basic and Bearer repeat
+ * theirs.
+ */
 static bool write_field(afc__transfer *transfer, auth_target *target, const char *method,
                         const char *request_target) {
     if (target->active == NULL) return true;

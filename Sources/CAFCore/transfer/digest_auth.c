@@ -178,8 +178,8 @@ static afc_status write_answer(const afc__access *access, const afc__access_requ
 }
 
 /**
- * The key of a session is made with the cnonce of its first answer (RFC 7616 3.4.2). With the same in all answers, it is
- * right also for servers that compute it anew.
+ * The key of a session is made with the cnonce of its first answer (RFC 7616 3.4.2). With the same in all answers, it
+ * is right also for servers that compute it anew.
  */
 static bool make_cnonce(const afc__access *access, char out[CNONCE_SIZE]) {
     unsigned char bytes[CNONCE_BYTES];

@@ -12,8 +12,8 @@
 bool afc__transfer_follow(afc__transfer *transfer, afc__redirect_plan *plan);
 
 /**
- * Fails the transfer because its next hop can't be prepared. What is AFC_EINVAL or AFC_EUNSUPPORTED for the first request
- * is AFC_EREDIRECT after a redirect, when another one was sent before.
+ * Fails the transfer because its next hop can't be prepared. What is AFC_EINVAL or AFC_EUNSUPPORTED for the first
+ * request is AFC_EREDIRECT after a redirect, when another one was sent before.
  */
 void afc__transfer_fail_unsent(afc__transfer *transfer, const afc_failure *failure);
 

@@ -97,8 +97,8 @@ static afc_status offer(afc__transfer *transfer, afc_slice bytes, afc_failure *f
 }
 
 /**
- * Passes the bytes to on_body. Those that it has refused come again as they were: libcurl joins them with what it had read
- * behind them, and repeats them from the beginning until all are consumed.
+ * Passes the bytes to on_body. Those that it has refused come again as they were: libcurl joins them with what it had
+ * read behind them, and repeats them from the beginning until all are consumed.
  */
 static afc_status call_on_body(afc__transfer *transfer, afc_slice bytes, afc_failure *failure) {
     afc__hop *hop = &transfer->hop;
@@ -205,8 +205,8 @@ static afc__flow dispose(afc__transfer *transfer, afc_slice bytes, int64_t recei
 
 void afc__transfer_pass_kept_body(afc__transfer *transfer, afc_slice bytes, int64_t received) {
     /*
-     * It is in memory already, and no exchange may be left that could wait. `decoded` was counted, and the limits checked,
-     * when the bytes came.
+     * It is in memory already, and no exchange may be left that could wait. `decoded` was counted, and the limits
+     * checked, when the bytes came.
      */
     afc__sink_reserve(&transfer->sink, bytes.size);
     afc__flow flow = dispose(transfer, bytes, received, NEVER_WAITS);

@@ -1,4 +1,6 @@
-/** Response bodies: bytes are checked against the limits when they are received, and passed on when the sink takes them. */
+/**
+ * Response bodies: bytes are checked against the limits when they are received, and passed on when the sink takes them.
+ */
 #ifndef AFC_TRANSFER_RESPONSE_BODY_H
 #define AFC_TRANSFER_RESPONSE_BODY_H
 
@@ -22,7 +24,9 @@ static inline bool afc__transfer_has_kept(const afc__transfer *transfer) {
 /** Passes on the next piece of what is kept: AFC__CONSUMED, AFC__PAUSED if it is still too early, AFC__STOP. */
 afc__flow afc__transfer_deliver(afc__transfer *transfer);
 
-/** Passes on the body that was kept while a challenge waited, all at once, if its response is accepted: after the head. */
+/**
+ * Passes on the body that was kept while a challenge waited, all at once, if its response is accepted: after the head.
+ */
 void afc__transfer_pass_kept_body(afc__transfer *transfer, afc_slice bytes, int64_t received);
 
 /** Reports the progress, unless the last report is too recent. */

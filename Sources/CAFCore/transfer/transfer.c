@@ -430,7 +430,10 @@ static bool on_final_head(afc__transfer *transfer) {
     return accept_head(transfer);
 }
 
-/** Takes the line after a round of authentication on the connection: it begins the next round, or that head was the last. */
+/**
+ * Takes the line after a round of authentication on the connection: it begins the next round, or that head was the
+ * last.
+ */
 static bool take_line_between_rounds(afc__transfer *transfer, afc_slice line) {
     if (!afc__is_status_line(line)) return on_final_head(transfer);
     afc__hop_enter(&transfer->hop, AFC__PHASE_HEAD);
@@ -447,7 +450,9 @@ bool afc__transfer_on_head(afc__transfer *transfer, const afc_head *head) {
     return on_final_head(transfer);
 }
 
-/** Fails the task because of an invalid head, unless a stale response replaces it. Returns false, for callers to return. */
+/**
+ * Fails the task because of an invalid head, unless a stale response replaces it. Returns false, for callers to return.
+ */
 static bool refuse_line(afc__transfer *transfer, const afc_failure *failure) {
     bool is_replaceable = transfer->hop.phase == AFC__PHASE_HEAD &&
                           failure->status == AFC_EPROTOCOL && afc__transfer_may_use_stale(transfer);
@@ -606,8 +611,8 @@ static void record_hop(afc__transfer *transfer, const afc__outcome *outcome, boo
 }
 
 /**
- * Returns whether the hop ended in a way for which a gateway would answer with 502 or 504: the server wasn't reached, or
- * it didn't send a valid head in time. A server that isn't trusted isn't down.
+ * Returns whether the hop ended in a way for which a gateway would answer with 502 or 504: the server wasn't reached,
+ * or it didn't send a valid head in time. A server that isn't trusted isn't down.
  */
 static bool is_down(const afc__transfer *transfer, const afc__outcome *outcome) {
     switch (outcome->failure.status) {
@@ -729,8 +734,8 @@ static void end_challenge(afc__transfer *transfer) {
 }
 
 /**
- * Returns whether the result gets what was collected in memory. That includes a body that was cut short by the server, a
- * time limit or a cancelled task, but not one that exceeds a limit. If on_head refuses a response with AFC_ECANCELED,
+ * Returns whether the result gets what was collected in memory. That includes a body that was cut short by the server,
+ * a time limit or a cancelled task, but not one that exceeds a limit. If on_head refuses a response with AFC_ECANCELED,
  * nothing was collected.
  */
 static bool keeps_body(const afc__transfer *transfer) {
@@ -746,8 +751,8 @@ static bool keeps_body(const afc__transfer *transfer) {
 }
 
 /**
- * Returns whether the head is the last thing that the caller gets: a redirect that isn't followed says where it leads, and
- * a response that asks for the request again, such as a 307 or a 401, is known although the body can't be replayed.
+ * Returns whether the head is the last thing that the caller gets: a redirect that isn't followed says where it leads,
+ * and a response that asks for the request again, such as a 307 or a 401, is known although the body can't be replayed.
  */
 static bool ends_at_head(const afc__transfer *transfer) {
     afc_status status = transfer->result->failure.status;

@@ -48,8 +48,8 @@ typedef enum afc__coding {
     AFC__CODING_DECODED, /**< They are asked for and decoded. */
     AFC__CODING_AVOIDED, /**< None is asked for, as an encoded download can't be resumed; decoded. */
     /**
-     * None is asked for, as the caller wants a range (RFC 9110 14.2): it is one of the encoded body. A whole response is
-     * decoded; with the status line of a part this becomes KEPT.
+     * None is asked for, as the caller wants a range (RFC 9110 14.2): it is one of the encoded body. A whole response
+     * is decoded; with the status line of a part this becomes KEPT.
      */
     AFC__CODING_WHOLE,
     AFC__CODING_KEPT /**< None is asked for, and none is decoded. */
@@ -176,8 +176,8 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
 void afc__transfer_clear(afc__transfer *transfer);
 
 /**
- * Before the start: makes the request ask for an upgrade (RFC 9110 7.8), by its own fields. Its body must be a reader of
- * unknown length that can be rewound; it has nothing to read before on_head has seen the 101.
+ * Before the start: makes the request ask for an upgrade (RFC 9110 7.8), by its own fields. Its body must be a reader
+ * of unknown length that can be rewound; it has nothing to read before on_head has seen the 101.
  */
 void afc__transfer_await_upgrade(afc__transfer *transfer, const afc__upgrade *upgrade);
 
@@ -296,7 +296,9 @@ static inline bool afc__transfer_is_upgraded(const afc__transfer *transfer) {
            transfer->hop.reader->head.status == 101;
 }
 
-/** Returns whether the caller gets a response that refuses the upgrade. HTTP then frames its body as that of any other. */
+/**
+ * Returns whether the caller gets a response that refuses the upgrade. HTTP then frames its body as that of any other.
+ */
 static inline bool afc__transfer_refuses_upgrade(const afc__transfer *transfer) {
     return transfer->purpose == AFC__PURPOSE_UPGRADE && afc__hop_in_body(&transfer->hop) &&
            !afc__transfer_is_upgraded(transfer);
@@ -352,8 +354,8 @@ afc__flow afc__transfer_on_body(afc__transfer *transfer, afc_slice bytes, int64_
 void afc__transfer_begin(afc__transfer *transfer);
 
 /**
- * Before the start: makes it a validation in the background, which ends once its body isn't stored. Its cookies are those
- * of a document of `document_host`; NULL: unknown. false: out of memory.
+ * Before the start: makes it a validation in the background, which ends once its body isn't stored. Its cookies are
+ * those of a document of `document_host`; NULL: unknown. false: out of memory.
  */
 bool afc__transfer_set_validation_only(afc__transfer *transfer, const char *document_host);
 

@@ -106,9 +106,9 @@ static afc_status add_chosen(X509_STORE *store, const char *file, const char *di
 
 /**
  * Adds the system's anchors. From a hashed directory OpenSSL loads only the roots that a chain needs; parsing a
- * whole bundle takes about 30 ms. So the bundle is read at once only if there is no such directory; otherwise when a chain
- * has no anchor in it. Containers often get a bundle of their own, and keep the directory of their image. Users who set
- * SSL_CERT_FILE or SSL_CERT_DIR have chosen.
+ * whole bundle takes about 30 ms. So the bundle is read at once only if there is no such directory; otherwise when a
+ * chain has no anchor in it. Containers often get a bundle of their own, and keep the directory of their image. Users
+ * who set SSL_CERT_FILE or SSL_CERT_DIR have chosen.
  */
 static afc_status add_system(X509_STORE *store, afc_failure *failure) {
     const char *file = secure_getenv(X509_get_default_cert_file_env());

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 /*
- * These fail with AFC_ENOMEM when out of memory or descriptors, and with AFC_EFILE after another error that may pass, such
- * as EIO. Then nothing is remembered, and the next call reads again. Files that don't exist are no error.
+ * These fail with AFC_ENOMEM when out of memory or descriptors, and with AFC_EFILE after another error that may pass,
+ * such as EIO. Then nothing is remembered, and the next call reads again. Files that don't exist are no error.
  */
 
 /** Returns the system's store, which is created once per process and shared; borrowed. */

@@ -16,8 +16,8 @@ typedef struct afc__trust_host {
 } afc__trust_host;
 
 /**
- * Reads a host. false: a certificate can't name it, for example a name with an empty label or bytes above 127, or no URL
- * can: one that ends in a number and isn't an address. Short forms of addresses ("127.1") are expanded.
+ * Reads a host. false: a certificate can't name it, for example a name with an empty label or bytes above 127, or no
+ * URL can: one that ends in a number and isn't an address. Short forms of addresses ("127.1") are expanded.
  */
 bool afc__trust_host_read(afc__trust_host *out, const char *text);
 

@@ -13,7 +13,9 @@ void afc__hex_print(BIO *bio, const unsigned char *bytes, int size);
 /** Writes an alternative name. Octets of a host name that a reader could take for its end are escaped. */
 void afc__general_name_write(BIO *bio, GENERAL_NAME *name);
 
-/** Writes that `leaf` isn't valid for `host`, and for which hosts it is: as many names as fit, and the number of others. */
+/**
+ * Writes that `leaf` isn't valid for `host`, and for which hosts it is: as many names as fit, and the number of others.
+ */
 void afc__wrong_host_write(char *out, size_t size, const char *host, X509 *leaf);
 
 #endif

@@ -14,8 +14,8 @@ afc__verification *afc__verification_retain(afc__verification *verification);
 void afc__verification_release(afc__verification *verification);
 
 /**
- * Returns whether a chain was verified and names the host, without accepted errors; only then may others rely on what the
- * server says. A skipped comparison of the host is made here after all. Missed pins that are only reported, or have
+ * Returns whether a chain was verified and names the host, without accepted errors; only then may others rely on what
+ * the server says. A skipped comparison of the host is made here after all. Missed pins that are only reported, or have
  * expired, don't count. false for NULL.
  */
 bool afc__verification_is_faultless(const afc__verification *verification);

@@ -35,8 +35,8 @@ afc_status afc__crls_parse(STACK_OF(X509_CRL) **out, afc_slice text, afc_failure
 bool afc__take_memory_error(void);
 
 /**
- * Clears OpenSSL's errors of this thread. Returns ENOMEM if one of them says that memory is out; otherwise the errno of a
- * system call that failed, or 0.
+ * Clears OpenSSL's errors of this thread. Returns ENOMEM if one of them says that memory is out; otherwise the errno of
+ * a system call that failed, or 0.
  */
 int afc__take_system_error(void);
 

@@ -1,4 +1,6 @@
-/** When a WebSocket sends automatic pings, and how long its peer may take for pongs and for the closing handshake. Pure. */
+/**
+ * When a WebSocket sends automatic pings, and how long its peer may take for pongs and for the closing handshake. Pure.
+ */
 #ifndef AFC_WEBSOCKET_DEADLINES_H
 #define AFC_WEBSOCKET_DEADLINES_H
 
@@ -29,8 +31,8 @@ void afc__keepalive_begin(afc__keepalive *keepalive, uint32_t interval_ms, uint3
 void afc__keepalive_end(afc__keepalive *keepalive);
 
 /**
- * The peer can't have answered by now: the ping waits behind a longer frame of ours, of which some was just sent, its pong
- * behind one of the peer's, or the caller doesn't let us read.
+ * The peer can't have answered by now: the ping waits behind a longer frame of ours, of which some was just sent, its
+ * pong behind one of the peer's, or the caller doesn't let us read.
  */
 static inline void afc__keepalive_postpone(afc__keepalive *keepalive, int64_t now_us) {
     keepalive->postponed_us = now_us;

@@ -1,6 +1,6 @@
 /**
- * What a WebSocket has to send: a bounded queue of messages, the control frames that overtake them, and at last the close
- * frame. No I/O. Calls for one outbox must not overlap.
+ * What a WebSocket has to send: a bounded queue of messages, the control frames that overtake them, and at last the
+ * close frame. No I/O. Calls for one outbox must not overlap.
  */
 #ifndef AFC_WEBSOCKET_OUTBOX_H
 #define AFC_WEBSOCKET_OUTBOX_H
@@ -124,8 +124,8 @@ static inline bool afc__outbox_has_ping_to_send(const afc__outbox *outbox) {
 void afc__outbox_add_pong(afc__outbox *outbox, afc_slice payload);
 
 /**
- * Finds the ping of a pong, and forgets it and those before it. `out` is the last of them that isn't automatic, or else the
- * one of the pong. Returns false if no ping has this payload.
+ * Finds the ping of a pong, and forgets it and those before it. `out` is the last of them that isn't automatic, or else
+ * the one of the pong. Returns false if no ping has this payload.
  */
 bool afc__outbox_take_pong(afc__outbox *outbox, afc_slice payload, afc__ping *out);
 

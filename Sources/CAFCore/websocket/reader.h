@@ -73,9 +73,9 @@ void afc__websocket_reader_init(afc__websocket_reader *reader, const afc_websock
 void afc__websocket_reader_clear(afc__websocket_reader *reader);
 
 /**
- * Reads up to the end of the next message, piece or control frame, and sets `*input` to the rest. On failure `*code` is the
- * code for our close frame: AFC_EPROTOCOL (1002; 1007 for invalid UTF-8 and invalid compressed data), AFC_ETOOBIG (1009),
- * AFC_ENOMEM (1011). Nothing can be read after a failure or a close frame: the input is then ignored.
+ * Reads up to the end of the next message, piece or control frame, and sets `*input` to the rest. On failure `*code` is
+ * the code for our close frame: AFC_EPROTOCOL (1002; 1007 for invalid UTF-8 and invalid compressed data), AFC_ETOOBIG
+ * (1009), AFC_ENOMEM (1011). Nothing can be read after a failure or a close frame: the input is then ignored.
  */
 afc_status afc__websocket_reader_next(afc__websocket_reader *reader, afc_slice *input,
                                       afc__websocket_item *item, uint16_t *code,
@@ -87,7 +87,10 @@ static inline bool afc__websocket_reader_is_in_frame(const afc__websocket_reader
            reader->head_size > 0;
 }
 
-/** Frees what was passed on, if it was a message or a piece: of one that isn't complete, control frames are passed on in between. */
+/**
+ * Frees what was passed on, if it was a message or a piece: of one that isn't complete, control frames are passed on in
+ * between.
+ */
 void afc__websocket_reader_release_message(afc__websocket_reader *reader);
 
 #endif

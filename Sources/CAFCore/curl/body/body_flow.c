@@ -115,8 +115,8 @@ static afc__flow refuse_encoded(afc__exchange *exchange, afc__decoding cause) {
 }
 
 /**
- * Passes on a part of the body. One that is paused comes again, with what was read behind it. As a few bytes can become any
- * number of pieces, it yields between two of them, also on a shared connection: as if the transfer made it wait.
+ * Passes on a part of the body. One that is paused comes again, with what was read behind it. As a few bytes can become
+ * any number of pieces, it yields between two of them, also on a shared connection: as if the transfer made it wait.
  */
 static afc__flow pass_on(afc__exchange *exchange, afc_slice chunk, int64_t received, bool *yields) {
     afc__transfer *transfer = exchange->hop.transfer;
@@ -226,9 +226,9 @@ static bool has_sent_all(const afc__exchange *exchange) {
 }
 
 /**
- * Returns what to pause besides receiving, as long as the exchange may be paused again: curl_easy_pause() first passes on
- * what libcurl holds, and the receiver may pause again meanwhile. If libcurl then reads all the same, an exchange that has
- * nothing to send, or is upgraded, is resumed with its sending paused first.
+ * Returns what to pause besides receiving, as long as the exchange may be paused again: curl_easy_pause() first passes
+ * on what libcurl holds, and the receiver may pause again meanwhile. If libcurl then reads all the same, an exchange
+ * that has nothing to send, or is upgraded, is resumed with its sending paused first.
  */
 static int sending_to_pause(const afc__exchange *exchange) {
     if (!exchange->driver->quirks.reads_after_pausing_again) return 0;
@@ -333,8 +333,8 @@ int64_t afc__exchange_continue_due(const afc__exchange *exchange) {
 }
 
 /**
- * libcurl checks whether the wait is over when it runs the exchange. A change of its pauses makes it run; receiving stays
- * paused if it was.
+ * libcurl checks whether the wait is over when it runs the exchange. A change of its pauses makes it run; receiving
+ * stays paused if it was.
  */
 bool afc__exchange_send_waiting_body(afc__exchange *exchange) {
     int receiving = receiving_to_set(exchange);

@@ -1,5 +1,6 @@
 /*
- * gzip (RFC 1952), with zlib. As libcurl, it accepts the format of zlib (RFC 1950), which some servers send under that name.
+ * gzip (RFC 1952), with zlib. As libcurl, it accepts the format of zlib (RFC 1950), which some servers send under that
+ * name.
  */
 #include "base/alloc.h"
 #include "base/symbol.h"

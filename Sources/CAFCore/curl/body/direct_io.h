@@ -16,8 +16,9 @@
 #include <curl/curl.h>
 
 /**
- * What is read and written at once on an upgraded connection: a message of 64 KiB with its head. Below 128 KiB, malloc()
- * doesn't make a mapping for each buffer; the kernel limits their number. Pages that are never used take no memory.
+ * What is read and written at once on an upgraded connection: a message of 64 KiB with its head. Below 128 KiB,
+ * malloc() doesn't make a mapping for each buffer; the kernel limits their number. Pages that are never used take no
+ * memory.
  */
 enum { AFC__UPGRADED_BUFFER = 68 * 1024 };
 
@@ -51,8 +52,8 @@ bool afc__direct_has_output(afc__exchange *exchange);
 size_t afc__direct_take_unsent(afc__exchange *exchange, char *buffer, size_t size);
 
 /**
- * Sends what there is to send. Returns false if libcurl has to continue: it may hold bytes of either direction, the socket
- * took only a part, our direction has ended, or the connection isn't a plain one.
+ * Sends what there is to send. Returns false if libcurl has to continue: it may hold bytes of either direction, the
+ * socket took only a part, our direction has ended, or the connection isn't a plain one.
  */
 bool afc__direct_send(afc__exchange *exchange);
 

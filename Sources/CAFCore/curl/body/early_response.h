@@ -50,8 +50,8 @@ void afc__exchange_recover_early_response(afc__exchange *exchange, curl_socket_t
 void afc__exchange_drop_early_response(afc__exchange *exchange);
 
 /**
- * Decides whether the hop, which has ended, begins again with what was kept. Then the exchange uses our own listener once
- * it is started again.
+ * Decides whether the hop, which has ended, begins again with what was kept. Then the exchange uses our own listener
+ * once it is started again.
  */
 bool afc__exchange_begin_reinjection(afc__exchange *exchange);
 

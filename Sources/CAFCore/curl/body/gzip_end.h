@@ -17,7 +17,9 @@ typedef struct afc__gzip_end {
 /** Adds bytes of the encoded body. */
 void afc__gzip_end_add(afc__gzip_end *end, afc_slice bytes);
 
-/** Returns whether the end is missing of a body of which `decoded` bytes were decoded. Nothing at all is an empty body. */
+/**
+ * Returns whether the end is missing of a body of which `decoded` bytes were decoded. Nothing at all is an empty body.
+ */
 bool afc__gzip_end_is_missing(const afc__gzip_end *end, uint64_t decoded);
 
 /** Call it after the last line of the final head: from then on libcurl shows the encoded bytes, if they matter. */

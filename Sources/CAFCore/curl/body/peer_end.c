@@ -59,7 +59,10 @@ static bool has_peer_ended(const afc__exchange *exchange) {
     return asks_for_upgrade(exchange) || afc__list_is_empty(&exchange->watched);
 }
 
-/** If libcurl has given up sending, it ends the exchange once that isn't paused any more. Otherwise it asks for the body again. */
+/**
+ * If libcurl has given up sending, it ends the exchange once that isn't paused any more. Otherwise it asks for the body
+ * again.
+ */
 static void nudge(afc__exchange *exchange) {
     afc__sending_resumes(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
@@ -67,7 +70,9 @@ static void nudge(afc__exchange *exchange) {
         afc__exchange_end_with(exchange, code);
 }
 
-/** Ends the exchange if its response has ended with the connection; libcurl still wants to send the rest of the body. */
+/**
+ * Ends the exchange if its response has ended with the connection; libcurl still wants to send the rest of the body.
+ */
 static void end_with_connection(afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     curl_off_t received = 0;

@@ -1,6 +1,6 @@
 /**
- * Pauses the receiving of an exchange: each function that changes afc__receiving. It also keeps libcurl from reading for a
- * paused exchange, if it does that (afc__quirks.reads_while_paused).
+ * Pauses the receiving of an exchange: each function that changes afc__receiving. It also keeps libcurl from reading
+ * for a paused exchange, if it does that (afc__quirks.reads_while_paused).
  */
 #ifndef AFC_CURL_BODY_READ_PAUSE_H
 #define AFC_CURL_BODY_READ_PAUSE_H

@@ -84,7 +84,9 @@ void afc__idle_on_input(afc__socket *socket, unsigned readiness) {
     if (socket->idle.state != AFC__IDLE_RESTING || afc__socket_is_in_use(socket)) return;
     bool has_ended = (readiness & (AFC__ENDED | AFC__BROKEN)) != 0;
     if (socket->kind == AFC__CONNECTION_HTTP_2 && !has_ended) {
-        /* Frames, which libcurl reads with the next request. If there is an end behind them, that is reported at once. */
+        /*
+         * Frames, which libcurl reads with the next request. If there is an end behind them, that is reported at once.
+         */
         (void)afc__loop_watch(socket->driver->loop, &socket->watch, AFC__ENDED);
         return;
     }

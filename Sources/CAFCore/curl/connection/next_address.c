@@ -22,8 +22,8 @@ void afc__exchange_attempt_ended(afc__exchange *exchange) {
 }
 
 /**
- * Changes what is paused and changes it back: libcurl then runs the handle at once, which is all that is wanted. Nothing is
- * paused before there is a connection.
+ * Changes what is paused and changes it back: libcurl then runs the handle at once, which is all that is wanted.
+ * Nothing is paused before there is a connection.
  */
 static void run_soon(afc__exchange *exchange) {
     CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_ALL);

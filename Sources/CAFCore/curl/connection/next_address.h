@@ -10,7 +10,9 @@ void afc__exchange_attempt_begins(afc__exchange *exchange);
 /** Records that an attempt to connect has ended. Called inside libcurl, also when another attempt has won. */
 void afc__exchange_attempt_ended(afc__exchange *exchange);
 
-/** Makes libcurl begin the next attempt of the exchanges whose last one has ended. Call it after libcurl has returned. */
+/**
+ * Makes libcurl begin the next attempt of the exchanges whose last one has ended. Call it after libcurl has returned.
+ */
 void afc__driver_begin_next_attempts(afc__driver *driver);
 
 #endif

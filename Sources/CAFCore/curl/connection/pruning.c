@@ -1,8 +1,8 @@
 /*
  * libcurl closes connections that are too old or dead only when a request looks for a connection
- * (prune_dead_connections() in lib/url.c, later Curl_cpool_prune_dead() in lib/conncache.c), and at most once a second. A
- * session without requests would keep them, and what they cost the server, for ever. So a handle that can't be connected
- * makes libcurl look.
+ * (prune_dead_connections() in lib/url.c, later Curl_cpool_prune_dead() in lib/conncache.c), and at most once a second.
+ * A session without requests would keep them, and what they cost the server, for ever. So a handle that can't be
+ * connected makes libcurl look.
  *
  * From 8.22.0 on, libcurl looks with the limit of a handle of its own. So what it has kept is shut down first, and
  * found dead when it looks again.
@@ -19,7 +19,10 @@
 /* libcurl's second, and a bit. */
 static const int64_t interval_us = 1100000;
 
-/* How often one connection is pruned. What libcurl keeps then, for whatever reason, it will look at with the next request. */
+/*
+ * How often one connection is pruned. What libcurl keeps then, for whatever reason, it will look at with the next
+ * request.
+ */
 enum { MAX_PRUNES = 4 };
 
 /* No server can listen there. So no connection in the pool fits, and no name is looked up. */

@@ -62,8 +62,8 @@ bool afc__socket_watch(afc__socket *socket);
 bool afc__socket_has_input(int descriptor);
 
 /**
- * Returns whether this machine has lost the local address of a connection, as after a change of network. What is sent on
- * it then is never answered, and nothing tells so.
+ * Returns whether this machine has lost the local address of a connection, as after a change of network. What is sent
+ * on it then is never answered, and nothing tells so.
  */
 bool afc__socket_has_lost_address(int descriptor);
 

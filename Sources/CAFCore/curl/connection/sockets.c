@@ -67,8 +67,8 @@ static void drive(afc__driver *driver, curl_socket_t descriptor, int what) {
 }
 
 /**
- * Returns whether there is something to read on a socket that libcurl doesn't wait for. What was there when the loop looked
- * may have been read since then: for another socket, libcurl also runs the transfers whose timers have expired.
+ * Returns whether there is something to read on a socket that libcurl doesn't wait for. What was there when the loop
+ * looked may have been read since then: for another socket, libcurl also runs the transfers whose timers have expired.
  */
 static bool is_still_readable(const afc__watch *watch, unsigned readiness) {
     if ((readiness & (AFC__ENDED | AFC__BROKEN)) != 0) return true;

@@ -50,8 +50,8 @@ static bool is_for_proxy(afc__exchange *exchange) {
 static const long proxy_mark = CURLSSLOPT_NO_PARTIALCHAIN;
 
 /*
- * An empty CRL, with an empty issuer and dated 1970: accepted as a file of certificates, but it can't be an anchor. For a
- * libcurl that loads the system's certificates without such a file.
+ * An empty CRL, with an empty issuer and dated 1970: accepted as a file of certificates, but it can't be an anchor. For
+ * a libcurl that loads the system's certificates without such a file.
  */
 static const char no_anchors[] =
     "-----BEGIN X509 CRL-----\n"

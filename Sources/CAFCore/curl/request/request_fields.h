@@ -5,8 +5,8 @@
 #include "curl/driver.h"
 
 /**
- * Sets the fields of the hop's request (CURLOPT_HTTPHEADER), unless the handle has the same ones from its last hop. Call
- * it when the kind of the request is set.
+ * Sets the fields of the hop's request (CURLOPT_HTTPHEADER), unless the handle has the same ones from its last hop.
+ * Call it when the kind of the request is set.
  *
  * @return AFC_ETOOBIG: libcurl can't send a head of this size.
  */

@@ -94,7 +94,10 @@ typedef struct entry_change {
     const afc__http_cache_stored *stored;
     uint64_t file_number; /* put(), publish(): of the file in new/ that becomes the entry's. */
     uint64_t old_variant; /* change_meta(): whose file becomes the entry's. */
-    /* The count `others` of its key when it was ordered. What has been changed since then is read when the journal is locked. */
+    /*
+     * The count `others` of its key when it was ordered. What has been changed since then is read when the journal is
+     * locked.
+     */
     uint32_t others;
     afc__disk_records records;
 } entry_change;

@@ -1,8 +1,8 @@
 /**
  * The capacity of the disk: which entries are evicted, and when. On the disk's thread.
  *
- * A put makes room for itself. A capacity that becomes smaller is enforced by a job of its own, which leaves the journal
- * and the thread to others after each slice.
+ * A put makes room for itself. A capacity that becomes smaller is enforced by a job of its own, which leaves the
+ * journal and the thread to others after each slice.
  */
 #ifndef AFC_HTTP_CACHE_DISK_DISK_CAPACITY_H
 #define AFC_HTTP_CACHE_DISK_DISK_CAPACITY_H

@@ -37,7 +37,9 @@ void afc__disk_records_add_removal(afc__disk_records *records, afc__cache_store_
 }
 
 static void limit_journal(afc__disk *disk) {
-    /* The table no longer has what they remove, but the folder has: a process that is killed now must find its names. */
+    /*
+     * The table no longer has what they remove, but the folder has: a process that is killed now must find its names.
+     */
     if (!afc__list_is_empty(&disk->removals)) return;
     uint64_t records = afc__journal_count(&disk->journal);
     afc__disk_lock(disk);

@@ -32,8 +32,8 @@ void afc__disk_records_add_removal(afc__disk_records *records, afc__cache_store_
 bool afc__disk_records_write(afc__disk_records *records);
 
 /**
- * Writes what was noted, makes the journal shorter when that pays, and unlocks it. Returns whether all that was noted since
- * the beginning is written.
+ * Writes what was noted, makes the journal shorter when that pays, and unlocks it. Returns whether all that was noted
+ * since the beginning is written.
  */
 bool afc__disk_records_end(afc__disk_records *records);
 

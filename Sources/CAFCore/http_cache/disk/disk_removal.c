@@ -66,8 +66,8 @@ void afc__disk_remove_now(afc__disk *disk, afc__cache_store_name name) {
 }
 
 /**
- * Discards the journal, which lacks what was removed, and starts another one at once. The next change would do so as well,
- * but what is requested until then would count as outdated: a new journal doesn't say what others have changed.
+ * Discards the journal, which lacks what was removed, and starts another one at once. The next change would do so as
+ * well, but what is requested until then would count as outdated: a new journal doesn't say what others have changed.
  */
 static void restart_journal(afc__disk *disk) {
     afc__disk_records records;
@@ -165,7 +165,8 @@ void afc__disk_removal_add(afc__disk_removal *removal, afc__cache_store_name nam
 }
 
 /**
- * Without memory or thread: the file goes at once, on this thread. The journal can't say so, and the caller discards it.
+ * Without memory or thread: the file goes at once, on this thread. The journal can't say so, and the caller discards
+ * it.
  */
 static void remove_unordered(afc__disk *disk, afc__cache_store_name name, uint64_t content) {
     if (content == 0) afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
@@ -230,8 +231,8 @@ static afc__disk_removal *collect_unknown(afc__disk *disk, const afc__cache_stor
 }
 
 /**
- * Removes what matches after the journal was read. What the table knew before is removed by the caller; what was put since
- * waits behind this, and its file is written when the older one is gone.
+ * Removes what matches after the journal was read. What the table knew before is removed by the caller; what was put
+ * since waits behind this, and its file is written when the older one is gone.
  */
 static bool work_remove_unknown(afc__disk_job *work) {
     unknown_job *job = AFC__OWNER(work, unknown_job, job);

@@ -1,6 +1,7 @@
 /**
- * Removing entries from the disk, in slices: after each, other processes have the journal and other jobs their turn. For
- * these, all of it has happened when it was ordered: a job that deals with a key does first what is left to do for it.
+ * Removing entries from the disk, in slices: after each, other processes have the journal and other jobs their turn.
+ * For these, all of it has happened when it was ordered: a job that deals with a key does first what is left to do for
+ * it.
  */
 #ifndef AFC_HTTP_CACHE_DISK_DISK_REMOVAL_H
 #define AFC_HTTP_CACHE_DISK_DISK_REMOVAL_H
@@ -29,8 +30,8 @@ void afc__disk_removal_order(afc__disk_removal *removal);
 void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *filter);
 
 /**
- * Records that all of a key was removed, for other processes that have requested it before. Call it after the removals: who
- * reads the record finds no file of before.
+ * Records that all of a key was removed, for other processes that have requested it before. Call it after the removals:
+ * who reads the record finds no file of before.
  */
 void afc__disk_record_change(afc__disk *disk, uint64_t primary);
 

@@ -56,7 +56,9 @@ struct afc__disk {
     uint64_t selections; /**< How often victims were selected; for tests. */
 };
 
-/** Returns the index in the arrays above of a key's hash. Keys share them: what is true of one may be said of another. */
+/**
+ * Returns the index in the arrays above of a key's hash. Keys share them: what is true of one may be said of another.
+ */
 static inline size_t afc__disk_bucket(uint64_t primary) {
     return primary % AFC__DISK_BUCKETS;
 }
@@ -72,8 +74,8 @@ static inline void afc__disk_unlock(afc__disk *disk) {
 }
 
 /**
- * Work for the disk's thread, a member of its owner. It holds no reference to the cache: the thread does all of its work
- * before it ends, and the cache is freed after that.
+ * Work for the disk's thread, a member of its owner. It holds no reference to the cache: the thread does all of its
+ * work before it ends, and the cache is freed after that.
  */
 typedef struct afc__disk_job {
     afc__job job;
@@ -105,16 +107,25 @@ void afc__disk_end_change(afc__disk *disk, uint64_t primary);
 void afc__disk_begin_removal(afc__disk *disk, uint64_t primary);
 void afc__disk_end_removal(afc__disk *disk, uint64_t primary);
 
-/** Returns whether a change that isn't a removal waits, so that the table names what isn't written yet. Under the lock. */
+/**
+ * Returns whether a change that isn't a removal waits, so that the table names what isn't written yet. Under the lock.
+ */
 bool afc__disk_awaits_put(const afc__disk *disk, uint64_t primary);
 
-/** Does the same on the disk's thread, during a change of the key that isn't a removal: whether there is another one. */
+/**
+ * Does the same on the disk's thread, during a change of the key that isn't a removal: whether there is another one.
+ */
 bool afc__disk_awaits_other_put(const afc__disk *disk, uint64_t primary);
 
-/** Returns whether the table can't be trusted about a key: changes wait, or another process made some. Under the lock. */
+/**
+ * Returns whether the table can't be trusted about a key: changes wait, or another process made some. Under the lock.
+ */
 bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary);
 
-/** Returns whether the file of an entry has the body of this number, or may have: it can't be opened without descriptors. */
+/**
+ * Returns whether the file of an entry has the body of this number, or may have: it can't be opened without
+ * descriptors.
+ */
 bool afc__disk_has_content(afc__disk *disk, afc__cache_store_name name, uint64_t content);
 
 /** Returns the record of a response whose file has this name and size. */

@@ -6,8 +6,8 @@
  *     FOLDER/1/entries/   one file for each response; its name is the hash of its key, in hexadecimal digits
  *     FOLDER/1/new/       files that are being written
  *
- * The 1 is the version of the formats. Folders have mode 0700, files 0600. Nothing that a server sends becomes part of a
- * name. A file that is read is locked with LOCK_SH, one that is written with LOCK_EX, without waiting: the locks end
+ * The 1 is the version of the formats. Folders have mode 0700, files 0600. Nothing that a server sends becomes part of
+ * a name. A file that is read is locked with LOCK_SH, one that is written with LOCK_EX, without waiting: the locks end
  * with their processes. A file under its final name is complete, and only its meta is ever changed.
  */
 #ifndef AFC_HTTP_CACHE_DISK_FOLDER_H
@@ -31,8 +31,8 @@ afc_status afc__folder_open(afc__folder *folder, const char *path, afc_failure *
 void afc__folder_close(afc__folder *folder);
 
 /**
- * Makes the folder again if it, or a part of it, was removed meanwhile, with the same key and under the same descriptors.
- * false: that isn't possible now, or another process has made it with a key of its own.
+ * Makes the folder again if it, or a part of it, was removed meanwhile, with the same key and under the same
+ * descriptors. false: that isn't possible now, or another process has made it with a key of its own.
  */
 bool afc__folder_restore(afc__folder *folder);
 
@@ -48,8 +48,8 @@ afc_status afc__folder_fail(afc_failure *failure, const char *what, const char *
 enum { AFC__CHANGE_MS = 200, AFC__OPEN_MS = 5000 };
 
 /**
- * Locks a file of the folder, and waits for others, but not for ever: a process may be stopped while it has the lock, and
- * flock() has no time limit, so it is tried again. false with errno: EWOULDBLOCK if the time is over.
+ * Locks a file of the folder, and waits for others, but not for ever: a process may be stopped while it has the lock,
+ * and flock() has no time limit, so it is tried again. false with errno: EWOULDBLOCK if the time is over.
  */
 bool afc__folder_lock(int descriptor, int patience_ms);
 

@@ -74,8 +74,8 @@ bool afc__journal_lock(afc__journal *journal);
 void afc__journal_unlock(afc__journal *journal);
 
 /**
- * Appends to the locked journal, all records or none. Returns whether it did: never to one that isn't locked, where other
- * processes may have appended what wasn't read yet.
+ * Appends to the locked journal, all records or none. Returns whether it did: never to one that isn't locked, where
+ * other processes may have appended what wasn't read yet.
  */
 bool afc__journal_append(afc__journal *journal, const afc__journal_record *records, size_t count);
 
@@ -86,8 +86,8 @@ bool afc__journal_append(afc__journal *journal, const afc__journal_record *recor
 bool afc__journal_replace(afc__journal *journal, const afc__journal_record *records, size_t count);
 
 /**
- * Removes the journal, as something that every process must know can't be recorded. That needs neither the lock nor space:
- * all processes then start over, with nothing in memory and a scan of the folder. Any thread.
+ * Removes the journal, as something that every process must know can't be recorded. That needs neither the lock nor
+ * space: all processes then start over, with nothing in memory and a scan of the folder. Any thread.
  */
 void afc__journal_discard(const afc__journal *journal);
 

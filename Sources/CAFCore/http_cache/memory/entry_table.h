@@ -38,8 +38,8 @@ typedef struct afc__entry_table {
 void afc__entry_table_clear(afc__entry_table *table);
 
 /**
- * Returns the record with these hashes, or NULL. It stays valid until the next put or removal. The caller may change it,
- * except for its hashes and units.
+ * Returns the record with these hashes, or NULL. It stays valid until the next put or removal. The caller may change
+ * it, except for its hashes and units.
  */
 afc__entry_record *afc__entry_table_find(const afc__entry_table *table, uint64_t primary,
                                          uint64_t variant);

@@ -39,7 +39,10 @@ struct afc_http_cache {
     atomic_uint_fast64_t content_count;
     atomic_uint_fast32_t order; /**< Number of the last head that was received to be stored. */
     atomic_uint_fast64_t events[AFC__HTTP_CACHE_EVENTS];
-    /** How often something was removed: of a key, and of many. Raised under the lock; what is requested later may be stored. */
+    /**
+     * How often something was removed: of a key, and of many. Raised under the lock; what is requested later may be
+     * stored.
+     */
     atomic_uint key_removals[AFC__CACHE_STORE_REMOVALS], removals;
     afc_lru *memory; /**< Response sets, by the hash of their key. */
     afc__disk *disk; /**< NULL: memory only. */
@@ -82,8 +85,8 @@ uint32_t afc__cache_store_new_order(afc_http_cache *cache);
 uint32_t afc__cache_store_date(const afc__http_cache_stored *stored);
 
 /**
- * Returns whether a response whose request was sent at the mark is older than that which is stored under its name: that one
- * was received meanwhile, and the server made it later (RFC 9111 4.1). Under the lock.
+ * Returns whether a response whose request was sent at the mark is older than that which is stored under its name: that
+ * one was received meanwhile, and the server made it later (RFC 9111 4.1). Under the lock.
  */
 bool afc__cache_store_is_older(const afc_http_cache *cache, const afc__http_cache_stored *stored,
                                afc__http_cache_mark mark);

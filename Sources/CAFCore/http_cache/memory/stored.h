@@ -60,8 +60,8 @@ void afc__http_cache_encode(char *at, afc_slice key, const afc__http_cache_meta 
 afc_slice afc__http_cache_selecting_part(afc_slice block);
 
 /**
- * Makes a response of a key and a meta, which are encoded. Its body is empty until the caller sets it. NULL: out of memory,
- * or too large.
+ * Makes a response of a key and a meta, which are encoded. Its body is empty until the caller sets it. NULL: out of
+ * memory, or too large.
  */
 afc__http_cache_stored *afc__http_cache_stored_new(afc_slice key, const afc__http_cache_meta *meta);
 

@@ -28,8 +28,9 @@ enum {
 #define AFC__DELTA_MAX INT64_C(2147483648)
 
 /**
- * The directives of one message. Of a directive that is repeated the first one counts (RFC 9111 4.2.1). A number that is
- * missing or invalid makes a response stale and a request strict: it is 0, and absent for those that allow staleness.
+ * The directives of one message. Of a directive that is repeated the first one counts (RFC 9111 4.2.1). A number that
+ * is missing or invalid makes a response stale and a request strict: it is 0, and absent for those that allow
+ * staleness.
  */
 typedef struct afc__http_cache_control {
     unsigned flags; /**< AFC__CONTROL_… */

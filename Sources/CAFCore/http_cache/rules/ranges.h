@@ -1,4 +1,7 @@
-/** Ranges of bytes: what a request asks for, and which part of a stored body answers it (RFC 9110 14, RFC 9111 3.3). Pure functions. */
+/**
+ * Ranges of bytes: what a request asks for, and which part of a stored body answers it (RFC 9110 14, RFC 9111 3.3).
+ * Pure functions.
+ */
 #ifndef AFC_HTTP_CACHE_RULES_RANGES_H
 #define AFC_HTTP_CACHE_RULES_RANGES_H
 

@@ -30,8 +30,8 @@ afc__storable afc__storable_of(const afc__storable_question *question);
 
 /**
  * Returns whether a final response to GET replaces what was stored for such a request, also if it isn't stored itself
- * (RFC 9111 4.3.3): any status that says what the server has under the URL. The others are those of errors of the server,
- * of parts, and of requests that were made wrongly, too early, too often or without credentials.
+ * (RFC 9111 4.3.3): any status that says what the server has under the URL. The others are those of errors of the
+ * server, of parts, and of requests that were made wrongly, too early, too often or without credentials.
  */
 bool afc__status_supersedes(int status);
 

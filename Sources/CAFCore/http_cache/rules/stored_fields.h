@@ -1,4 +1,7 @@
-/** Which fields of a response are stored (RFC 9111 3.1), and how a later head updates them (RFC 9111 3.2). Pure functions. */
+/**
+ * Which fields of a response are stored (RFC 9111 3.1), and how a later head updates them (RFC 9111 3.2). Pure
+ * functions.
+ */
 #ifndef AFC_HTTP_CACHE_RULES_STORED_FIELDS_H
 #define AFC_HTTP_CACHE_RULES_STORED_FIELDS_H
 
@@ -23,8 +26,8 @@ afc_status afc__stored_fields_select(afc__field_list *out, const afc_head *head,
                                      const afc__http_cache_control *control);
 
 /**
- * Does the same for fields that the caller gave instead of the received ones, but for those that describe the stored bytes:
- * they stay as they were received.
+ * Does the same for fields that the caller gave instead of the received ones, but for those that describe the stored
+ * bytes: they stay as they were received.
  */
 afc_status afc__stored_fields_edit(afc__field_list *out, const afc_head *received,
                                    const afc_head *edited, const afc__http_cache_control *control);

@@ -1,4 +1,7 @@
-/** Validators: conditional requests that a cache makes, and those that it answers (RFC 9110 8.8, 13; RFC 9111 4.3). Pure functions. */
+/**
+ * Validators: conditional requests that a cache makes, and those that it answers (RFC 9110 8.8, 13; RFC 9111 4.3). Pure
+ * functions.
+ */
 #ifndef AFC_HTTP_CACHE_RULES_VALIDATORS_H
 #define AFC_HTTP_CACHE_RULES_VALIDATORS_H
 
@@ -28,15 +31,18 @@ afc__condition afc__condition_of(const afc_header *headers, size_t count, const 
 bool afc__has_conditions(const afc_header *headers, size_t count);
 
 /**
- * Does If-Range allow a part of the stored response (RFC 9110 13.1.5)? An entity-tag must be strong and equal; a date must
- * be that of Last-Modified, which is strong: a minute older than Date.
+ * Does If-Range allow a part of the stored response (RFC 9110 13.1.5)? An entity-tag must be strong and equal; a date
+ * must be that of Last-Modified, which is strong: a minute older than Date.
  */
 bool afc__if_range_allows(afc_slice value, const afc_head *stored);
 
 /** Returns ETag if it is strong, or else Last-Modified if that is (RFC 9110 8.8.2.2); NULL: neither. */
 const afc_header *afc__strong_validator(const afc_head *head);
 
-/** Returns whether two heads describe the same representation: by equal entity-tags, or else equal dates of modification. */
+/**
+ * Returns whether two heads describe the same representation: by equal entity-tags, or else equal dates of
+ * modification.
+ */
 bool afc__validators_agree(const afc_head *a, const afc_head *b);
 
 /**
@@ -47,9 +53,9 @@ bool afc__validators_agree(const afc_head *a, const afc_head *b);
 bool afc__validators_contradict(const afc_head *update, const afc_head *stored);
 
 /**
- * Returns whether a response to HEAD describes the stored response: that has the same value for each of ETag, Last-Modified
- * and Content-Length in it (RFC 9111 4.3.5). `body_size` is compared with Content-Length if the stored head has none;
- * negative: unknown.
+ * Returns whether a response to HEAD describes the stored response: that has the same value for each of ETag,
+ * Last-Modified and Content-Length in it (RFC 9111 4.3.5). `body_size` is compared with Content-Length if the stored
+ * head has none; negative: unknown.
  */
 bool afc__head_describes_stored(const afc_head *head, const afc_head *stored, int64_t body_size);
 

@@ -279,9 +279,9 @@ static bool find_preferred(afc_slice accept_language, afc_slice *out) {
 }
 
 /**
- * Returns whether a response with this head is in the language that the request prefers (RFC 9110 12.5.4, 8.5): if it is
- * in one language, if a single language has the highest weight of Accept-Language, and if these are the same but for their
- * case. Not for "*", ranges that only begin alike, and invalid weights.
+ * Returns whether a response with this head is in the language that the request prefers (RFC 9110 12.5.4, 8.5): if it
+ * is in one language, if a single language has the highest weight of Accept-Language, and if these are the same but for
+ * their case. Not for "*", ranges that only begin alike, and invalid weights.
  */
 static bool is_in_preferred_language(const afc_head *head, afc_slice accept_language) {
     afc_slice preferred = {NULL, 0};

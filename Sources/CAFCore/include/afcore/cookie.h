@@ -68,9 +68,9 @@ typedef struct afc_cookie_jar_options {
     /**
      * Maximum number of cookies per site and in total. Beyond it, expired cookies are evicted first; of a site, then
      * those without Secure, which anybody on the network could set; then the least recently used. The new cookie counts
-     * as the one used last: if it isn't Secure and all others of its full site are, it is refused (RFC 6265bis 5.7). Of a
-     * file with more cookies, those nearer its beginning. A site is a registrable domain, "example.co.uk" with all its subdomains, so
-     * that one server can't evict the cookies of others. 0: the defaults, 180 and 3000.
+     * as the one used last: if it isn't Secure and all others of its full site are, it is refused (RFC 6265bis 5.7). Of
+     * a file with more cookies, those nearer its beginning. A site is a registrable domain, "example.co.uk" with all
+     * its subdomains, so that one server can't evict the cookies of others. 0: the defaults, 180 and 3000.
      */
     uint32_t max_cookies_per_site, max_cookies;
 } afc_cookie_jar_options;

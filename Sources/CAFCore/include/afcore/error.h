@@ -77,8 +77,8 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
 } afc_trust_reason;
 
 /**
- * Whom a failure with AFC_EDNS, AFC_ECONNECT, AFC_ETLS, AFC_EUNTRUSTED, AFC_EAUTH or AFC_EREPLAY is about, as far as it is
- * known. With AFC_EREPLAY it is the party that asks for credentials.
+ * Whom a failure with AFC_EDNS, AFC_ECONNECT, AFC_ETLS, AFC_EUNTRUSTED, AFC_EAUTH or AFC_EREPLAY is about, as far as it
+ * is known. With AFC_EREPLAY it is the party that asks for credentials.
  */
 typedef enum AFC_OPEN_ENUM afc_party {
     AFC_PARTY_NONE = 0,    /**< This machine, or unknown. */

@@ -4,12 +4,12 @@
  * Several sessions may use the same cache. Every function may be called from any thread. A response that can't be
  * stored or read is treated as missing: no request fails because of the cache, except when a stored body of more than
  * 256 KiB turns out to be damaged after a part of it was passed on (AFC_ETRUNCATED). Responses of servers with
- * certificate errors, or whose certificate doesn't name the host, aren't stored, nor is a body while 8 MiB of it wait to
- * be written: responses don't wait for the disk; nor a decoded one over plain HTTP/1 without a length or chunks, except
- * gzip: a cut connection would look like its end. Of a body that is cut short or given up, up to 1 MiB is kept if the
- * server can be asked for the rest with If-Range; the next request for all of it does that. A final response to GET that
- * isn't stored ends the use of the stored one, unless it is a 5xx or says something about the request only (206, 401, 412,
- * 416, 429 and the like).
+ * certificate errors, or whose certificate doesn't name the host, aren't stored, nor is a body while 8 MiB of it wait
+ * to be written: responses don't wait for the disk; nor a decoded one over plain HTTP/1 without a length or chunks,
+ * except gzip: a cut connection would look like its end. Of a body that is cut short or given up, up to 1 MiB is kept
+ * if the server can be asked for the rest with If-Range; the next request for all of it does that. A final response to
+ * GET that isn't stored ends the use of the stored one, unless it is a 5xx or says something about the request only
+ * (206, 401, 412, 416, 429 and the like).
  *
  * With a folder, responses are kept in memory and on disk. Several processes may use the same folder at the same time.
  * Files are checked while they are read, and a damaged one counts as missing, so a process may be killed and the

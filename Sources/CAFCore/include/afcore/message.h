@@ -53,8 +53,8 @@ typedef struct afc_head {
 AFC_API const afc_header *afc_head_find(const afc_head *head, const char *name);
 
 /**
- * Finds the next field with a name behind `previous`, which is one of the head's own; NULL: the first one. For fields that
- * may be repeated, such as Set-Cookie.
+ * Finds the next field with a name behind `previous`, which is one of the head's own; NULL: the first one. For fields
+ * that may be repeated, such as Set-Cookie.
  *
  * Thread: any.    Owns: borrowed from `head`.    Fails: never; NULL if there is no other one.
  */
@@ -73,8 +73,8 @@ AFC_API size_t afc_token_size(afc_slice text);
  * Returns whether a header name, in any case, is one of those whose values are credentials: Authorization,
  * Proxy-Authorization, Cookie, Set-Cookie, Cookie2 and Set-Cookie2; the names of keys and tokens that end with Token,
  * Secret, Password, ApiKey, Api-Key, Access-Key, Application-Key, Auth-Key, Functions-Key, Master-Key, Secret-Key or
- * Subscription-Key, such as X-Api-Key, X-CSRFToken and Private-Token; Fastly-Key and X-Authorization. They are treated as
- * if they had AFC_HEADER_SECRET.
+ * Subscription-Key, such as X-Api-Key, X-CSRFToken and Private-Token; Fastly-Key and X-Authorization. They are treated
+ * as if they had AFC_HEADER_SECRET.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */

@@ -115,7 +115,9 @@ enum {
     AFC_FILE_RESUME = 1u << 1,
     /** Sync the file and its folder to the disk before the task succeeds. */
     AFC_FILE_SYNC = 1u << 2,
-    /** Fail with AFC_EFILE and EEXIST if the file exists; for a path of on_head, also for a foreign PATH.part or token. */
+    /**
+     * Fail with AFC_EFILE and EEXIST if the file exists; for a path of on_head, also for a foreign PATH.part or token.
+     */
     AFC_FILE_NO_REPLACE = 1u << 3,
     /** Create missing folders. */
     AFC_FILE_MAKE_FOLDERS = 1u << 4,
@@ -245,8 +247,8 @@ typedef enum afc_http_version_preference {
     AFC_HTTP_PREFER_1_1 = 1,       /**< HTTP/1.1 only. */
     AFC_HTTP_PREFER_2 = 2,         /**< The same as AUTOMATIC. */
     /**
-     * HTTP/2 from the first byte, also over http: there, before libcurl 8.7.0, for trusted servers only. While one sends
-     * frames without content and without a pause, all tasks of the session, their limits and cancels wait.
+     * HTTP/2 from the first byte, also over http: there, before libcurl 8.7.0, for trusted servers only. While one
+     * sends frames without content and without a pause, all tasks of the session, their limits and cancels wait.
      */
     AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE = 3,
     AFC_HTTP_PREFER_3 = 4 /**< AFC_EUNSUPPORTED if libcurl has no HTTP/3. */
@@ -280,14 +282,15 @@ enum {
      * for it and use it if it fits. Of many tasks for the same response only one asks the server: also of those with
      * AFC_HTTP_CACHE_REVALIDATE, if that one has received or validated the response meanwhile, and with
      * AFC_HTTP_CACHE_RELOAD, if it has received it. The wait is as long as that task takes, so also as long as its
-     * reader pauses it; timeouts.total_ms ends it. If that task is cancelled or reaches a limit of its own, one of those
-     * that wait takes its place.
+     * reader pauses it; timeouts.total_ms ends it. If that task is cancelled or reaches a limit of its own, one of
+     * those that wait takes its place.
      */
     AFC_REQUEST_COLLAPSE = 1u << 1,
     /**
      * Send the cookies of the session's jar together with those of the request's Cookie fields, as one field (RFC 6265
-     * 5.4): first the request's, then the jar's whose names aren't among them. The jar's are chosen for each hop. Without
-     * this flag, the request's fields replace them. A redirect to another origin drops the request's fields, as always.
+     * 5.4): first the request's, then the jar's whose names aren't among them. The jar's are chosen for each hop.
+     * Without this flag, the request's fields replace them. A redirect to another origin drops the request's fields, as
+     * always.
      */
     AFC_REQUEST_MERGE_COOKIES = 1u << 2
 };
@@ -322,7 +325,9 @@ typedef struct afc_request {
     afc_timeouts timeouts;
     afc_limits limits;
     afc_http_version_preference version;
-    /** Send Accept-Encoding: identity, and don't decode the body. With a Range, identity is sent and a 206 not decoded. */
+    /**
+     * Send Accept-Encoding: identity, and don't decode the body. With a Range, identity is sent and a 206 not decoded.
+     */
     bool keep_encoding;
     bool allow_downgrade; /**< Follow redirects from https to http. */
     /** 1 to 255; 0: the default, 16. Tasks that wait for a host start highest first. Also the HTTP/2 weight. */

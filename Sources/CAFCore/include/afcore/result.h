@@ -47,9 +47,9 @@ AFC_API const afc_failure *afc_result_get_failure(const afc_result *result);
 
 /**
  * Returns the head of the final response, also if its body failed. After AFC_EREDIRECT it returns the head of the
- * redirect that wasn't followed, and after AFC_EREPLAY that of the response that asked for the request again: a redirect,
- * a 401, 407 or 417. Returns NULL if no head was received, or if a redirect leads to a request that the session can't
- * send, such as one without TLS to a host with pins.
+ * redirect that wasn't followed, and after AFC_EREPLAY that of the response that asked for the request again: a
+ * redirect, a 401, 407 or 417. Returns NULL if no head was received, or if a redirect leads to a request that the
+ * session can't send, such as one without TLS to a host with pins.
  *
  * Thread: owner.    Owns: borrowed, lives with `result`.    Fails: never.
  */

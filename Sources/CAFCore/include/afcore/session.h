@@ -59,8 +59,8 @@ typedef struct afc_session_options {
     /** Maximum idle connections kept open. Default: 64. 0: no reuse. */
     uint32_t max_idle_connections;
     /**
-     * Connections idle for longer, in seconds, aren't reused; they are closed within seconds, as are those that the server
-     * has closed. Default: 60. 0: no reuse.
+     * Connections idle for longer, in seconds, aren't reused; they are closed within seconds, as are those that the
+     * server has closed. Default: 60. 0: no reuse.
      */
     uint32_t max_idle_s;
     const char *user_agent; /**< User-Agent of requests. Default: "afcore"; NULL: none. */
@@ -236,7 +236,8 @@ AFC_API void afc_session_wake(afc_session *session);
  * poll(), epoll (level-triggered), or the event loop of the program, and call afc_session_dispatch(). Don't read from
  * it or close it.
  *
- * Thread: any.    Owns: borrowed, valid until on_closed of the options has returned, in the last afc_session_dispatch().
+ * Thread: any.    Owns: borrowed, valid until on_closed of the options has returned, in the last
+ * afc_session_dispatch().
  * Fails: -1 if the session has a thread.
  */
 AFC_API int afc_session_get_fd(const afc_session *session);

@@ -1,6 +1,6 @@
 /**
- * Tasks: one request and its response, with callbacks for what happens meanwhile. request.h has the request, result.h what
- * a task ends with.
+ * Tasks: one request and its response, with callbacks for what happens meanwhile. request.h has the request, result.h
+ * what a task ends with.
  */
 #ifndef AFCORE_TASK_H
 #define AFCORE_TASK_H
@@ -164,8 +164,8 @@ typedef struct afc_task_events {
      * A 401 or 407 with a supported scheme was received, also after credentials that were sent preemptively.
      * `credentials` initially holds the proposed ones or AFC_CREDENTIALS_INIT; with USE it is copied after the
      * callback returns. With LATER the task waits, and its total time limit continues to count. With a MEMORY sink and
-     * no max_receive_bytes_per_s it leaves its connection to others; otherwise fetch the credentials in another session.
-     * Called at most ten times for servers and ten times for proxies. NULL: AFC_CHALLENGE_DEFAULT.
+     * no max_receive_bytes_per_s it leaves its connection to others; otherwise fetch the credentials in another
+     * session. Called at most ten times for servers and ten times for proxies. NULL: AFC_CHALLENGE_DEFAULT.
      */
     afc_challenge_decision (*on_challenge)(void *context, const afc_challenge *challenge,
                                            afc_credentials *credentials);

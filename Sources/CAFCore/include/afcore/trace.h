@@ -10,7 +10,9 @@ AFC_BEGIN_DECLS
 
 /** The kind of a trace event. */
 typedef enum AFC_OPEN_ENUM afc_trace_kind {
-    /** The connection that is used for the following request heads, or one whose TLS handshake failed: no head follows. */
+    /**
+     * The connection that is used for the following request heads, or one whose TLS handshake failed: no head follows.
+     */
     AFC_TRACE_CONNECTION = 0,
     /** The head of a request, after all of its bytes were sent. */
     AFC_TRACE_REQUEST = 1,

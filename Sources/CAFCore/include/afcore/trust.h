@@ -76,8 +76,9 @@ typedef enum afc_pin_match {
 } afc_pin_match;
 
 /**
- * The trust rule for a host. Zero-initialised: no pins, all checks. While pins are enforced, requests without TLS to the
- * host aren't sent and fail with AFC_EINVAL, after a redirect with AFC_EREDIRECT; over a Unix-domain socket they don't.
+ * The trust rule for a host. Zero-initialised: no pins, all checks. While pins are enforced, requests without TLS to
+ * the host aren't sent and fail with AFC_EINVAL, after a redirect with AFC_EREDIRECT; over a Unix-domain socket they
+ * don't.
  */
 typedef struct afc_trust_rule {
     /**
@@ -99,8 +100,8 @@ typedef struct afc_trust_rule {
     /** Accepts a chain that isn't verified (expired, unknown issuer, …). The name is still checked. */
     bool allow_invalid_certificates;
     /**
-     * Accepts certificates for other hosts. Responses under a name that the certificate doesn't have are stored in no HTTP
-     * cache, and their Strict-Transport-Security in no HSTS store.
+     * Accepts certificates for other hosts. Responses under a name that the certificate doesn't have are stored in no
+     * HTTP cache, and their Strict-Transport-Security in no HSTS store.
      */
     bool skip_host_check;
     uint64_t reserved[6]; /**< 0. */
@@ -159,8 +160,8 @@ typedef struct afc_trust_options {
     afc_slice intermediates;
     /**
      * Certificate revocation lists (RFC 5280 section 5): PEM or DER, one or many. If there are any, the
-     * server's certificate must be covered by a current one and not be revoked. NULL: none. AFC_EINVAL: empty, as from an
-     * empty file.
+     * server's certificate must be covered by a current one and not be revoked. NULL: none. AFC_EINVAL: empty, as from
+     * an empty file.
      */
     afc_slice crls;
     bool check_authorities; /**< With `crls`: the same for all its issuers. */

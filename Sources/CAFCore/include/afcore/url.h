@@ -62,8 +62,8 @@ AFC_API afc_status afc_url_check(afc_slice url, afc_failure *failure);
 AFC_API size_t afc_url_resolve(char *out, size_t capacity, afc_slice base, afc_slice reference);
 
 /**
- * Percent-encodes a text, which may be any octets, for use in a path, a query or a fragment: all but letters, digits and
- * "-._~" (RFC 3986, section 2.3). "a b/c" becomes "a%20b%2Fc".
+ * Percent-encodes a text, which may be any octets, for use in a path, a query or a fragment: all but letters, digits
+ * and "-._~" (RFC 3986, section 2.3). "a b/c" becomes "a%20b%2Fc".
  *
  * Returns the size of the result, which has no NUL. If the size exceeds `capacity`, the contents of `out` are
  * undefined; 3 * text.size bytes are always enough.
@@ -90,8 +90,8 @@ typedef struct afc_url_field {
 } afc_url_field;
 
 /**
- * Encodes fields as application/x-www-form-urlencoded (WHATWG URL, section 5.2), such as "q=a+b&n=1": for the query of a
- * URL, see afc_url_append_query(), or for a body of that Content-Type. Without fields the result is empty.
+ * Encodes fields as application/x-www-form-urlencoded (WHATWG URL, section 5.2), such as "q=a+b&n=1": for the query of
+ * a URL, see afc_url_append_query(), or for a body of that Content-Type. Without fields the result is empty.
  *
  * Returns the size of the result, which has no NUL. If the size exceeds `capacity`, the contents of `out` are
  * undefined; for each field, three times the bytes of name and value, and 2, are always enough.
@@ -102,12 +102,12 @@ AFC_API size_t afc_url_encode_form(char *out, size_t capacity, const afc_url_fie
                                    size_t count);
 
 /**
- * Reads the next field of a query or of a body that is application/x-www-form-urlencoded (WHATWG URL, section 5.1). Fields
- * are separated by "&", and empty ones are skipped. The name ends at the first "="; without one the value is empty. "+" is
- * a space, "%" with two hexadecimal digits that octet; an invalid escape stays.
+ * Reads the next field of a query or of a body that is application/x-www-form-urlencoded (WHATWG URL, section 5.1).
+ * Fields are separated by "&", and empty ones are skipped. The name ends at the first "="; without one the value is
+ * empty. "+" is a space, "%" with two hexadecimal digits that octet; an invalid escape stays.
  *
- * `*rest` is the text that wasn't read yet: begin with afc_url_parts.query. Writes the decoded name and value to `text`, and
- * `out` points to them there; neither has a NUL. rest->size bytes are always enough for `text`.
+ * `*rest` is the text that wasn't read yet: begin with afc_url_parts.query. Writes the decoded name and value to
+ * `text`, and `out` points to them there; neither has a NUL. rest->size bytes are always enough for `text`.
  *
  * Returns false at the end, and `*rest` is then empty; and if `capacity` is too small, and `*rest` then begins with the
  * field that wasn't read.
@@ -128,8 +128,9 @@ AFC_API bool afc_query_next(afc_slice *rest, afc_url_field *out, char *text, siz
 AFC_API size_t afc_url_append_query(char *out, size_t capacity, afc_slice url, afc_slice query);
 
 /**
- * Writes the http or https URL of the handshake that opens a WebSocket (RFC 6455, section 3): ws becomes http, wss becomes
- * https. URLs with http or https and relative references are unchanged. afc_websocket_open() accepts the same schemes.
+ * Writes the http or https URL of the handshake that opens a WebSocket (RFC 6455, section 3): ws becomes http, wss
+ * becomes https. URLs with http or https and relative references are unchanged. afc_websocket_open() accepts the same
+ * schemes.
  *
  * `*size` is the size of the result, which has no NUL. If it exceeds `capacity`, nothing is written to `out`;
  * url.size + 2 bytes are always enough.
@@ -160,9 +161,8 @@ AFC_API afc_status afc_url_write_origin(char out[AFC_URL_ORIGIN_SIZE], afc_slice
  * dots and spaces are removed. A hidden name, or one with a separator or a control character, is refused.
  *
  * Thread: any.    Owns: nothing; writes to `name`.
- * Fails: AFC_EINVAL with the reason: the last segment of the path is empty, missing (text without a slash may be a host),
- * refused as above, not UTF-8 or too long.
- * `name` is then empty.
+ * Fails: AFC_EINVAL with the reason: the last segment of the path is empty, missing (text without a slash may be a
+ * host), refused as above, not UTF-8 or too long. `name` is then empty.
  */
 AFC_API afc_status afc_url_file_name(char name[AFC_FILE_NAME_MAX + 1], afc_slice url,
                                      afc_failure *failure);

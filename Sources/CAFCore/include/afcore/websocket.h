@@ -252,9 +252,9 @@ typedef struct afc_websocket_events {
 /**
  * Opens a socket. `request` describes the handshake: its URL is ws, wss, http or https; method, body, sink, version,
  * expect, encoding, rates and timeouts.total_ms must have their defaults, and flags none but AFC_REQUEST_MERGE_COOKIES;
- * timeouts.idle_ms and limits.body_bytes are ignored. Its headers must not include Connection, Upgrade or a field that begins with Sec-WebSocket-. An http URL
- * of a host with HSTS becomes https. NTLM and Negotiate aren't supported. `options`, `events` and `failure` may be
- * NULL. `*out` is set before the first callback.
+ * timeouts.idle_ms and limits.body_bytes are ignored. Its headers must not include Connection, Upgrade or a field that
+ * begins with Sec-WebSocket-. An http URL of a host with HSTS becomes https. NTLM and Negotiate aren't supported.
+ * `options`, `events` and `failure` may be NULL. `*out` is set before the first callback.
  *
  * Thread: any.    Owns: `*out` is yours, afc_websocket_release(). Takes `events->context`; on failure `release` is
  * called before this function returns.

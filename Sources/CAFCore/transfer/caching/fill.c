@@ -271,8 +271,8 @@ static bool keeps_beginning(const afc__transfer *transfer) {
 }
 
 /**
- * The new response was stored, perhaps for other requests than the one that was validated: that is of the past in any case
- * (RFC 9111 4.3.3). Without a validation the answer may be an older one of a cache between.
+ * The new response was stored, perhaps for other requests than the one that was validated: that is of the past in any
+ * case (RFC 9111 4.3.3). Without a validation the answer may be an older one of a cache between.
  */
 static void drop_validated(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;

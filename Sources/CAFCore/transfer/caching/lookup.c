@@ -43,7 +43,10 @@ static bool is_elsewhere(const afc__transfer *transfer) {
     return transfer->unix_socket != NULL;
 }
 
-/** Returns whether the cache is bypassed. A download that may be resumed keeps the bytes received so far in its own file. */
+/**
+ * Returns whether the cache is bypassed. A download that may be resumed keeps the bytes received so far in its own
+ * file.
+ */
 static bool is_ignored(const afc__transfer *transfer) {
     const afc__request_head *request = &transfer->request;
     return transfer->cache_policy == AFC_HTTP_CACHE_BYPASS ||
@@ -364,7 +367,9 @@ static afc__cache_next consider(afc__transfer *transfer, bool is_part) {
     return miss(transfer);
 }
 
-/** Notes all that fit. Chooses the newest of those that fit best. Without any, the newest part that can be completed. */
+/**
+ * Notes all that fit. Chooses the newest of those that fit best. Without any, the newest part that can be completed.
+ */
 static afc__cache_next choose(afc__transfer *transfer, const afc__http_cache_found *found) {
     afc__hop_cache *cache = transfer->hop_cache;
     fit best = FITS_NOT;

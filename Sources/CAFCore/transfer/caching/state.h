@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /**
- * afc__hop_cache_enter() is the only function that changes it. Any state may be left for NEW: a hop with another request
- * begins with it.
+ * afc__hop_cache_enter() is the only function that changes it. Any state may be left for NEW: a hop with another
+ * request begins with it.
  *
  *     from         to
  *     NEW          FINDING; without a lookup WAITING, PASSING, REPLAYING (nothing is stored), IGNORED

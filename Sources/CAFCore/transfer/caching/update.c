@@ -77,8 +77,8 @@ static void store_updated(afc__transfer *transfer, afc__http_cache_meta *meta,
 }
 
 /**
- * Copies the fields of a stored head, updated by those of a later one, which gets the time of its receipt if it has no Date
- * (RFC 9110 6.6.1). false: they are too many, or memory is out.
+ * Copies the fields of a stored head, updated by those of a later one, which gets the time of its receipt if it has no
+ * Date (RFC 9110 6.6.1). false: they are too many, or memory is out.
  */
 static bool copy_updated(afc__fields *out, const afc_head *stored, const afc_head *update,
                          const afc__http_cache_control *control) {
