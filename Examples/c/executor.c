@@ -1,6 +1,6 @@
 /*
- * executor URL...: fetches URLs with a session that has its own thread, and handles the results on the main thread, whose
- * queue stands for that of a toolkit. The handlers need no lock.
+ * executor URL...: fetches URLs with a session that has its own thread, and handles the results on the main thread,
+ * whose queue stands for that of a toolkit. The handlers need no lock.
  */
 #include <afcore/afcore.h>
 #include <pthread.h>

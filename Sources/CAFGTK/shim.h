@@ -167,8 +167,8 @@ cafgtk_paintable *cafgtk_snapshot_finish(cafgtk_snapshot *snapshot, const cafgtk
 /* clang-format on */
 
 /*
- * libdispatch's main queue: the descriptor that is readable while it has work, and the call that does it. They are in no
- * header; CoreFoundation's run loop is built on them.
+ * libdispatch's main queue: the descriptor that is readable while it has work, and the call that does it. They are in
+ * no header; CoreFoundation's run loop is built on them.
  */
 int cafgtk_main_queue_descriptor(void) __asm__("_dispatch_get_main_queue_handle_4CF");
 void cafgtk_main_queue_drain(void *ignored) __asm__("_dispatch_main_queue_callback_4CF");

@@ -1,11 +1,12 @@
 /*
- * How a request is sent. A call has two sides: the loop thread of the core reports news, and the caller's side takes them:
- * a source in the main context of the caller, or afgio_session_send(), which waits. The last news are the end. The caller's
- * side then releases what belongs to the caller, on its thread, and the last side frees the call.
+ * How a request is sent. A call has two sides: the loop thread of the core reports news, and the caller's side takes
+ * them: a source in the main context of the caller, or afgio_session_send(), which waits. The last news are the end.
+ * The caller's side then releases what belongs to the caller, on its thread, and the last side frees the call.
  *
- * The main context owns the source, and a call has no reference to the context. If a context is freed before its calls have
- * ended, their sources are destroyed, which cancels the calls; the loop thread then releases what the core has read until
- * then. That is why there is no GTask: it holds its context, which would hold the source and with it the task.
+ * The main context owns the source, and a call has no reference to the context. If a context is freed before its calls
+ * have ended, their sources are destroyed, which cancels the calls; the loop thread then releases what the core has
+ * read until then. That is why there is no GTask: it holds its context, which would hold the source and with it the
+ * task.
  */
 #include "internal.h"
 
@@ -197,7 +198,10 @@ static gboolean dispatch(GSource *source, GSourceFunc callback, gpointer pointer
     return callback(pointer);
 }
 
-/* Attaches a source to the caller's main context, which takes its references of `call`. It is ready when there are news. */
+/*
+ * Attaches a source to the caller's main context, which takes its references of `call`. It is ready when there are
+ * news.
+ */
 static void attach_source(sending *call) {
     static GSourceFuncs functions = {.dispatch = dispatch};
     GSource *source = g_source_new(&functions, sizeof *source);

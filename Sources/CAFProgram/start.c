@@ -9,14 +9,14 @@
 enum { BEFORE_SWIFT = 101 };
 
 /*
- * glibc gives each thread a heap of its own, whose pages are new to the process. The few threads of this program allocate
- * little at the same time, except for the first two at the start.
+ * glibc gives each thread a heap of its own, whose pages are new to the process. The few threads of this program
+ * allocate little at the same time, except for the first two at the start.
  */
 enum { MOST_HEAPS = 2 };
 
 /*
- * The heap grows by this much at a time. Each growth locks the memory map, and stops both threads as they touch new pages:
- * 0.1 ms with glibc's 128 KiB (Benchmarks/first-byte). Pages that aren't touched take no memory.
+ * The heap grows by this much at a time. Each growth locks the memory map, and stops both threads as they touch new
+ * pages: 0.1 ms with glibc's 128 KiB (Benchmarks/first-byte). Pages that aren't touched take no memory.
  */
 enum { HEAP_GROWTH = 1 << 20 };
 

@@ -1,6 +1,7 @@
 /*
- * A binding of GTK as a program may have one of its own: the libraries' own names, for what the tests use. It shows that
- * such a binding can be imported beside SwiftAFGTK. Scripts/checks/gtk-shim compiles it with the libraries' headers.
+ * A binding of GTK as a program may have one of its own: the libraries' own names, for what the tests use. It shows
+ * that such a binding can be imported beside SwiftAFGTK. Scripts/checks/gtk-shim compiles it with the libraries'
+ * headers.
  */
 #ifndef CGTK_BINDING_H
 #define CGTK_BINDING_H

@@ -1,4 +1,5 @@
-/* One octet that chooses credentials, then what a proxy answers to CONNECT, through sockets and libcurl: each connection
+/* One octet that chooses credentials, then what a proxy answers to CONNECT, through sockets and libcurl: each
+ * connection
    its part, each request its piece. Whatever it is, the task completes once, and nothing of it is taken for the
    server's. */
 #include "wire.h"

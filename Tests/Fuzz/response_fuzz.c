@@ -1,4 +1,5 @@
-/* One octet that chooses a request, then what servers answer, through sockets and libcurl to a task: each connection its
+/* One octet that chooses a request, then what servers answer, through sockets and libcurl to a task: each connection
+ * its
    part, each request its piece. Whatever it is, the task completes once, within its limits. */
 #include "wire.h"
 

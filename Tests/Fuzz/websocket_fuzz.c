@@ -1,6 +1,7 @@
 /*
- * What a server sends over a WebSocket, in portions of any size, and its Sec-WebSocket-Extensions. Whatever comes, no message
- * exceeds its limit, a text is UTF-8, nothing follows a close frame or a failure, and any portions give the same result.
+ * What a server sends over a WebSocket, in portions of any size, and its Sec-WebSocket-Extensions. Whatever comes, no
+ * message exceeds its limit, a text is UTF-8, nothing follows a close frame or a failure, and any portions give the
+ * same result.
  */
 #include "input.h"
 #include "websocket/deflate.h"

@@ -220,7 +220,9 @@ static bool ends_in_chunked(const afts_request *request) {
     return is_last && count == 1;
 }
 
-/* A server that framed one of these differently than the client would read its body as the next request (RFC 9112 6.3). */
+/*
+ * A server that framed one of these differently than the client would read its body as the next request (RFC 9112 6.3).
+ */
 static const char *fault_of_encoding(const afts_request *request) {
     if (strcmp(request->version, "HTTP/1.0") == 0) return "a Transfer-Encoding in HTTP/1.0";
     if (count_fields(request, "Content-Length") != 0) {

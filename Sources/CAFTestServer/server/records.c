@@ -4,7 +4,9 @@
 
 #include <stdlib.h>
 
-/** Makes room for one more element. The room grows by powers of two, so the array is full when its count is one of them. */
+/**
+ * Makes room for one more element. The room grows by powers of two, so the array is full when its count is one of them.
+ */
 static void *with_room(void *array, size_t count) {
     bool is_full = (count & (count - 1)) == 0;
     return is_full ? realloc(array, (count > 0 ? count * 2 : 1) * sizeof(void *)) : array;

@@ -326,7 +326,8 @@ static void refuses_what_can_not_be_written(void **state) {
 
 /** In every state of the writing: while a block waits, at the end, by a cancel or a time limit. */
 /**
- * Starts a task that writes to a pipe until that is full. A time limit that passes before is doubled: a machine may be slow.
+ * Starts a task that writes to a pipe until that is full. A time limit that passes before is doubled: a machine may be
+ * slow.
  */
 static call *start_blocked(fixture *fixture, const char *path, int ends[2], bool is_limited) {
     for (uint32_t total_ms = 300; total_ms < PATIENCE_MS; total_ms *= 2) {

@@ -3,7 +3,9 @@
 #include "curl/request_progress.h"
 #include "support/check.h"
 
-/* One row for each state that is left, one column for each that is entered, both in the order of afc__request_progress. */
+/*
+ * One row for each state that is left, one column for each that is entered, both in the order of afc__request_progress.
+ */
 static const char allowed[AFC__PROGRESS_STATES][AFC__PROGRESS_STATES + 1] = {
     /*                    N S H U */
     [AFC__PROGRESS_NONE] = ".S.U",

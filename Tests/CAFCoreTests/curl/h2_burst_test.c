@@ -1,6 +1,6 @@
 /*
- * Responses that arrive at once, and are longer than libcurl reads at once: nothing is left behind when the server then sends
- * nothing more.
+ * Responses that arrive at once, and are longer than libcurl reads at once: nothing is left behind when the server then
+ * sends nothing more.
  */
 #include "support/call.h"
 #include "support/files.h"

@@ -157,8 +157,8 @@ static void check_refused(const row *row, const call *call, const upload *upload
                           uint64_t position, afc_body_kind kind) {
     bool is_repeated = kind == AFC_BODY_BYTES || (position == 0 && heads == ATTEMPTS);
     /*
-     * Before 8.10 libcurl reads once more when it closes a connection (ossl_close() in lib/vtls/openssl.c). What it finds then
-     * may be the end of the connection, and nothing tells that from a request that was lost with it.
+     * Before 8.10 libcurl reads once more when it closes a connection (ossl_close() in lib/vtls/openssl.c). What it
+     * finds then may be the end of the connection, and nothing tells that from a request that was lost with it.
      */
     bool may_be_lost = libcurl_is_at_least(8, 1) && !libcurl_is_at_least(8, 10) && !is_repeated &&
                        call->failure.status == AFC_ELOST;

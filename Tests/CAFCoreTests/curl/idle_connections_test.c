@@ -1,6 +1,6 @@
 /*
- * Connections that nothing uses are closed, although no other request makes libcurl look at them. The limit counts whole
- * seconds of libcurl; what is waited for is what the server sees, and the descriptors of this process.
+ * Connections that nothing uses are closed, although no other request makes libcurl look at them. The limit counts
+ * whole seconds of libcurl; what is waited for is what the server sees, and the descriptors of this process.
  */
 #include "base/clock.h"
 #include "support/call.h"
@@ -61,7 +61,9 @@ static void answer_all(afts_conn *conn, const afts_request *request, void *paylo
     }
 }
 
-/** Answers one request. A `payload` names a gate: frames are sent while the connection is idle, and then it waits there. */
+/**
+ * Answers one request. A `payload` names a gate: frames are sent while the connection is idle, and then it waits there.
+ */
 static void answer_once(afts_conn *conn, const afts_request *request, void *payload) {
     (void)request;
     h2_peer peer;

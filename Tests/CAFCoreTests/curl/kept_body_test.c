@@ -14,8 +14,9 @@
 enum { MIB = 1024 * 1024, READ = 32 * 1024, TASKS = 8 };
 
 /**
- * A sanitizer's realloc() always copies, so a body that libcurl collects piece by piece costs the square of its size. One
- * task and smaller bodies run the same code. The bounds of memory are checked without sanitizers, where mallinfo2() counts.
+ * A sanitizer's realloc() always copies, so a body that libcurl collects piece by piece costs the square of its size.
+ * One task and smaller bodies run the same code. The bounds of memory are checked without sanitizers, where mallinfo2()
+ * counts.
  */
 #if HAS_ADDRESS_SANITIZER || HAS_THREAD_SANITIZER
 enum { KEEPING_TASKS = 1, LARGE = MIB / 2 };
@@ -238,8 +239,8 @@ static void paused_bomb_ends_at_decoding_ratio_at_once(void **state) {
     fixture *fixture = *state;
     serve_bomb(fixture, "/bomb");
     /*
-     * libcurl 8.13.0 and later decode 4 KiB at a time (CW_PAUSE_DEC_WRITE_CHUNK), and no more while the body is paused: that
-     * is within the ratio of what was received, so the body ends when it goes on.
+     * libcurl 8.13.0 and later decode 4 KiB at a time (CW_PAUSE_DEC_WRITE_CHUNK), and no more while the body is paused:
+     * that is within the ratio of what was received, so the body ends when it goes on.
      */
     bool reads_piecewise = libcurl_is_at_least(8, 13);
     call *call = start_events(fixture, "/bomb", reads_piecewise ? hold_once : call_hold);
@@ -332,7 +333,9 @@ static void paused_gzip_body_keeps_one_piece(void **state) {
     fixture_free(fixture);
 }
 
-/** A response of a thousand bytes can decode to more than any limit of what is kept, and needs no more than its window. */
+/**
+ * A response of a thousand bytes can decode to more than any limit of what is kept, and needs no more than its window.
+ */
 static void paused_body_of_any_ratio_keeps_its_window(void **state) {
     (void)state;
     if (!decodes_piecewise()) skip();

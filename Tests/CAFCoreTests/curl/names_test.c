@@ -355,8 +355,8 @@ static void unicode_host_is_looked_up_and_sent_as_a_labels(void **state) {
 }
 
 /**
- * RFC 5890: a U-label and its A-label are one host, so a redirect between them doesn't cross origins (RFC 9110 4.3.1), and
- * the credentials of the request stay.
+ * RFC 5890: a U-label and its A-label are one host, so a redirect between them doesn't cross origins (RFC 9110 4.3.1),
+ * and the credentials of the request stay.
  */
 static void redirect_to_unicode_form_of_the_host_keeps_credentials(void **state) {
     fixture *fixture = *state;

@@ -493,8 +493,8 @@ static void lookup_over_https_can_be_cancelled(void **state) {
 }
 
 /**
- * libcurl's own handles for DNS over HTTPS read the variables themselves, whatever proxies the session has; so a session
- * that would send its lookups through them isn't created.
+ * libcurl's own handles for DNS over HTTPS read the variables themselves, whatever proxies the session has; so a
+ * session that would send its lookups through them isn't created.
  */
 static void refuses_lookups_over_https_through_foreign_proxy(void **state) {
     fixture *fixture = *state;

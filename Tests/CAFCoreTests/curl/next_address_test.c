@@ -16,8 +16,8 @@ static uint16_t port_of(fixture *fixture) {
 }
 
 /**
- * Makes a request of "/" of a host with these addresses. After `delay_ms`, the other family and, from libcurl 8.16, the next
- * is tried.
+ * Makes a request of "/" of a host with these addresses. After `delay_ms`, the other family and, from libcurl 8.16, the
+ * next is tried.
  */
 static call *call_many(fixture *fixture, const char *addresses, uint32_t delay_ms) {
     const afc_host_override override = {"many.test", port_of(fixture), addresses, {0}};

@@ -126,7 +126,10 @@ static void connects_over_tls_and_http_2(void **state) {
     atomic_uint ready = 0;
     h2_serve(fixture, answer_all, &ready, H2_CLOSE);
     check_connects(fixture, tls_url(fixture), AFC_OK);
-    /* Tickets alone would end the connection; see AFC_REQUEST_CONNECT_ONLY. From 8.16 on nothing is sent before a request. */
+    /*
+     * Tickets alone would end the connection; see AFC_REQUEST_CONNECT_ONLY. From 8.16 on nothing is sent before a
+     * request.
+     */
     if (curl_version_info(CURLVERSION_NOW)->version_num >= 0x081000) {
         (void)is_reused(fixture, tls_url(fixture));
         fixture_free(fixture);

@@ -79,17 +79,17 @@ static void reports_option_of_request(void **state) {
 }
 
 /**
- * Whether libcurl itself looks for input on a connection before it uses it again. 7.88.1 doesn't, 8.5.0 does. From 8.22.0 it
- * does so once a second.
+ * Whether libcurl itself looks for input on a connection before it uses it again. 7.88.1 doesn't, 8.5.0 does. From
+ * 8.22.0 it does so once a second.
  */
 static bool looks_for_input(void) {
     return libcurl_is_at_least(8, 0) && !libcurl_is_at_least(8, 22);
 }
 
 /**
- * The second request takes the connection of the first one, finds input there, and can't begin on another. The body is longer
- * than a read, so that what follows it isn't read with it, and not longer than two, which always have time in one turn: in the
- * next one the loop itself would find the input.
+ * The second request takes the connection of the first one, finds input there, and can't begin on another. The body is
+ * longer than a read, so that what follows it isn't read with it, and not longer than two, which always have time in
+ * one turn: in the next one the loop itself would find the input.
  */
 static void reports_option_of_second_try(void **state) {
     (void)state;

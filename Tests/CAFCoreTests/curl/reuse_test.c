@@ -446,8 +446,8 @@ static void check_ending(int how, bool is_clear) {
     /* A stream or a connection that breaks the protocol is that, or a lost connection: versions of libcurl differ. */
     bool may_differ = (how == RESETS || how == BAD_FRAME) && status == AFC_EPROTOCOL;
     /*
-     * In the clear nothing tells a refusal from the end that libcurl 8.19 and later wait for when they close, nor from broken
-     * frames with 8.0. A refusal just before the end is only certain with 8.8 to 8.18.
+     * In the clear nothing tells a refusal from the end that libcurl 8.19 and later wait for when they close, nor from
+     * broken frames with 8.0. A refusal just before the end is only certain with 8.8 to 8.18.
      */
     bool is_certain = libcurl_is_at_least(8, 8) && !libcurl_is_at_least(8, 19);
     bool is_doubtful = libcurl_is_at_least(8, 19) ||

@@ -1,6 +1,6 @@
 /*
- * A body that never ends to come leaves the loop to others: after a few milliseconds its exchange waits for the next turn.
- * Here every piece takes longer than that, so that the number of turns doesn't depend on the machine.
+ * A body that never ends to come leaves the loop to others: after a few milliseconds its exchange waits for the next
+ * turn. Here every piece takes longer than that, so that the number of turns doesn't depend on the machine.
  */
 #include "support/call.h"
 #include "support/h2.h"
@@ -40,8 +40,8 @@ static void be_slow(slow *slow, const afc_session *session) {
 }
 
 /**
- * At most a piece for the time, the one that exceeds it, and the same once more after the resumption; newer versions of libcurl
- * pass on a few more that they had decoded.
+ * At most a piece for the time, the one that exceeds it, and the same once more after the resumption; newer versions of
+ * libcurl pass on a few more that they had decoded.
  */
 static void check_turns(const slow *slow) {
     assert_true(slow->pieces >= PIECES / 2);

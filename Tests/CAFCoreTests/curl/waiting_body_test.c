@@ -1,6 +1,6 @@
 /*
- * What the server says while the request's body has nothing to send yet: an answer ends the exchange at once unless it is a
- * success, for which the body is awaited, and so does the end of the connection.
+ * What the server says while the request's body has nothing to send yet: an answer ends the exchange at once unless it
+ * is a success, for which the body is awaited, and so does the end of the connection.
  */
 #include "support/call.h"
 

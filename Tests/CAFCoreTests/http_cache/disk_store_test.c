@@ -1,6 +1,6 @@
 /*
- * The store of the HTTP cache on disk: what it keeps from one opening to the next, its limits, and files and folders that
- * are damaged, foreign or gone. Whatever happens to them, a response is served whole and right, or not at all.
+ * The store of the HTTP cache on disk: what it keeps from one opening to the next, its limits, and files and folders
+ * that are damaged, foreign or gone. Whatever happens to them, a response is served whole and right, or not at all.
  */
 #include "base/checksum.h"
 #include "http_cache/disk/entry_file.h"
@@ -671,8 +671,8 @@ static void removed_folder_is_an_empty_cache(void **state) {
     assert_int_equal(count_right(box, responses, 3), 0);
     assert_int_equal(system(command), 0);
     /*
-     * It is made again. A response that was ordered before the loss was noticed isn't stored, as the journal that was lost
-     * may have made it outdated.
+     * It is made again. A response that was ordered before the loss was noticed isn't stored, as the journal that was
+     * lost may have made it outdated.
      */
     store_three(box, later);
     reopen(box);

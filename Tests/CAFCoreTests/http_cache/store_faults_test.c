@@ -1,6 +1,6 @@
 /*
- * The disk's calls fail one after the other: full, broken, or interrupted in the middle of a write. The store forgets then,
- * and serves no wrong byte; the next opening finds a folder that it can use.
+ * The disk's calls fail one after the other: full, broken, or interrupted in the middle of a write. The store forgets
+ * then, and serves no wrong byte; the next opening finds a folder that it can use.
  *
  * Other processes keep the folder locked: opening waits, but not for ever.
  *

@@ -1,6 +1,6 @@
 /*
- * Threads that share a cache, and processes that share its folder and are killed at any moment. What is found afterwards
- * is whole and as it was stored, the limit of the disk holds, and the folder still works.
+ * Threads that share a cache, and processes that share its folder and are killed at any moment. What is found
+ * afterwards is whole and as it was stored, the limit of the disk holds, and the folder still works.
  *
  * AF_CACHE_KILLS is the number of kills.
  */

@@ -210,7 +210,10 @@ static void later_head_replaces_all_fields_of_a_name(void **state) {
     }
 }
 
-/** Fields 2 * i are updated by fields 3 * i: the result has the stored ones are those that the update doesn't have, and then all of the update. */
+/**
+ * Fields 2 * i are updated by fields 3 * i: the result has the stored ones are those that the update doesn't have, and
+ * then all of the update.
+ */
 static void later_head_may_have_many_fields(void **state) {
     (void)state;
     enum { MANY = 200, NAME = 16 };

@@ -1,4 +1,7 @@
-/* May a stored response answer? RFC 9111 4.2.4 and 5.2, RFC 5861, RFC 8246: directives of both sides, ages and policies. */
+/*
+ * May a stored response answer? RFC 9111 4.2.4 and 5.2, RFC 5861, RFC 8246: directives of both sides, ages and
+ * policies.
+ */
 #include "http_cache/rules/reuse.h"
 #include "support/check.h"
 

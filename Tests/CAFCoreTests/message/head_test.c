@@ -349,7 +349,9 @@ static void limits_are_exact(void **state) {
     }
 }
 
-/** libcurl joins the lines by copying what it has of the field: the number of copies is limited, not only their size. */
+/**
+ * libcurl joins the lines by copying what it has of the field: the number of copies is limited, not only their size.
+ */
 static void folds_count_as_fields(void **state) {
     (void)state;
     enum { COUNT = 10 };

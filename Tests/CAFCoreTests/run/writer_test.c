@@ -94,8 +94,8 @@ static char byte_at(uint64_t position) {
 }
 
 /**
- * Lets the writer go on until `call` is over and `least` bytes have come, which the kernel passes on in its own time. What
- * was written is compared as it comes.
+ * Lets the writer go on until `call` is over and `least` bytes have come, which the kernel passes on in its own time.
+ * What was written is compared as it comes.
  */
 static void terminal_drain(terminal *terminal, call *call, uint64_t least) {
     char bytes[4096];

@@ -1,6 +1,6 @@
 /*
- * A process forks while its loops are in the middle of TLS handshakes: what OpenSSL's locks are at that moment they stay
- * in the child. The server lives in another process, so that the only OpenSSL that is in use is the library's own.
+ * A process forks while its loops are in the middle of TLS handshakes: what OpenSSL's locks are at that moment they
+ * stay in the child. The server lives in another process, so that the only OpenSSL that is in use is the library's own.
  */
 #include "support/child.h"
 #include "support/fixture.h"
@@ -19,7 +19,9 @@
 
 extern char **environ;
 
-/* How often a lock is held is a matter of luck, which sanitizers and valgrind don't need: they look for other faults. */
+/*
+ * How often a lock is held is a matter of luck, which sanitizers and valgrind don't need: they look for other faults.
+ */
 #if HAS_ADDRESS_SANITIZER
 enum { FORKS = 50 };
 #else

@@ -339,7 +339,10 @@ static void total_limit_runs_while_suspended(void **state) {
 
 /* ---- After a hop whose body waited for its rate -------------------------------------------- */
 
-/** The server answers between two bytes of a slow body, so that the next one was to be sent while the task waits for something else. */
+/**
+ * The server answers between two bytes of a slow body, so that the next one was to be sent while the task waits for
+ * something else.
+ */
 static call *call_sending_slowly(fixture *fixture, afts_script *script) {
     serve(fixture, "/", script);
     call *call = call_with_limits(fixture, "/", LONG_MS, LONG_MS, SHORT_MS);

@@ -1,4 +1,6 @@
-/* The body of a response that refuses a WebSocket: received as HTTP frames it, limited, and never waited for too long. */
+/*
+ * The body of a response that refuses a WebSocket: received as HTTP frames it, limited, and never waited for too long.
+ */
 #include "support/recorded_socket.h"
 
 #include <sched.h>

@@ -11,8 +11,8 @@
 /* ---- A codec with a context, whose encoder can be stopped -------------------------------------- */
 
 /**
- * Blocks of stored bytes, each changed by the number of bytes before it in the stream: what was encoded in another order than it
- * was sent in is decoded to something else.
+ * Blocks of stored bytes, each changed by the number of bytes before it in the stream: what was encoded in another
+ * order than it was sent in is decoded to something else.
  */
 typedef struct context_codec {
     afc_websocket_codec table, stored;
@@ -317,7 +317,10 @@ static void *send_numbered(void *context) {
     return NULL;
 }
 
-/** Checks that the numbers of each sender come in order; and answers some on the loop thread, which must come back as well. */
+/**
+ * Checks that the numbers of each sender come in order; and answers some on the loop thread, which must come back as
+ * well.
+ */
 static afc_status check_order(recorded_socket *socket, const afc_websocket_message *message) {
     int *next = socket->payload;
     char expected[8];

@@ -461,7 +461,10 @@ static void upgrades_redirects(void **state) {
     end_site(&site);
 }
 
-/** A rule that compares no host must not make other sessions insist on https for a host that the certificate doesn't name. */
+/**
+ * A rule that compares no host must not make other sessions insist on https for a host that the certificate doesn't
+ * name.
+ */
 static void ignores_field_of_another_host(void **state) {
     (void)state;
     site site = make_site();

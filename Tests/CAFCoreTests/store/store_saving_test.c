@@ -1,9 +1,9 @@
 /*
- * Stores that two threads save at once: a save never replaces what a later one has written. And a process that is killed
- * while it saves.
+ * Stores that two threads save at once: a save never replaces what a later one has written. And a process that is
+ * killed while it saves.
  *
- * fsync() and pthread_mutex_lock() are defined here and pass on to libc, so that the first save stops where it has copied the
- * store and hasn't replaced the file, until the second one has ended or waits for it.
+ * fsync() and pthread_mutex_lock() are defined here and pass on to libc, so that the first save stops where it has
+ * copied the store and hasn't replaced the file, until the second one has ended or waits for it.
  */
 #include "store/cookie_jar.h"
 #include "store/hsts.h"

@@ -90,8 +90,8 @@ afc_status call_take_one(call *call, afc_slice chunk);
 void call_perform_with_refusals(call *call);
 
 /**
- * Performs a call while the n-th allocation fails: it succeeds, or ends with AFC_ENOMEM. Returns the allocations that were
- * made; `*status` is that of the call.
+ * Performs a call while the n-th allocation fails: it succeeds, or ends with AFC_ENOMEM. Returns the allocations that
+ * were made; `*status` is that of the call.
  */
 size_t call_perform_failing(call *call, size_t n, afc_status *status);
 

@@ -26,8 +26,8 @@ struct recorded_socket {
     afc_websocket *socket;
     /* Results; stable after socket_wait(). */
     /**
-     * What was called, in order: "open PROTOCOL", "text BYTES", "binary BYTES" (with a "+" behind a piece that isn't the last),
-     * "sent STATUS", "pong BYTES", "closed CODE REASON", each ended by ";". Long bytes are cut.
+     * What was called, in order: "open PROTOCOL", "text BYTES", "binary BYTES" (with a "+" behind a piece that isn't
+     * the last), "sent STATUS", "pong BYTES", "closed CODE REASON", each ended by ";". Long bytes are cut.
      */
     char log[SOCKET_LOG_SIZE];
     afc_failure failure;

@@ -1,6 +1,6 @@
 /**
- * Tables in Tests/Fixtures, which the tests of Swift read, too: a row on each line, its fields with tabs between them. "\xHH"
- * is an octet. Lines that are empty or begin with "#" are left out.
+ * Tables in Tests/Fixtures, which the tests of Swift read, too: a row on each line, its fields with tabs between them.
+ * "\xHH" is an octet. Lines that are empty or begin with "#" are left out.
  */
 #ifndef AFC_TESTS_ROWS_H
 #define AFC_TESTS_ROWS_H

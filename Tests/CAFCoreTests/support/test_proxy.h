@@ -36,7 +36,9 @@ bool test_proxy_saw_certificate(test_proxy *test_proxy);
 /** Responds to every CONNECT with this status; 0: opens the tunnel. */
 void test_proxy_refuse(test_proxy *test_proxy, int status);
 
-/** Responds to every CONNECT with these bytes, which aren't copied, and closes the connection; size 0: opens the tunnel. */
+/**
+ * Responds to every CONNECT with these bytes, which aren't copied, and closes the connection; size 0: opens the tunnel.
+ */
 void test_proxy_answer(test_proxy *test_proxy, afc_slice bytes);
 
 /** Requires this user and password of SOCKS clients. NULL: none. */

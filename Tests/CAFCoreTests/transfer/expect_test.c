@@ -111,8 +111,8 @@ static afts_script *refusal(int status, const char *headers) {
 }
 
 /**
- * libcurl before 8.7 begins its wait anew when something arrives, but not the timer that ends it. So what comes first has
- * to come a little later than the request was sent.
+ * libcurl before 8.7 begins its wait anew when something arrives, but not the timer that ends it. So what comes first
+ * has to come a little later than the request was sent.
  */
 static void response_that_begins_does_not_keep_the_body(void **state) {
     fixture *fixture = *state;
@@ -147,7 +147,10 @@ static void response_that_begins_does_not_keep_the_body(void **state) {
     }
 }
 
-/** Sending waits then, and receiving doesn't. libcurl before 8.7 is made to look again and again whether the body may be sent. */
+/**
+ * Sending waits then, and receiving doesn't. libcurl before 8.7 is made to look again and again whether the body may be
+ * sent.
+ */
 static void suspended_task_receives_what_comes_before_its_body(void **state) {
     fixture *fixture = *state;
     afts_script *script = afts_script_new(), *silent = afts_script_new();

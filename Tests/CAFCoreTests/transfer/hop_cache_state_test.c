@@ -2,7 +2,9 @@
 #include "support/check.h"
 #include "transfer/caching/state.h"
 
-/* One row for each state that is left, one column for each that is entered, both in the order of afc__hop_cache_state. */
+/*
+ * One row for each state that is left, one column for each that is entered, both in the order of afc__hop_cache_state.
+ */
 static const char allowed[AFC__HOP_CACHE_STATES][AFC__HOP_CACHE_STATES + 1] = {
     /*                      N W F O R P V L C S I */
     [AFC__HOP_CACHE_NEW] = "NWF.RP....I",        [AFC__HOP_CACHE_WAITING] = "N..........",

@@ -348,7 +348,10 @@ static call *begin_asking(caching_fixture *site, const char *path, afc_http_cach
     return call;
 }
 
-/** Waits until the tasks that were started are waiting for the one whose response is behind the gate, and lets that one go. */
+/**
+ * Waits until the tasks that were started are waiting for the one whose response is behind the gate, and lets that one
+ * go.
+ */
 static void open_gate(caching_fixture *site) {
     assert_true(afts_wait_stalled(site->fixture->server, "gate", 1, PATIENCE_MS));
     serve(site->fixture, "/other", answer(200, NULL, "other"));

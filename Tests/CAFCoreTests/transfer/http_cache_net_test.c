@@ -1,4 +1,6 @@
-/* The HTTP cache in the flow, over real connections: two requests for each row, and what the server saw of the second. */
+/*
+ * The HTTP cache in the flow, over real connections: two requests for each row, and what the server saw of the second.
+ */
 #include "support/caching_fixture.h"
 
 #include <stdio.h>

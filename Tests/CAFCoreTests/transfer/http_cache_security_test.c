@@ -328,7 +328,10 @@ static int octet_for(caching_fixture *site, const char *value) {
     return first_octet_of(call);
 }
 
-/** If on_cache removes Vary, and a later head has none, the response still fits only the requests that it was stored for. */
+/**
+ * If on_cache removes Vary, and a later head has none, the response still fits only the requests that it was stored
+ * for.
+ */
 static void update_never_forgets_which_requests_a_response_fits(void **state) {
     caching_fixture *site = *state;
     serve(site->fixture, "/", answer(200, "Vary: Foo\r\n" STALE TAG, "old"));

@@ -1,6 +1,6 @@
 /*
- * Which anchors of the system count: those of its directory, and those of its bundle. OpenSSL's functions that name the two
- * are defined here, and lead to a folder of the test.
+ * Which anchors of the system count: those of its directory, and those of its bundle. OpenSSL's functions that name the
+ * two are defined here, and lead to a folder of the test.
  */
 #include "support/chains.h"
 #include "support/descriptors.h"

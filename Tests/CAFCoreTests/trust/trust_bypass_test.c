@@ -352,7 +352,10 @@ static void callback_runs_before_anything_is_sent(void **state) {
     }
 }
 
-/** GET without TLS of a server on this machine, under a policy whose rule for "localhost" or, with NULL, for all is this. */
+/**
+ * GET without TLS of a server on this machine, under a policy whose rule for "localhost" or, with NULL, for all is
+ * this.
+ */
 static void check_plain(fixture *fixture, afc_trust_rule rule, const char *host,
                         afc_status expected) {
     afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;

@@ -1,6 +1,6 @@
 /*
- * When automatic pings are sent, and when a pong is overdue: tables of what happens at which time. And how long the closing
- * handshake may take.
+ * When automatic pings are sent, and when a pong is overdue: tables of what happens at which time. And how long the
+ * closing handshake may take.
  */
 #include "support/check.h"
 #include "websocket/deadlines.h"

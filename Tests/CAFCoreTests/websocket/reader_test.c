@@ -1,4 +1,7 @@
-/* What a server may send, and what it may not: every rule of RFC 6455 section 5 and 7 and RFC 7692 section 6 for clients. */
+/*
+ * What a server may send, and what it may not: every rule of RFC 6455 section 5 and 7 and RFC 7692 section 6 for
+ * clients.
+ */
 #include "base/alloc.h"
 #include "support/recorded_socket.h"
 #include "support/torture.h"

@@ -2,7 +2,9 @@
 #include "support/check.h"
 #include "websocket/state.h"
 
-/* One row for each state that is left, one column for each that is entered, both in the order of afc__websocket_state. */
+/*
+ * One row for each state that is left, one column for each that is entered, both in the order of afc__websocket_state.
+ */
 static const char allowed[AFC__WEBSOCKET_STATES][AFC__WEBSOCKET_STATES + 1] = {
     /*                            . r o c a f E */
     [AFC__WEBSOCKET_OPENING] = ".ro...E",   [AFC__WEBSOCKET_REFUSED] = "......E",

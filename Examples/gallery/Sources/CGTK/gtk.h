@@ -1,6 +1,6 @@
 /*
- * What the gallery calls of GTK 4, under the library's own names. A binding of GTK, or a module map with <gtk/gtk.h>, does
- * as well; this one needs no flags of pkg-config. Scripts/checks/gtk-shim compiles it with the library's headers.
+ * What the gallery calls of GTK 4, under the library's own names. A binding of GTK, or a module map with <gtk/gtk.h>,
+ * does as well; this one needs no flags of pkg-config. Scripts/checks/gtk-shim compiles it with the library's headers.
  */
 #ifndef GALLERY_GTK_H
 #define GALLERY_GTK_H

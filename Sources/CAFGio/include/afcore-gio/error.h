@@ -37,7 +37,8 @@ G_BEGIN_DECLS
  * @AFGIO_ERROR_AGAIN: try again later
  * @AFGIO_ERROR_INTERNAL: an internal operation failed unexpectedly
  *
- * Codes of %AFGIO_ERROR. Each is the status of libafcore (afcore/error.h) without its sign. Later versions may have more.
+ * Codes of %AFGIO_ERROR. Each is the status of libafcore (afcore/error.h) without its sign. Later versions may have
+ * more.
  */
 typedef enum {
     AFGIO_ERROR_INVALID_INPUT = 1,

@@ -12,7 +12,8 @@ G_BEGIN_DECLS
  * @AFGIO_CACHE_POLICY_RELOAD: ask the server for the whole response, and store it
  * @AFGIO_CACHE_POLICY_ELSE_LOAD: use a stored response however old it is, else ask the server
  * @AFGIO_CACHE_POLICY_ONLY: as %AFGIO_CACHE_POLICY_ELSE_LOAD, but without one the response is a 504 made here
- * @AFGIO_CACHE_POLICY_REVALIDATE: ask the server whether a stored response is still valid, unless it is fresh and immutable
+ * @AFGIO_CACHE_POLICY_REVALIDATE: ask the server whether a stored response is still valid, unless it is fresh and
+ * immutable
  * @AFGIO_CACHE_POLICY_BYPASS: neither use nor store responses
  *
  * How a request uses the cache of its session. Without a cache, %AFGIO_CACHE_POLICY_ONLY is
@@ -171,9 +172,9 @@ AFGIO_API GFile *afgio_request_get_destination(AfgioRequest *self);
  * @user: (nullable): the user, UTF-8; %NULL, the default: no credentials
  * @password: (nullable): the password, UTF-8; %NULL is the same as ""
  *
- * Sets the credentials that answer a 401 of the URL's origin, and of no other: Digest where the server offers it, otherwise
- * Basic. Without them, or if they are refused, the response is the 401. For a token, set the field Authorization:
- * "Bearer TOKEN".
+ * Sets the credentials that answer a 401 of the URL's origin, and of no other: Digest where the server offers it,
+ * otherwise Basic. Without them, or if they are refused, the response is the 401. For a token, set the field
+ * Authorization: "Bearer TOKEN".
  *
  * Thread: owner. Owns: copied; the copy of the password is overwritten before it is freed. Fails: never; a control
  * character fails the sending.

@@ -64,8 +64,8 @@ AFGIO_API void afgio_session_pin_host(AfgioSession *self, const char *host,
  * Opens the session, as the first request does: reads the file of certificates, checks the settings, opens the cache.
  *
  * Thread: any; reads files. Owns: nothing.
- * Fails: %AFGIO_ERROR_INVALID_INPUT (invalid base URL, pins, hosts, certificates or proxy), %AFGIO_ERROR_FILE (a file or
- * folder can't be used), %AFGIO_ERROR_INTERNAL (no thread). It is tried again at the next call.
+ * Fails: %AFGIO_ERROR_INVALID_INPUT (invalid base URL, pins, hosts, certificates or proxy), %AFGIO_ERROR_FILE (a file
+ * or folder can't be used), %AFGIO_ERROR_INTERNAL (no thread). It is tried again at the next call.
  *
  * Returns: whether it is open now, or was already
  */
@@ -83,8 +83,8 @@ AFGIO_API gboolean afgio_session_open(AfgioSession *self, GError **error);
  * context of the caller, which must be running for that. The request doesn't keep that context: if it is freed before
  * @callback was called, the request is cancelled, and @callback is never called.
  *
- * Thread: any. Owns: keeps references until @callback has returned, or can't be called any more. Fails: never; errors come from
- * afgio_session_send_finish().
+ * Thread: any. Owns: keeps references until @callback has returned, or can't be called any more. Fails: never; errors
+ * come from afgio_session_send_finish().
  */
 AFGIO_API void afgio_session_send_async(AfgioSession *self, AfgioRequest *request,
                                         GCancellable *cancellable, GAsyncReadyCallback callback,
@@ -114,8 +114,8 @@ AFGIO_API AfgioResponse *afgio_session_send_finish(AfgioSession *self, GAsyncRes
  * @cancellable: (nullable): cancels the request
  * @error: return location for an error
  *
- * Sends a request and waits for its response. #AfgioRequest::progress is emitted on the calling thread meanwhile. No main
- * loop is needed, and none runs.
+ * Sends a request and waits for its response. #AfgioRequest::progress is emitted on the calling thread meanwhile. No
+ * main loop is needed, and none runs.
  *
  * Thread: any. Owns: the response is yours. Fails: as afgio_session_send_finish().
  *

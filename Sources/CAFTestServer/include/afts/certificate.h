@@ -99,14 +99,17 @@ typedef enum afts_ocsp_status {
 /**
  * Makes an OCSP response about `cert`, signed by its `issuer`, for afts_tls.ocsp_response.
  *
- * @param this_update_s,next_update_s seconds from now; both 0: from an hour ago for a day. AFTS_OCSP_NO_END as the second:
+ * @param this_update_s,next_update_s seconds from now; both 0: from an hour ago for a day. AFTS_OCSP_NO_END as the
+ * second:
  *     the response has no nextUpdate.
  * @return the DER bytes, freed by afts_bytes_free, or NULL when OpenSSL refuses.
  */
 uint8_t *afts_cert_ocsp(const afts_cert *cert, const afts_cert *issuer, afts_ocsp_status status,
                         int64_t this_update_s, int64_t next_update_s, size_t *size);
 
-/** Makes such a response about a good certificate, from an hour ago for a day, signed by `signer`, which it contains. */
+/**
+ * Makes such a response about a good certificate, from an hour ago for a day, signed by `signer`, which it contains.
+ */
 uint8_t *afts_cert_ocsp_signed_by(const afts_cert *signer, const afts_cert *cert,
                                   const afts_cert *issuer, size_t *size);
 
