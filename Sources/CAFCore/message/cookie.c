@@ -91,7 +91,7 @@ bool afc__cookie_is_clean(afc_slice name, afc_slice value, const char **why) {
     return *why == NULL;
 }
 
-/** Splits at the first `mark` and trims both parts. false: there is none, and `first` is the whole text. */
+/** Splits at the first `mark` and trims both parts. false: no mark was found, and `first` is the whole text. */
 static bool cut(afc_slice text, char mark, afc_slice *first, afc_slice *second) {
     const char *found = text.size > 0 ? memchr(text.bytes, mark, text.size) : NULL;
     size_t size = found != NULL ? (size_t)(found - text.bytes) : text.size;

@@ -41,7 +41,7 @@ bool afc__resume_exists(const afc__resume_token *token);
 
 /**
  * Makes a token from the head of the first response, which was received at `now` (Unix time). If the download
- * can't be resumed, `*reason` says why and the token is none; otherwise `*reason` is NULL. AFC_ENOMEM.
+ * can't be resumed, `*reason` says why and the token is empty; otherwise `*reason` is NULL. AFC_ENOMEM.
  */
 afc_status afc__resume_make(afc__resume_token *out, afc_slice url, const afc_head *head,
                             const afc__framing *framing, int64_t now, const char **reason);

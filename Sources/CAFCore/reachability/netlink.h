@@ -15,7 +15,7 @@ int afc__reach_open(void);
 /** Sends a request. false: it couldn't be sent. */
 bool afc__reach_send(int descriptor, const afc__reach_request *request);
 
-/** Receives the next datagram of the kernel. Returns its size, 0 if there is none now, or a negative errno. */
+/** Receives the next datagram of the kernel. Returns its size, 0 if none is queued, or a negative errno. */
 ssize_t afc__reach_receive(int descriptor, void *buffer, size_t size);
 
 /** Returns the route that a packet to this address would take. Nothing is sent. */

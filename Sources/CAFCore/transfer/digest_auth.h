@@ -4,7 +4,7 @@
 
 #include "message/challenge.h"
 
-/** A challenge that requests are answered with; zeroed there is none. */
+/** The challenge that requests are answered with; zeroed before the first one. */
 typedef struct afc__access {
     afc__access_terms terms; /**< The slices are copies, without backslashes. */
     char *texts;             /**< That they point into. */

@@ -133,7 +133,7 @@ typedef struct afc__transfer {
     bool collapses; /**< Waits for another transfer that may store what it wants. */
     afc_http_cache_policy cache_policy;
 
-    afc__proxy *own_proxy; /**< With has_own_proxy: NULL is none at all. */
+    afc__proxy *own_proxy; /**< With has_own_proxy: NULL connects directly. */
     char *unix_socket;     /**< NULL: the session's; "": none. */
 
     const afc__session_stores *stores; /**< The session's; NULL without a cache. */
@@ -208,8 +208,8 @@ static inline bool afc__transfer_fail_memory(afc__transfer *transfer) {
 }
 
 /*
- * Of the flags that any thread sets. Relaxed: nothing else is read through them, and resuming and cancelling post an
- * operation to the loop afterwards.
+ * Reads one of the flags that any thread sets. Relaxed: nothing else is read through them, and resuming and cancelling
+ * post an operation to the loop afterwards.
  */
 static inline bool afc__transfer_is_suspended(const afc__transfer *transfer) {
     return atomic_load_explicit(&transfer->suspension, memory_order_relaxed) == AFC__SUSPENDED;

@@ -127,8 +127,8 @@ static bool pins_hold(const afc__trust_rule *rule, const X509 *certificate) {
 }
 
 /**
- * Returns whether the pins match as the rule requires. `chain` is the verified path. NULL: there is none, and only
- * the key of `leaf` is compared, because whole certificates are compared by verification.
+ * Returns whether the pins match as the rule requires. `chain` is the verified path. NULL: no path was verified, and
+ * only the key of `leaf` is compared, because whole certificates are compared by verification.
  */
 static bool pins_match(const afc__trust_rule *rule, X509 *leaf, STACK_OF(X509) *chain) {
     if (chain == NULL) return holds_key(rule, leaf);

@@ -97,7 +97,7 @@ void afc__outbox_abandon(afc__outbox *outbox, afc__draft *draft, afc_status stat
 
 /* ---- Control frames ------------------------------------------------------------------------ */
 
-/** Writes a control frame; without random numbers there is none, as without a connection. */
+/** Writes a control frame. Without random numbers for its mask it stays empty, and nothing is sent. */
 static void write_control(afc__outbox *outbox, afc__control *control, uint8_t opcode,
                           afc_slice payload) {
     unsigned char mask[AFC__FRAME_MASK];

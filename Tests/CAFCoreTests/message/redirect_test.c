@@ -101,7 +101,7 @@ static void resolves_locations_against_the_responding_url(void **state) {
     }
 }
 
-/** Knows one host in another script, and one that maps to an address that is none. */
+/** Knows one host in another script, and one that maps to an invalid address. */
 static bool to_ascii(char *out, size_t size, afc_slice host) {
     const char *found = host.size > 1 && memcmp(host.bytes, "b\xC3\xBC", 3) == 0 ? "xn--b-xga.test"
                         : memcmp(host.bytes, "\xE2", 1) == 0                     ? "256.1.1.1"

@@ -14,7 +14,7 @@ typedef struct rows rows;
 /** A file of the folder that is there. */
 rows *rows_open(const char *name);
 
-/** The next row, which must have `count` fields; they live until the next call. False: there is none. */
+/** The next row, which must have `count` fields; they live until the next call. False: no more rows. */
 bool rows_next(rows *rows, char **fields, size_t count);
 
 /** The number of rows that were read. */

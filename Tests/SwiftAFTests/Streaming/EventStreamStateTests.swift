@@ -187,7 +187,7 @@ import Testing
                 #expect(Self.delay(state.ended(Self.lost, retry: nil, random: 0)) != nil)
             }
             _ = state.decide(Self.response(200, "text/event-stream"))
-            // The loss of a stream is none of them.
+            // The loss of a stream is not one of them.
             #expect(Self.delay(state.ended(Self.lost, retry: nil, random: 0)) != nil)
         }
         for _ in 0..<most { _ = state.ended(Self.lost, retry: nil, random: 0) }

@@ -131,7 +131,7 @@ private struct Chains: Sendable {
         let lenient: (inout SecurityPolicy) -> Void = { $0.allowsInvalidCertificates = true }
         let own = policy(.publicKey, [chains.selfSigned], lenient)
         #expect(reason(own, [chains.selfSigned.der], "foobar.test") == nil)
-        // A common name is none; AFNetworking let it pass.
+        // A common name is not a host name of the certificate; AFNetworking accepted it.
         let nameless = policy(.publicKey, [chains.noNames], lenient)
         #expect(reason(nameless, [chains.noNames.der], "foobar.test") == .wrongHost)
         #expect(

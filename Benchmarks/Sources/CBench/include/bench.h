@@ -21,7 +21,8 @@ typedef enum bench_kind {
     BENCH_UPLOAD, /**< PUT of the file `path`; the answer is collected in memory. */
     BENCH_JSON,   /**< GET, decoded as a typed value by a client that can; else like MEMORY. */
     BENCH_CLOSURES, /**< GET with a closure for the answer, by a client that has both; else like MEMORY. */
-    BENCH_ECHO, /**< Messages of `bytes` bytes over WebSockets, as many as are in flight, each awaited before the next. */
+    /** Messages of `bytes` bytes over WebSockets, as many as are in flight, each awaited before the next. */
+    BENCH_ECHO,
     BENCH_SOCKETS, /**< `in_flight` WebSockets are opened, and nothing is sent. */
     BENCH_CACHED, /**< GET, answered from an HTTP cache in memory by a client that has one; else like MEMORY. */
     BENCH_STORED /**< GET that asks the server, and stores the answer in such a cache; else like MEMORY. */

@@ -16,7 +16,7 @@ static inline bool afc__status_invalidates(int status) {
 
 /**
  * Resolves Location or Content-Location, whose entry is invalid too if it has the same origin as the request: another
- * site can't be made to lose its entries. `which` is 0 or 1. false: there is none, or of another origin.
+ * site can't be made to lose its entries. `which` is 0 or 1. false: no such URL, or of another origin.
  */
 bool afc__invalidated_url(afc__url *out, const afc__url *request, const afc_head *head,
                           size_t which);
