@@ -1,6 +1,6 @@
 /* What the HTTP cache reads: the fields of a response, and of a request behind an empty line. Whatever comes, ages and
-   lifetimes are within their limits, a response fits the request that it was stored for, and its stored fields are among
-   those received. */
+   lifetimes are within their limits, a response fits the request that it was stored for, and its stored fields are
+   among those received. */
 #include "http_cache/rules/cache_status.h"
 #include "http_cache/rules/freshness.h"
 #include "http_cache/rules/ranges.h"
