@@ -114,6 +114,30 @@ static void zstd_frames_follow_each_other(void **state) {
     }
 }
 
+/** A frame may contain nothing, and one that is skipped contains nothing of the body (RFC 8878 3.1.2), as pzstd writes. */
+static void zstd_frames_without_content_pass(void **state) {
+    (void)state;
+    static const char empty[] = "\x28\xB5\x2F\xFD\x20\0\x01\0\0";
+    static const char skipped[] = "\x50\x2A\x4D\x18\x04\0\0\0\1\2\3\4";
+    enum { ZSTD = 2, EMPTY = sizeof empty - 1, SKIPPED = sizeof skipped - 1 };
+    if (!is_known(ZSTD)) skip();
+    char bytes[2 * EMPTY + SKIPPED + 2 * (sizeof zstd - 1)], out[100];
+    const afc_slice parts[] = {
+        {empty, EMPTY}, {skipped, SKIPPED}, bodies[ZSTD].bytes, {empty, EMPTY}, bodies[ZSTD].bytes};
+    size_t size = 0;
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        memcpy(bytes + size, parts[i].bytes, parts[i].size);
+        size += parts[i].size;
+    }
+    for (size_t portion = 1; portion <= size; portion++) {
+        size_t out_size;
+        assert_int_equal(
+            decode(AFC__CONTENT_ZSTD, (afc_slice){bytes, size}, portion, out, &out_size),
+            AFC__DECODED_ALL);
+        check_slice(((afc_slice){out, out_size}), "hellohello");
+    }
+}
+
 /** The time, the system and how it was compressed say nothing about the content, nor do bits before a stored block. */
 static bool is_ignored(size_t index, int bit) {
     return (index >= 4 && index < 10) || (index == 10 && bit >= 3);
@@ -221,6 +245,7 @@ int main(void) {
         cmocka_unit_test(portions_of_any_size_give_the_same),
         cmocka_unit_test(bytes_behind_the_end_are_refused),
         cmocka_unit_test(zstd_frames_follow_each_other),
+        cmocka_unit_test(zstd_frames_without_content_pass),
         cmocka_unit_test(damage_never_looks_whole),
         cmocka_unit_test(bytes_before_damage_are_passed_on),
         cmocka_unit_test(damage_has_words),

@@ -52,7 +52,11 @@ static void free_state(void *state) {
 static afc__codec_result decode(void *state, afc__codec_step *part) {
     zstd_in in = {part->in.bytes, part->in.size, 0};
     zstd_out out = {part->out, part->room, 0};
-    int code = error_code(decompress(state, &out, &in));
+    int code;
+    /* libzstd stops behind a frame, also if it was empty or skipped, and others follow. */
+    do {
+        code = error_code(decompress(state, &out, &in));
+    } while (code == ZSTD_NO_ERROR && out.filled == 0 && in.used < in.size);
     part->in = (afc_slice){part->in.bytes + in.used, in.size - in.used};
     part->filled = out.filled;
     if (code == ZSTD_NO_ERROR) return AFC__CODEC_MORE;
