@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -172,6 +173,20 @@ int flock(int descriptor, int operation) {
     int result = real(descriptor, operation);
     if (result == 0 && (operation & LOCK_EX) != 0) atomic_store(&removed, 0);
     return result;
+}
+
+/* A thread that has recorded an entry and is about to give its file its name. */
+static atomic_bool stops_publishing;
+static sem_t publishes, goes_on;
+
+int renameat(int old_folder, const char *old_name, int new_folder, const char *new_name) {
+    typedef int (*call)(int, const char *, int, const char *);
+    REAL("renameat", call);
+    if (old_folder != new_folder && atomic_exchange(&stops_publishing, false)) {
+        sem_post(&publishes);
+        while (sem_wait(&goes_on) != 0) continue;
+    }
+    return real(old_folder, old_name, new_folder, new_name);
 }
 
 /* The lock of a cache, as one thread has it. */
@@ -530,6 +545,33 @@ static void others_forget_what_was_removed_while_the_journal_was_locked(void **s
     }
 }
 
+/** A process may be stopped while it has the journal locked, and continue at any time. */
+static void entry_of_a_discarded_journal_is_not_published(void **state) {
+    box *box = *state;
+    assert_int_equal(sem_init(&publishes, 0, 0), 0);
+    assert_int_equal(sem_init(&goes_on, 0, 0), 0);
+    for (unsigned step = 0; step < 2; step++) {
+        afc_http_cache *other = open_cache(box, 0);
+        response response = response_of(0, 1);
+        atomic_store(&stops_publishing, true);
+        assert_true(response_store(box->cache, &response, SIZE));
+        while (sem_wait(&publishes) != 0) continue;
+        remove_some(other, step);
+        afc_http_cache_flush(other);
+        sem_post(&goes_on);
+        afc_http_cache_flush(box->cache);
+        /* The new journal doesn't name it: the file would stay, and come back with the next scan. */
+        assert_int_equal(files_of(box), 0);
+        assert_int_equal(count_found(other, 0), 0);
+        assert_int_equal(count_found(box->cache, 0), 0);
+        store(box->cache, 1);
+        assert_int_equal(count_found(other, 0), 1);
+        close_cache(other);
+    }
+    sem_destroy(&publishes);
+    sem_destroy(&goes_on);
+}
+
 static void others_forget_what_was_removed_on_a_full_disk(void **state) {
     box *box = *state;
     struct rlimit before;
@@ -636,6 +678,7 @@ int main(void) {
         TEST(removed_folder_is_made_again),
         TEST(folder_that_another_process_made_again_is_its_own),
         TEST(others_forget_what_was_removed_while_the_journal_was_locked),
+        TEST(entry_of_a_discarded_journal_is_not_published),
         TEST(others_forget_what_was_removed_on_a_full_disk),
         TEST(others_forget_what_was_removed_without_memory),
         TEST(other_work_between_slices_sees_all_removed),

@@ -170,14 +170,16 @@ static bool is_outdated(afc__disk *disk, const entry_change *change) {
 
 /**
  * Makes a change with the journal locked, unless it is outdated by what that says, and keeps the table true if it isn't
- * made.
+ * made. If another process has discarded the journal meanwhile, because this one was stopped with the lock, the new one
+ * doesn't name the entry, which may be outdated: it isn't kept.
  */
 static bool change_locked(afc__disk *disk, entry_change *change,
                           bool (*make)(afc__disk *disk, entry_change *change)) {
     const afc__http_cache_id *id = &change->stored->id;
     bool is_stored = false;
     if (afc__disk_records_begin(&change->records, disk)) {
-        is_stored = !is_outdated(disk, change) && make(disk, change);
+        is_stored = !is_outdated(disk, change) && make(disk, change) &&
+                    afc__journal_is_in_place(&disk->journal);
         (void)afc__disk_records_end(&change->records);
     }
     if (!is_stored) {
