@@ -196,7 +196,7 @@ static void piece_comes_again_until_taken(void **state) {
     afc_slice first, again, bytes = {letters, 64};
     assert_int_equal(afc__decoder_next(decoder, bytes, &first), AFC__DECODED_PIECE);
     assert_int_equal(first.size, 16 * 1024);
-    /* With more behind it, as libcurl has read more meanwhile. */
+    /* More follows, as libcurl has read more meanwhile. */
     bytes.size = sizeof letters;
     for (int i = 0; i < 3; i++) {
         assert_int_equal(afc__decoder_next(decoder, bytes, &again), AFC__DECODED_PIECE);

@@ -50,17 +50,6 @@ static size_t count_without_connections(fixture *fixture) {
     return count_descriptors();
 }
 
-/** Answers requests until the client ends the connection. */
-static void answer_all(afts_conn *conn, const afts_request *request, void *payload) {
-    (void)request, (void)payload;
-    h2_peer peer;
-    uint32_t stream;
-    if (!h2_begin(&peer, conn)) return;
-    while ((stream = h2_read_request(&peer)) != 0) {
-        if (!h2_send_head(&peer, stream, 200, H2_END_STREAM)) return;
-    }
-}
-
 /**
  * Answers one request. A `payload` names a gate: frames are sent while the connection is idle, and then it waits there.
  */
@@ -82,7 +71,7 @@ static void closes_a_connection_whose_lifetime_is_over(void **state) {
     for (protocol protocol = PLAIN; protocol < PROTOCOLS; protocol++) {
         fixture *fixture = make_fixture(protocol, 1, 0);
         if (protocol == HTTP_2)
-            h2_serve(fixture, answer_all, NULL, H2_CLOSE);
+            h2_serve(fixture, h2_answer_all, NULL, H2_CLOSE);
         else
             serve(fixture, "/*", answer(200, NULL, "hi"));
         size_t before = count_without_connections(fixture);

@@ -36,16 +36,6 @@ static bool fetch(fixture *fixture, protocol protocol, const char *method,
     return is_reused;
 }
 
-static void answer_all(afts_conn *conn, const afts_request *request, void *payload) {
-    (void)request, (void)payload;
-    h2_peer peer;
-    uint32_t stream;
-    if (!h2_begin(&peer, conn)) return;
-    while ((stream = h2_read_request(&peer)) != 0) {
-        if (!h2_send_head(&peer, stream, 200, H2_END_STREAM)) return;
-    }
-}
-
 /** Only a connection that has rested this long is checked. */
 static void rest(void) {
     int64_t end_us = afc__now_us() + 150000;
@@ -59,7 +49,7 @@ static void lose_address(protocol protocol, const char *method) {
                        : protocol == TLS ? fixture_new_alpn("http/1.1", NULL)
                                          : h2_fixture(NULL);
     if (protocol == HTTP_2)
-        h2_serve(fixture, answer_all, NULL, H2_CLOSE);
+        h2_serve(fixture, h2_answer_all, NULL, H2_CLOSE);
     else
         serve(fixture, "/*", answer(200, NULL, "hi"));
     assert_false(fetch(fixture, protocol, method, "192.0.2.1"));

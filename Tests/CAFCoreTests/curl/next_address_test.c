@@ -1,4 +1,4 @@
-/* Hosts with several addresses, some of which nobody listens on. */
+/* Hosts with several addresses, some of which have no listener. */
 #include "support/call.h"
 #include "support/h2.h"
 

@@ -43,18 +43,6 @@ static unsigned accepted(fixture *fixture) {
     return (unsigned)afts_server_stats(fixture->server).accepted;
 }
 
-/** An HTTP/2 server that answers each request with a head. `payload` counts the connections that got its settings. */
-static void answer_all(afts_conn *conn, const afts_request *request, void *payload) {
-    (void)request;
-    h2_peer peer;
-    if (!h2_begin(&peer, conn)) return;
-    if (payload != NULL) atomic_fetch_add((atomic_uint *)payload, 1);
-    uint32_t stream;
-    while ((stream = h2_read_request(&peer)) != 0) {
-        if (!h2_send_head(&peer, stream, 200, H2_END_STREAM)) return;
-    }
-}
-
 /* ---- Connecting only ----------------------------------------------------------------------- */
 
 static void connects_without_a_request_for_the_next_one(void **state) {
@@ -124,7 +112,7 @@ static void connects_over_tls_and_http_2(void **state) {
     (void)state;
     fixture *fixture = h2_fixture(NULL);
     atomic_uint ready = 0;
-    h2_serve(fixture, answer_all, &ready, H2_CLOSE);
+    h2_serve(fixture, h2_answer_all, &ready, H2_CLOSE);
     check_connects(fixture, tls_url(fixture), AFC_OK);
     /*
      * Tickets alone would end the connection; see AFC_REQUEST_CONNECT_ONLY. From 8.16 on nothing is sent before a
@@ -231,7 +219,7 @@ static void closes_an_http_2_connection_after_its_requests(void **state) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.max_requests_per_connection = 2;
     fixture *fixture = h2_fixture(&options);
-    h2_serve(fixture, answer_all, NULL, H2_CLOSE);
+    h2_serve(fixture, h2_answer_all, NULL, H2_CLOSE);
     static const bool expected[] = {false, true, false, true, false};
     for (size_t i = 0; i < COUNT_OF(expected); i++) {
         assert_int_equal(is_reused(fixture, tls_url(fixture)), expected[i]);

@@ -1,5 +1,6 @@
 #include "support/h2.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -190,4 +191,15 @@ bool h2_send_goaway(h2_peer *peer, uint32_t last, uint32_t code) {
     put_number(payload, last);
     put_number(payload + 4, code);
     return h2_send(peer, H2_GOAWAY, 0, 0, payload, sizeof payload);
+}
+
+void h2_answer_all(afts_conn *conn, const afts_request *request, void *payload) {
+    (void)request;
+    h2_peer peer;
+    uint32_t stream;
+    if (!h2_begin(&peer, conn)) return;
+    if (payload != NULL) atomic_fetch_add((atomic_uint *)payload, 1);
+    while ((stream = h2_read_request(&peer)) != 0) {
+        if (!h2_send_head(&peer, stream, 200, H2_END_STREAM)) return;
+    }
 }
