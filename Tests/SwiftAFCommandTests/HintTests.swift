@@ -69,6 +69,37 @@ import Testing
         #expect(await usage("get").contains("the URL is missing\n"))
     }
 
+    @Test(arguments: [
+        (["-X"], "a command or a URL is missing", "-X"),
+        (["get", "-A"], "the URL is missing", "-A"),
+        (["download", "--output"], "the URL is missing", "--output"),
+        (["request", "GET", "-u"], "the URL is missing", "-u"),
+        (["ws", "-A"], "the URL is missing", "-A"),
+    ])
+    func namesTheOptionThatTookTheURL(words: [String], missing: String, option: String) async {
+        let scheme = words.first == "ws" ? "ws" : "http"
+        let run = await swiftaf(words + ["\(scheme)://joe:secret@host/"])
+        #expect(run.exit == 1)
+        #expect(run.error.hasPrefix("swiftaf: \(missing); the URL behind \(option) is its value\n"))
+        #expect(!run.error.contains("secret"))
+    }
+
+    @Test(arguments: [
+        ["-m"], ["--retry"], ["--max-body"], ["--resolve"], ["--checksum"], ["get", "-X"], ["GET", "--auth"],
+        ["ws", "--ping"], ["--tls-min"], ["--accept-status"], ["--print"],
+    ])
+    func hidesThePasswordOfAURLTakenByAnOption(words: [String]) async throws {
+        for url in ["http://joe:secret@host/", "joe:secret@host"] {
+            let run = await swiftaf(words + [url])
+            let option = try #require(words.last)
+            #expect(run.exit == 1 && run.error.contains(option) && !run.error.contains("secret"), "\(run.error)")
+        }
+    }
+
+    @Test func doesNotTakeAFileForTheURL() async {
+        #expect(await usage("get", "-o", "photo.png").contains("the URL is missing\n"))
+    }
+
     @Test func aSecondHostIsRefused() async {
         #expect(await usage(server.urlString(), "Host:a", "Host:b").contains("Host is given twice"))
         #expect(await swiftaf(server.urlString(), "Host:a", "X:1", "X:2").exit == 0)

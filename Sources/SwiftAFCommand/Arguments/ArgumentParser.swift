@@ -13,6 +13,8 @@ struct ArgumentParser {
     /// The options that were given, as spelled on the command line.
     private var given: [(name: String, entry: OptionEntry)] = []
     private var firstError: UsageError?
+    /// The option whose value is a URL: if the command has none, the option's own value was forgotten.
+    private var optionBeforeURL: String?
 
     /// Parses the arguments after the program's name.
     static func parse(_ arguments: [String]) -> Invocation {
@@ -133,6 +135,8 @@ struct ArgumentParser {
 
     private mutating func nextValue(of name: String) throws(UsageError) -> RawText {
         guard let value = remaining.popFirst() else { throw UsageError("\(name) needs a value") }
+        let scheme = ShortURL.scheme(of: value.bytes)
+        if let scheme, ["http", "https", "ws", "wss"].contains(scheme) { optionBeforeURL = name }
         return value
     }
 }
@@ -155,7 +159,8 @@ extension ArgumentParser {
         case .version: return .version
         case nil: break
         }
-        let command = try CommandName(words[...])
+        guard let first = words.first else { throw missing("a command or a URL") }
+        let command = try CommandName(first, of: words[...])
         let isDownload = options.savesLikeDownload && command.kind == .request
         for option in given where !option.entry.commands.isSuperset(of: command.kind) {
             let isForDownloads = option.entry.commands.isSuperset(of: .download)
@@ -243,8 +248,10 @@ extension ArgumentParser {
         if let given = options.method {
             guard method == nil || method == given else {
                 let option = self.given.last { $0.entry.id == .request }?.name ?? "-X"
+                let isURL = SecretPart.userInfo.offset(in: RawText(given.rawValue)) != nil
+                let shown = isURL ? option : "\(option) \(given.rawValue.printable)"
                 throw UsageError(
-                    "\(option) \(given.rawValue.printable) can't be used with \(name.printable), which names the method"
+                    "\(shown) can't be used with \(name.printable), which names the method"
                 )
             }
             return given
@@ -271,7 +278,7 @@ extension ArgumentParser {
 
     private mutating func download(_ words: ArraySlice<RawText>) throws(UsageError) -> RequestCommand {
         guard !words.isEmpty else {
-            throw UsageError("the URL is missing; xargs swiftaf download -P DIR < FILE takes URLs from a file")
+            throw missing("the URL", advice: "xargs swiftaf download -P DIR < FILE takes URLs from a file")
         }
         var more: [String] = []
         for word in words.dropFirst() where Self.isURL(word) { more.append(try word.text(of: "the URL")) }
@@ -284,6 +291,12 @@ extension ArgumentParser {
         try OptionConflicts(given: given, options: options).refuse(besideDownload: download)
         try checkNames(of: download)
         return download
+    }
+
+    /// An error about a missing word. The URL that an option has taken isn't shown: it may contain a password.
+    private func missing(_ what: String, advice: String? = nil) -> UsageError {
+        let taken = optionBeforeURL.map { "the URL behind \($0) is its value" }
+        return UsageError("\(what) is missing" + ((taken ?? advice).map { "; \($0)" } ?? ""))
     }
 
     /// Whether the word is a URL rather than an item, which has a name and a separator.
@@ -357,7 +370,7 @@ extension ArgumentParser {
         _ method: HTTPMethod?, _ words: ArraySlice<RawText>, isSocket: Bool = false
     ) throws(UsageError) -> RequestCommand {
         try Item.refuseBeforeURL(words)
-        guard let url = try words.first?.text(of: "the URL") else { throw UsageError("the URL is missing") }
+        guard let url = try words.first?.text(of: "the URL") else { throw missing("the URL") }
         guard isSocket || !Self.isOfSocket(url) else {
             throw UsageError("a URL with ws or wss is that of a WebSocket, which the command ws opens: swiftaf ws URL")
         }

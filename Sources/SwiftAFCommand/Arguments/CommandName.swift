@@ -91,10 +91,8 @@ struct CommandName {
     }
 
     /// Reads the command. A word that looks like a URL is a request without a method; a word before one is its method.
-    init(_ words: ArraySlice<RawText>) throws(UsageError) {
-        guard let first = try words.first?.text(of: "the command or URL") else {
-            throw UsageError("a command or a URL is missing")
-        }
+    init(_ word: RawText, of words: ArraySlice<RawText>) throws(UsageError) {
+        let first = try word.text(of: "the command or URL")
         // A URL isn't shown: it may contain a password.
         if ShortURL.looksLikeHost(first) {
             (name, kind, action, rest) = ("a request", .request, .request(nil), words)

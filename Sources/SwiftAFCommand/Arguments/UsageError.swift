@@ -7,8 +7,10 @@ struct UsageError: Error, Sendable, Equatable {
         self.message = message
     }
 
-    /// An error about a value that is shown, because it can't be a secret.
+    /// An error about a value that is shown, unless it is a URL with a password: an option whose value was forgotten
+    /// takes the URL.
     static func invalid(_ value: String, of option: String, expected: String) -> UsageError {
-        UsageError("invalid value '\(value.printable)' for \(option): expected \(expected)")
+        let shown = SecretPart.userInfo.offset(in: RawText(value)) == nil ? " '\(value.printable)'" : ""
+        return UsageError("invalid value\(shown) for \(option): expected \(expected)")
     }
 }
