@@ -166,8 +166,8 @@ public final class TestServer: Sendable {
     ///
     /// The server keeps the handler. Capture the server weakly in a handler that uses it, or neither is ever freed, and
     /// the server never stops.
-    public func route(_ pattern: String, handler: @escaping Script.Handler) {
-        route(pattern, .handler(handler))
+    public func route(_ pattern: String, times: Int? = nil, handler: @escaping Script.Handler) {
+        route(pattern, times: times, .handler(handler))
     }
 
     /// Responds to requests with code that awaits: see ``Script/AsyncHandler``.
@@ -180,8 +180,8 @@ public final class TestServer: Sendable {
     /// ```
     ///
     /// The server keeps the handler. Capture the server weakly in a handler that uses it.
-    public func route(_ pattern: String, handler: @escaping Script.AsyncHandler) {
-        route(pattern, .handler(handler))
+    public func route(_ pattern: String, times: Int? = nil, handler: @escaping Script.AsyncHandler) {
+        route(pattern, times: times, .handler(handler))
     }
 
     /// Responds to requests that don't match a route. Default: ``Script/echo``.

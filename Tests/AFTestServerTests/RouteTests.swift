@@ -40,6 +40,15 @@ import Testing
         #expect(bodies == ["twice", "twice", "once", "then", "then"])
     }
 
+    @Test func usesHandlersWithALimitFirstAndInOrder() throws {
+        let server = try TestServer()
+        server.route("GET /") { _, connection in try connection.respond(200, body: "then") }
+        server.route("GET /", times: 2) { _, connection in try connection.respond(200, body: "twice") }
+        server.route("GET /", times: 1) { _, connection async throws in try connection.respond(200, body: "once") }
+        let bodies = try (0..<5).map { _ in try body(server, "GET /") }
+        #expect(bodies == ["twice", "twice", "once", "then", "then"])
+    }
+
     @Test func passesRequestsWithoutARouteToTheFallback() throws {
         let server = try TestServer()
         server.fallback(.status(404))
