@@ -159,12 +159,25 @@ static void response_requested_after_an_unrecorded_removal_is_stored(void **stat
 
 static atomic_uint removed, most_removed; /* Files, since the journal was locked, and at most. */
 
+/* A thread that has removed the first file. */
+static atomic_bool stops_removing;
+static sem_t removes, removes_more;
+
+static void stop_at(atomic_bool *stops, sem_t *has_come, sem_t *goes_on) {
+    if (!atomic_exchange(stops, false)) return;
+    sem_post(has_come);
+    while (sem_wait(goes_on) != 0) continue;
+}
+
 int unlinkat(int folder, const char *name, int flags) {
     typedef int (*call)(int, const char *, int);
     REAL("unlinkat", call);
     unsigned count = atomic_fetch_add(&removed, 1) + 1;
     if (count > atomic_load(&most_removed)) atomic_store(&most_removed, count);
-    return real(folder, name, flags);
+    int result = real(folder, name, flags);
+    bool is_entry = strlen(name) == 32;
+    if (is_entry) stop_at(&stops_removing, &removes, &removes_more);
+    return result;
 }
 
 int flock(int descriptor, int operation) {
@@ -182,10 +195,8 @@ static sem_t publishes, goes_on;
 int renameat(int old_folder, const char *old_name, int new_folder, const char *new_name) {
     typedef int (*call)(int, const char *, int, const char *);
     REAL("renameat", call);
-    if (old_folder != new_folder && atomic_exchange(&stops_publishing, false)) {
-        sem_post(&publishes);
-        while (sem_wait(&goes_on) != 0) continue;
-    }
+    bool is_new_file = strlen(old_name) == 16;
+    if (old_folder != new_folder && is_new_file) stop_at(&stops_publishing, &publishes, &goes_on);
     return real(old_folder, old_name, new_folder, new_name);
 }
 
@@ -545,6 +556,33 @@ static void others_forget_what_was_removed_while_the_journal_was_locked(void **s
     }
 }
 
+/** The journal is discarded before the first file is removed, so that the other process finds it gone. */
+static void entry_is_not_published_between_a_removal_and_its_end(void **state) {
+    box *box = *state;
+    sem_t *const semaphores[] = {&publishes, &goes_on, &removes, &removes_more};
+    for (size_t i = 0; i < COUNT_OF(semaphores); i++) {
+        assert_int_equal(sem_init(semaphores[i], 0, 0), 0);
+    }
+    store(box->cache, 1);
+    afc_http_cache *other = open_cache(box, 0);
+    response newer = response_of(0, 2);
+    atomic_store(&stops_publishing, true);
+    assert_true(response_store(box->cache, &newer, SIZE));
+    while (sem_wait(&publishes) != 0) continue;
+    atomic_store(&stops_removing, true);
+    afc_http_cache_remove_all(other);
+    while (sem_wait(&removes) != 0) continue;
+    sem_post(&goes_on);
+    afc_http_cache_flush(box->cache);
+    sem_post(&removes_more);
+    afc_http_cache_flush(other);
+    assert_int_equal(files_of(box), 0);
+    assert_int_equal(count_found(other, 0), 0);
+    assert_int_equal(count_found(box->cache, 0), 0);
+    close_cache(other);
+    for (size_t i = 0; i < COUNT_OF(semaphores); i++) sem_destroy(semaphores[i]);
+}
+
 /** A process may be stopped while it has the journal locked, and continue at any time. */
 static void entry_of_a_discarded_journal_is_not_published(void **state) {
     box *box = *state;
@@ -679,6 +717,7 @@ int main(void) {
         TEST(folder_that_another_process_made_again_is_its_own),
         TEST(others_forget_what_was_removed_while_the_journal_was_locked),
         TEST(entry_of_a_discarded_journal_is_not_published),
+        TEST(entry_is_not_published_between_a_removal_and_its_end),
         TEST(others_forget_what_was_removed_on_a_full_disk),
         TEST(others_forget_what_was_removed_without_memory),
         TEST(other_work_between_slices_sees_all_removed),

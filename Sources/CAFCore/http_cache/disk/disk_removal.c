@@ -16,7 +16,7 @@ struct afc__disk_removal {
     afc__node node;   /* In the disk's list, from its first slice to its last. */
     uint64_t content; /* Not 0: only an entry whose body has this number. */
     uint64_t clock;   /* When it was ordered: what is put later stays in the table. */
-    /* Another process kept the journal locked. No slice waits for it again: the files say what is there. */
+    /* The journal can't be locked, nor replaced. No slice waits for it again: the files say what is there. */
     bool is_unrecorded;
     bool
         has_lost; /* Others can't read in the journal what was removed: it is discarded at the end. */
@@ -27,10 +27,16 @@ struct afc__disk_removal {
 /* ---- One entry ------------------------------------------------------------------------------ */
 
 static void begin_records(afc__disk_removal *removal, afc__disk_records *records) {
+    afc__disk *disk = removal->job.disk;
     if (removal->is_unrecorded) {
-        afc__disk_records_init(records, removal->job.disk);
-    } else {
-        removal->is_unrecorded = !afc__disk_records_begin(records, removal->job.disk);
+        afc__disk_records_init(records, disk);
+    } else if (!afc__disk_records_begin(records, disk)) {
+        /*
+         * The process that keeps it locked may be about to publish a file. It won't once its journal is gone, which has to
+         * happen before the first file is removed here. The next journal isn't locked.
+         */
+        afc__journal_discard(&disk->journal);
+        removal->is_unrecorded = !afc__disk_records_begin(records, disk);
     }
 }
 
