@@ -583,6 +583,46 @@ static void entry_is_not_published_between_a_removal_and_its_end(void **state) {
     for (size_t i = 0; i < COUNT_OF(semaphores); i++) sem_destroy(semaphores[i]);
 }
 
+static void post(void *semaphore) {
+    sem_post(semaphore);
+}
+
+/** Looking an entry up, whose file is about to be written, doesn't hide it from a removal. */
+static void entry_looked_up_before_it_is_written_is_removed(void **state) {
+    box *box = *state;
+    sem_t has_looked;
+    char key[64];
+    assert_int_equal(sem_init(&publishes, 0, 0), 0);
+    assert_int_equal(sem_init(&goes_on, 0, 0), 0);
+    assert_int_equal(sem_init(&has_looked, 0, 0), 0);
+    store(box->cache, 2);
+    response other = response_of(2, 1), again = response_of(1, 2);
+    atomic_store(&stops_publishing, true);
+    assert_true(response_store(box->cache, &other, SIZE));
+    while (sem_wait(&publishes) != 0) continue;
+    afc__http_cache_remove_key(box->cache, response_key(key, 1));
+    afc__http_cache_find *op;
+    afc__http_cache_found found;
+    assert_int_equal(afc__http_cache_find_begin(box->cache, response_key(key, 1),
+                                                (afc__http_cache_wake){post, &has_looked}, &op,
+                                                &found),
+                     AFC__HTTP_CACHE_PENDING);
+    assert_true(response_store(box->cache, &again, SIZE));
+    atomic_store(&stops_publishing, true);
+    sem_post(&goes_on);
+    while (sem_wait(&has_looked) != 0) continue;
+    afc__http_cache_find_free(op);
+    while (sem_wait(&publishes) != 0) continue;
+    afc_http_cache_remove_all(box->cache);
+    sem_post(&goes_on);
+    afc_http_cache_flush(box->cache);
+    assert_int_equal(count_found(box->cache, 1), 0);
+    assert_int_equal(files_of(box), 0);
+    sem_destroy(&publishes);
+    sem_destroy(&goes_on);
+    sem_destroy(&has_looked);
+}
+
 /** A process may be stopped while it has the journal locked, and continue at any time. */
 static void entry_of_a_discarded_journal_is_not_published(void **state) {
     box *box = *state;
@@ -716,6 +756,7 @@ int main(void) {
         TEST(removed_folder_is_made_again),
         TEST(folder_that_another_process_made_again_is_its_own),
         TEST(others_forget_what_was_removed_while_the_journal_was_locked),
+        TEST(entry_looked_up_before_it_is_written_is_removed),
         TEST(entry_of_a_discarded_journal_is_not_published),
         TEST(entry_is_not_published_between_a_removal_and_its_end),
         TEST(others_forget_what_was_removed_on_a_full_disk),

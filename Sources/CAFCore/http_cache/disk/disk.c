@@ -328,6 +328,14 @@ bool afc__disk_change(afc__disk *disk, afc__http_cache_stored *stored, uint64_t 
 
 /* ---- Finding and using ------------------------------------------------------------------------ */
 
+/** Forgets an entry that can't be read, unless it is about to be written: then removals must find it in the table. */
+static void forget_unread(afc__disk *disk, afc__cache_store_name name) {
+    afc__disk_lock(disk);
+    bool is_awaited = afc__disk_awaits_put(disk, name.primary);
+    afc__disk_unlock(disk);
+    if (!is_awaited) afc__disk_remove_now(disk, name);
+}
+
 /**
  * Reads one entry and adds it to what was found. Else it isn't there, is being replaced, or was damaged and is removed;
  * without memory it stays.
@@ -337,7 +345,7 @@ static void find_entry(afc__disk *disk, afc__cache_store_name name, afc_slice ke
     int file = afc__folder_open_entry(&disk->folder, name.primary, name.variant, AFC__FOLDER_READ);
     if (file < 0) {
         bool is_missing = errno == ENOENT || errno == ELOOP || errno == ENXIO;
-        if (is_missing) afc__disk_remove_now(disk, name);
+        if (is_missing) forget_unread(disk, name);
         return;
     }
     afc__http_cache_stored *stored;
@@ -351,7 +359,7 @@ static void find_entry(afc__disk *disk, afc__cache_store_name name, afc_slice ke
         if (reading == AFC__ENTRY_NO_MEMORY) {
             out->lacks_memory = true;
         } else {
-            afc__disk_remove_now(disk, name);
+            forget_unread(disk, name);
         }
         return;
     }

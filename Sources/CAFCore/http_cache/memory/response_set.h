@@ -18,7 +18,7 @@ void afc__response_set_retain(afc__response_set *set);
 /** NULL is allowed. */
 void afc__response_set_release(afc__response_set *set);
 
-/** Returns the response with this variant; NULL if there is none. */
+/** Returns the response with this variant; NULL without one. */
 afc__http_cache_stored *afc__http_cache_found_variant(const afc__http_cache_found *found,
                                                       uint64_t variant);
 
