@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that nobody who uses SwiftAF builds or resolves any of this.
+// A package of its own, so that users of SwiftAF neither build nor resolve any of this.
 // The C clients are in CMakeLists.txt; `Benchmarks/run` builds both.
 let package = Package(
     name: "Benchmarks",

@@ -1,4 +1,4 @@
-/* The file of a stored response. Whatever its bytes are: a response that is read has a key, sizes within limits and a *
+/* The file of a stored response. Whatever its bytes are: a response that is read has a key, sizes within limits and a
    body whose blocks were verified, and what is encoded of it again is the same. One octet says whether the checksums
    are made right first, so that the checks behind them are reached. */
 #include "base/alloc.h"

@@ -1,7 +1,8 @@
-/* One octet that chooses credentials, then what a proxy answers to CONNECT, through sockets and libcurl: each
- * connection
-   its part, each request its piece. Whatever it is, the task completes once, and nothing of it is taken for the
-   server's. */
+/*
+ * One octet that chooses credentials, then what a proxy answers to CONNECT, through sockets and libcurl: each
+ * connection its part, each request its piece. Whatever it is, the task completes once, and nothing of it is taken for
+ * the server's.
+ */
 #include "wire.h"
 
 #include <curl/curl.h>

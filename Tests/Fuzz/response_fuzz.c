@@ -1,6 +1,7 @@
-/* One octet that chooses a request, then what servers answer, through sockets and libcurl to a task: each connection
- * its
-   part, each request its piece. Whatever it is, the task completes once, within its limits. */
+/*
+ * One octet that chooses a request, then what servers answer, through sockets and libcurl to a task: each connection
+ * its part, each request its piece. Whatever it is, the task completes once, within its limits.
+ */
 #include "wire.h"
 
 enum { LARGEST_BODY = 64 * 1024 };

@@ -1,6 +1,7 @@
-/* One octet that says which, then a file of cookies or of hosts that want https. Whatever its bytes are: what is read
- * of
-   it keeps the limits and goes where it belongs, and what is written of that is read again as the same. */
+/*
+ * One octet that says which, then a file of cookies or of hosts that want https. Whatever its bytes are: what is read
+ * of it keeps the limits and goes where it belongs, and what is written of that is read again as the same.
+ */
 #include "base/alloc.h"
 #include "input.h"
 #include "message/fields.h"

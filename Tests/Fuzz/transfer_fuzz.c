@@ -1,7 +1,8 @@
-/* A request, then what may happen to it, in any order: lines, bytes, ends of hops, questions of a proxy, wakes,
- * suspends,
-   cancels. Whatever it is: every event comes in its turn, one completion, limits hold, and nothing of one origin is
-   said to another. */
+/*
+ * A request, then what may happen to it, in any order: lines, bytes, ends of hops, questions of a proxy, wakes,
+ * suspends, cancels. Whatever it is: every event comes in its turn, one completion, limits hold, and nothing of one
+ * origin is said to another.
+ */
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "input.h"

@@ -53,7 +53,7 @@ extension Interop {
         @Test func cancellingEndsABodyThatHasBegun() async throws {
             let (begun, signal) = AsyncStream.makeStream(of: Void.self)
             let waiting = Task {
-                // Longer than any test takes, in pieces that let the server notice that nobody listens any more.
+                // Longer than any test takes, in pieces that let the server notice that the client is gone.
                 let streamed = try await manager.stream(HTTPRequest("/drip?numbytes=6000&duration=3000"))
                 var count = 0
                 for try await piece in streamed.bytes {

@@ -1,6 +1,7 @@
-/* HTTP/2, with as many streams at a time as the client opens. The plan is the first line of a stream's request body,
- * which,
-   unlike header fields, comes uncompressed. */
+/*
+ * HTTP/2, with as many streams at a time as the client opens. The plan is the first line of a stream's request body,
+ * which, unlike header fields, comes uncompressed.
+ */
 #include "servers.h"
 #include "support/h2.h"
 

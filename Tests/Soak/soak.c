@@ -15,9 +15,9 @@
 #include "support/check.h"
 #include "support/files.h"
 #include "support/fixture.h"
+#include "support/heap.h"
 
 #include <dirent.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,12 +300,8 @@ static size_t count_threads(void) {
 }
 
 static remains look_around(void) {
-    remains remains = {count_descriptors(), count_threads(), 0};
-#if !HAS_ADDRESS_SANITIZER && !HAS_THREAD_SANITIZER
-    /* Under a sanitizer these numbers are of another heap; AddressSanitizer looks for leaks itself. */
-    struct mallinfo2 heap = mallinfo2();
-    remains.heap = heap.uordblks + heap.hblkhd;
-#endif
+    /* AddressSanitizer, without numbers of the heap, looks for leaks itself. */
+    remains remains = {count_descriptors(), count_threads(), heap_in_use()};
     return remains;
 }
 

@@ -29,7 +29,7 @@ struct SystemImageDecoderTests {
         return try decoder.decode(data, options: options)
     }
 
-    /// The code of the error that decoding ends with, nil if there is none.
+    /// The code of the error that decoding ends with, nil without one.
     private func failure(
         _ data: Data, _ change: (inout ImageDecodingOptions) -> Void = { _ in }
     ) -> SessionError.Code? {

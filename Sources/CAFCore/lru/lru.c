@@ -405,7 +405,7 @@ void *afc_lru_copy(afc_lru *cache, afc_slice key) {
     return value;
 }
 
-/** Removes and returns the entry of a key, which the caller frees; NULL if there is none. */
+/** Removes and returns the entry of a key, which the caller frees; NULL without one. */
 static afc__lru_entry *take_entry(afc_lru *cache, afc_slice key) {
     if (key.size > AFC_LRU_KEY_MAX) return NULL;
     lookup found = lock_and_find(cache, key);

@@ -29,7 +29,7 @@ static bool is_token68_octet(char c) {
     return afc__is_letter(c) || afc__is_digit(c) || (c != '\0' && strchr("-._~+/", c) != NULL);
 }
 
-/** Returns the size of the token68 that makes up a whole member; 0 if there is none. */
+/** Returns the size of the token68 that makes up a whole member; 0 without one. */
 static size_t token68_size(afc_slice text) {
     size_t size = 0;
     while (size < text.size && is_token68_octet(text.bytes[size])) size++;
@@ -89,7 +89,7 @@ static bool take_params(afc_slice *text, afc_slice *params) {
     }
 }
 
-/** Takes a challenge with its parameters; false if there is none, or if it is malformed. */
+/** Takes a challenge with its parameters; false without one, or if it is malformed. */
 static bool take_challenge(afc_slice *text, afc__challenge *out) {
     *out = (afc__challenge){{NULL, 0}, {NULL, 0}, {NULL, 0}};
     size_t size = afc_token_size(*text);

@@ -20,7 +20,7 @@ enum {
 /** A challenge. Its slices point into the head. */
 typedef struct afc__challenge {
     afc_slice scheme;
-    afc_slice token68; /**< Empty if there is none; otherwise there are no parameters. */
+    afc_slice token68; /**< Empty without one; otherwise there are no parameters. */
     afc_slice params;  /**< As written; see afc__challenge_find(). */
 } afc__challenge;
 

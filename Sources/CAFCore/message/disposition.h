@@ -7,7 +7,7 @@
 #include "message/file_name.h"
 
 /**
- * Reads the file name of a Content-Disposition and makes it safe; false if there is none. The disposition
+ * Reads the file name of a Content-Disposition and makes it safe; false without one. The disposition
  * type is ignored.
  *
  *     attachment; filename="a \"b\".txt"; filename*=UTF-8''na%C3%AFve.txt

@@ -132,7 +132,7 @@ static size_t cut(const char *name, size_t size, size_t limit) {
     return limit;
 }
 
-/** Returns the size of the extension with its dot; 0 if there is none worth keeping. */
+/** Returns the size of the extension with its dot; 0 without an extension worth keeping. */
 static size_t extension_size(const char *name, size_t size) {
     const char *dot = memrchr(name, '.', size);
     if (dot == NULL || dot == name) return 0;

@@ -62,7 +62,7 @@ static inline uint16_t afc__default_port(bool is_https) {
     return is_https ? 443 : 80;
 }
 
-/** Returns a path up to its last slash, "/" if there is none: the base of relative references (RFC 3986 5.2.3). */
+/** Returns a path up to its last slash, "/" without one: the base of relative references (RFC 3986 5.2.3). */
 afc_slice afc__url_directory(afc_slice path);
 
 /** Removes dot segments in place (RFC 3986 5.2.4). `path` starts with "/". Returns its new end. */

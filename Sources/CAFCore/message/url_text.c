@@ -12,7 +12,7 @@ static afc_slice from(afc_slice text, size_t offset) {
     return (afc_slice){text.bytes + offset, text.size - offset};
 }
 
-/** Splits off the text after the first `mark`; absent if there is none. */
+/** Splits off the text after the first `mark`; absent without one. */
 static afc_slice cut_after(afc_slice *text, char mark) {
     size_t size = afc__span_until(*text, mark);
     if (size == text->size) return (afc_slice){NULL, 0};
@@ -21,7 +21,7 @@ static afc_slice cut_after(afc_slice *text, char mark) {
     return tail;
 }
 
-/** Returns the length of the scheme before its colon; 0 if there is none. */
+/** Returns the length of the scheme before its colon; 0 without one. */
 static size_t scheme_size(afc_slice text) {
     for (size_t size = 0; size < text.size; size++) {
         char c = text.bytes[size];

@@ -117,7 +117,7 @@ afc__reach_route afc__reach_probe(const afc__reach_address *destination) {
 
 /* ---- Kinds of links ------------------------------------------------------------------------ */
 
-/** Reads a small file as text; empty if there is none. */
+/** Reads a small file as text; empty without one. */
 static void read_text(const char *class, const char *name, const char *file, char *out,
                       size_t size) {
     char path[256];

@@ -88,7 +88,7 @@ void afc__link_table_restart(afc__link_table *table);
 void afc__link_table_refuse(afc__link_table *table);
 
 /**
- * Decides the reachability by the first usable route; AFC_REACH_NONE if there is none. `is_transient`: the route
+ * Decides the reachability by the first usable route; AFC_REACH_NONE without one. `is_transient`: the route
  * uses a link that is down, which the kernel is about to remove.
  */
 afc_reachability afc__reach_decide(const afc__link_table *table, const afc__reach_route *routes,

@@ -24,7 +24,7 @@ afc_status afc__tls_identity_read(afc__tls_identity *out, const afc_client_certi
                                   afc_failure *failure);
 void afc__tls_identity_clear(afc__tls_identity *identity);
 
-/** Returns the certificate for a host; NULL if there is none. */
+/** Returns the certificate for a host; NULL without one. */
 const afc__tls_identity *afc__tls_identity_for(const afc__tls_identity *all, size_t count,
                                                const afc__trust_host *host);
 

@@ -106,7 +106,7 @@ bool afc__tls_peer_get_moves(const afc__tls_peer *peer, uint64_t *moves);
  */
 const char *afc__tls_peer_get_alert(const afc__tls_peer *peer, afc_reason *reason);
 
-/** Returns the verification of the peer, retained; NULL if there is none, or no peer. */
+/** Returns the verification of the peer, retained; NULL without a verification or a peer. */
 afc__verification *afc__tls_peer_copy_verification(const afc__tls_peer *peer);
 
 /**

@@ -8,7 +8,7 @@ public struct ProtectionSpace: Hashable, Sendable {
     public var host: String
     /// The port; the scheme's default if the URL has none.
     public var port: Int
-    /// The realm; empty if there is none.
+    /// The realm; empty without one.
     public var realm: String
     /// The strongest supported scheme.
     public var authenticationScheme: AuthenticationScheme
@@ -35,7 +35,7 @@ public struct AuthenticationChallenge: Sendable {
     public let offeredSchemes: AuthenticationSchemes
     /// How many credentials of this transfer were refused.
     public let previousFailureCount: Int
-    /// The credential that ``ChallengeDecision/performDefaultHandling`` uses; nil if there is none.
+    /// The credential that ``ChallengeDecision/performDefaultHandling`` uses; nil without one.
     public internal(set) var proposedCredential: Credential?
     /// The head of the 401 or 407.
     public let response: HTTPResponse
@@ -73,7 +73,7 @@ public typealias AuthenticationChallengeHandler =
 
 /// Stores credentials between tasks, for example in a keyring. ``MemoryCredentialStorage`` keeps them in memory.
 public protocol CredentialStorage: Sendable {
-    /// The credential for a protection space; nil if there is none.
+    /// The credential for a protection space; nil without one.
     func credential(for space: ProtectionSpace) async -> Credential?
     /// Stores a credential with ``Credential/Persistence/forSession``; replaces the one of that space.
     func store(_ credential: Credential, for space: ProtectionSpace) async

@@ -3,7 +3,7 @@ public import FoundationEssentials
 // AFNetworking's API with closures. Closures are called on the completion queue, except destinations. Tasks start
 // suspended and must be resumed.
 extension HTTPSessionManager {
-    /// Called once with the head, the path of the file and the error, each nil if there is none.
+    /// Called once with the head, the path of the file and the error, each nil when it doesn't apply.
     public typealias DownloadCompletion = @Sendable (HTTPResponse?, String?, SessionError?) -> Void
 
     /// Creates a task that downloads to a file, like `download(_:to:options:progress:)`.

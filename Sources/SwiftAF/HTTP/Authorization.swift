@@ -31,7 +31,7 @@ extension HTTPHeaders {
         public var customMirror: Mirror { Mirror(self, children: []) }
     }
 
-    /// The Authorization field; nil if there is none.
+    /// The Authorization field; nil without one.
     ///
     /// ```swift
     /// manager.headers.authorization = .bearer(token)

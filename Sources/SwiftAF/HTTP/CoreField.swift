@@ -33,7 +33,7 @@ package enum CoreField {
         !text.isEmpty && text.withCoreSlice { afc_token_size($0) == $0.size }
     }
 
-    /// Returns the token at the start of a text; empty if there is none.
+    /// Returns the token at the start of a text; empty without one.
     static func token(atStartOf text: Substring) -> Substring {
         var text = text
         let size = text.withUTF8 { afc_token_size(afc_slice(UnsafeRawBufferPointer($0))) }

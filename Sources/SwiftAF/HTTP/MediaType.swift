@@ -122,7 +122,7 @@ extension MediaType {
             return true
         }
 
-        /// The longest token at this position; nil if there is none.
+        /// The longest token at this position; nil without one.
         mutating func token() -> String? {
             let token = CoreField.token(atStartOf: Substring(rest))
             guard !token.isEmpty else { return nil }

@@ -34,7 +34,7 @@ public struct CachedResponse: Hashable, Sendable {
 }
 
 extension HTTPCache {
-    /// Returns the newest stored response to a GET request, fresh or stale; nil if there is none.
+    /// Returns the newest stored response to a GET request, fresh or stale; nil without one.
     ///
     /// Credential and fields of the request select a response: those that Vary names, and Authorization. A credential
     /// of the session must be set for the request. User-Agent and Accept-Encoding, which sessions add, select only if

@@ -39,7 +39,7 @@ public final class RetryBudget: Sendable {
         }
     }
 
-    /// Takes a token for a retry; returns false if there is none.
+    /// Takes a token for a retry; returns false if no token is left.
     public func withdraw(for request: HTTPRequest) -> Bool {
         let origin = Origin(request.url)
         return buckets.withLock { buckets in

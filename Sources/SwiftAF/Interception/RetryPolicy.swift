@@ -71,7 +71,7 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
         return .retry(after: delay)
     }
 
-    /// The delay before the next attempt; nil if there is none. Doesn't take the budget into account.
+    /// The delay before the next attempt; nil if no attempt follows. Doesn't take the budget into account.
     ///
     /// - Parameters:
     ///   - now: The date.

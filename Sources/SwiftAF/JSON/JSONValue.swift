@@ -33,7 +33,7 @@ extension JSONValue {
         .number(JSONNumber(value))
     }
 
-    /// The member of an object; nil if there is none of that name or the value isn't an object. Setting a value
+    /// The member of an object; nil if no member has that name or the value isn't an object. Setting a value
     /// replaces a value that isn't an object with one. Setting nil removes the member, and does nothing to other
     /// values.
     public subscript(key: String) -> JSONValue? {

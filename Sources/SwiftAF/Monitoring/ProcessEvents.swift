@@ -65,7 +65,7 @@ package enum ProcessEvents {
 
 /// How a task ended.
 package struct TaskCompletion: Sendable {
-    /// The body in memory; empty if there is none, or if it was saved to a file.
+    /// The body in memory; empty without one, or if it was saved to a file.
     package var body: Data
     /// The path of the task's file; nil without one.
     package var filePath: String?

@@ -71,7 +71,7 @@ public final class NetworkActivityIndicatorManager: Sendable {
         storage.change { $0.add(1) }
     }
 
-    /// Reverts one ``incrementActivityCount()``; does nothing if there is none.
+    /// Reverts one ``incrementActivityCount()``; does nothing at 0.
     public func decrementActivityCount() {
         storage.change { $0.add(-1) }
     }

@@ -14,7 +14,7 @@ struct EventStreamParser {
         block = EventBlock(lastEventID: lastEventID, limits: limits)
     }
 
-    /// The last event id, for the `Last-Event-ID` of the next connection; empty if there is none.
+    /// The last event id, for the `Last-Event-ID` of the next connection; empty without one.
     var lastEventID: String { block.lastEventID }
 
     /// The delay before reconnecting, if the server has set it.

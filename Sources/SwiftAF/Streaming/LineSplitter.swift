@@ -76,7 +76,7 @@ struct LineSplitter {
         }
     }
 
-    /// Returns the result of `make` for the unterminated last line, after all chunks; nil if there is none.
+    /// Returns the result of `make` for the unterminated last line, after all chunks; nil without one.
     mutating func last<Line>(_ make: (UnsafeRawBufferPointer) -> Line) -> Line? {
         guard !beginning.isEmpty else { return nil }
         defer { (beginning, isAtStart) = ([], false) }

@@ -126,7 +126,7 @@ private final class LineReader {
 }
 
 extension StreamedResponse {
-    /// The charset of Content-Type; UTF-8 if there is none, or an unknown one.
+    /// The charset of Content-Type; UTF-8 without one, or an unknown one.
     fileprivate var lineCharset: Charset {
         guard let field = headers[.contentType], let label = MediaType(field)?.charset else {
             return .utf8

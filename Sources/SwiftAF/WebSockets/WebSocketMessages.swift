@@ -114,7 +114,7 @@ extension WebSocketMessages {
             loop = ReconnectionLoop(WebSocketConnector(source))
         }
 
-        /// The socket that is open, to send messages; nil while there is none.
+        /// The socket that is open, to send messages; nil while no socket is open.
         public var socket: WebSocket? { loop.connection?.socket }
 
         /// Returns the next message; nil after the last one.

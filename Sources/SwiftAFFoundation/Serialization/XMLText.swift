@@ -127,7 +127,7 @@ enum XMLText {
         (Array("<?".utf8), instructionEnd),
     ]
 
-    /// The index after the first `mark`; nil if there is none.
+    /// The index after the first `mark`; nil without one.
     private static func end(of mark: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
         var place = bytes.startIndex
         while let next = bytes[place...].firstIndex(of: mark[0]) {

@@ -24,7 +24,7 @@
             pointer = made
         }
 
-        /// Calls `body` with the `GdkPaintable` of an image, or with nil if there is none.
+        /// Calls `body` with the `GdkPaintable` of an image, or with nil without one.
         static func use(_ paintable: Paintable?, _ body: (OpaquePointer?) -> Void) {
             withExtendedLifetime(paintable) { body(paintable?.pointer) }
         }

@@ -26,7 +26,7 @@ public protocol ImageDecoding: Sendable {
 public protocol ProgressiveImageDecoding: AnyObject {
     /// Appends bytes. After an error there are no more previews.
     func append(_ bytes: Data) throws
-    /// The current preview; nil if there is none yet.
+    /// The current preview; nil before the first one.
     func image() throws -> Image?
 }
 

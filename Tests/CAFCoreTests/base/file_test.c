@@ -58,7 +58,7 @@ static void appends_to_what_the_buffer_holds(void **state) {
     folder_remove(&folder);
 }
 
-/** Also a pipe that nobody writes to, which must not be waited for. */
+/** Also a pipe without a writer, which must not be waited for. */
 static void refuses_what_is_not_a_regular_file(void **state) {
     (void)state;
     folder folder;

@@ -1,4 +1,4 @@
-/* Files that have no name before they are complete: nobody is in their way, and nothing is left of them. */
+/* Files that have no name before they are complete: no other file is in their way, and nothing is left of them. */
 #include "support/download_fixture.h"
 
 #include "base/alloc.h"

@@ -115,7 +115,7 @@ static fixture *tls_fixture(void) {
     return fixture;
 }
 
-/** A name that nobody can look up, for a proxy. */
+/** A name that can't be looked up, for a proxy. */
 static call *send_through(fixture *fixture, const char *proxy, const bodies *bodies) {
     call *call = call_new(fixture, "/");
     call->request.url = "http://early.invalid/";

@@ -1,6 +1,6 @@
 /*
  * HTTP/2: what a server says while a body is still on its way to it, in frames, at every kind of
- * position. The answer counts if there is one, and nothing hangs if there is none.
+ * position. The answer counts if there is one, and nothing hangs without one.
  */
 #include "support/call.h"
 #include "support/form.h"
@@ -277,7 +277,7 @@ static bool receive(h2_peer *peer, const char *bytes) {
     return position == BODY;
 }
 
-/** The first connection lets nobody send anything, and refuses who wants to. */
+/** The first connection lets no request be sent, and refuses those that are. */
 static void handle_stuck(afts_conn *conn, const struct afts_request *request, void *payload) {
     (void)request;
     stuck *stuck = payload;

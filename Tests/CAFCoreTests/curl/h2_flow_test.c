@@ -1,5 +1,5 @@
 /*
- * Streams of HTTP/2 that wait: they cost no more than buffers hold, and nobody but themselves any
+ * Streams of HTTP/2 that wait: they cost no more than buffers hold, and no other stream any
  * time.
  */
 #include "base/clock.h"

@@ -1,13 +1,14 @@
 /*
- * Decoded bodies that nobody takes: they cost no more memory than one read decodes to, count against every
+ * Decoded bodies that are not taken: they cost no more memory than one read decodes to, count against every
  * limit before they are passed on, and are passed on whole, in order and before the end.
  */
 #include "support/auth_server.h"
 #include "support/call.h"
 #include "support/files.h"
 #include "support/h2.h"
+#include "support/heap.h"
 
-#include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,9 +205,21 @@ static void let_it_read(fixture *fixture) {
     for (int i = 0; i < 20; i++) check_fetch(fixture, "/other", AFC_OK);
 }
 
-static size_t memory_in_use(void) {
-    struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
+/** Wakes a call that hesitates until it has taken this much; then it hesitates again. */
+static void take_part(call *call, size_t size) {
+    for (unsigned n = 1; atomic_load(&call->taken) < size; n++) {
+        afc_task_wake(call->task);
+        call_wait_for(call, &call->refused_count, n + 1);
+    }
+}
+
+/** Wakes a call that hesitates until it has taken its body of this size. */
+static void take_all(call *call, size_t size) {
+    for (unsigned n = 1; atomic_load(&call->taken) < size; n++) {
+        afc_task_wake(call->task);
+        call_wait_for(call, &call->body_count, n);
+        if (atomic_load(&call->taken) < size) call_wait_for(call, &call->refused_count, n + 1);
+    }
 }
 
 static void cancel(call *call) {
@@ -286,7 +299,7 @@ static void paused_body_keeps_at_most_one_decoded_read(void **state) {
     fixture *fixture = fixture_new(NULL, &options);
     serve_bomb(fixture, "/bomb");
     check_fetch(fixture, "/other", AFC_OK);
-    size_t before = memory_in_use();
+    size_t before = heap_in_use();
     call *calls[KEEPING_TASKS];
     for (int i = 0; i < KEEPING_TASKS; i++) {
         calls[i] = start_events(fixture, "/bomb", call_hold);
@@ -295,14 +308,14 @@ static void paused_body_keeps_at_most_one_decoded_read(void **state) {
     }
     for (int i = 0; i < KEEPING_TASKS; i++) call_wait_for(calls[i], &calls[i]->refused_count, 1);
     let_it_read(fixture);
-    size_t kept = memory_in_use() - before;
+    size_t kept = heap_in_use() - before;
     print_message("kept for %d tasks: %zu KiB\n", KEEPING_TASKS, kept / 1024);
     assert_true(kept <= KEEPING_TASKS * ((size_t)READ * 1032 + MIB));
     for (int i = 0; i < KEEPING_TASKS; i++) {
         assert_int_equal(atomic_load(&calls[i]->refused_count), 1);
         cancel(calls[i]);
     }
-    assert_true(memory_in_use() < before + KEEPING_TASKS * (size_t)MIB);
+    assert_true(heap_in_use() < before + KEEPING_TASKS * (size_t)MIB);
     fixture_free(fixture);
 }
 
@@ -315,20 +328,17 @@ static void paused_gzip_body_keeps_one_piece(void **state) {
     fixture *fixture = fixture_new(NULL, NULL);
     serve_gzip_bomb(fixture);
     check_fetch(fixture, "/other", AFC_OK);
-    size_t before = memory_in_use();
+    size_t before = heap_in_use();
     call *call = start_events(fixture, "/bomb", hesitate);
     call->keeps_body = false;
     call->request.limits.decoding_ratio = UINT32_MAX;
     call_start(call);
     call_wait_for(call, &call->refused_count, 1);
     let_it_read(fixture);
-    print_message("kept of gzip: %zu KiB\n", (memory_in_use() - before) / 1024);
-    assert_true(memory_in_use() - before <= most);
-    for (unsigned n = 1; atomic_load(&call->taken) < TAKEN; n++) {
-        afc_task_wake(call->task);
-        call_wait_for(call, &call->refused_count, n + 1);
-    }
-    assert_true(memory_in_use() - before <= most);
+    print_message("kept of gzip: %zu KiB\n", (heap_in_use() - before) / 1024);
+    assert_true(heap_in_use() - before <= most);
+    take_part(call, TAKEN);
+    assert_true(heap_in_use() - before <= most);
     cancel(call);
     fixture_free(fixture);
 }
@@ -344,19 +354,16 @@ static void paused_body_of_any_ratio_keeps_its_window(void **state) {
         fixture *fixture = fixture_new(NULL, NULL);
         serve(fixture, "/zeros", i == 0 ? zeros_in_brotli() : zeros_in_zstd());
         check_fetch(fixture, "/other", AFC_OK);
-        size_t before = memory_in_use();
+        size_t before = heap_in_use();
         call *call = start_events(fixture, "/zeros", hesitate);
         call->keeps_body = false;
         call->request.limits.decoding_ratio = UINT32_MAX;
         call_start(call);
         call_wait_for(call, &call->refused_count, 1);
         let_it_read(fixture);
-        for (unsigned n = 1; atomic_load(&call->taken) < TAKEN; n++) {
-            afc_task_wake(call->task);
-            call_wait_for(call, &call->refused_count, n + 1);
-        }
-        print_message("kept of zeros: %zu KiB\n", (memory_in_use() - before) / 1024);
-        assert_true(memory_in_use() - before <= 6 * MIB);
+        take_part(call, TAKEN);
+        print_message("kept of zeros: %zu KiB\n", (heap_in_use() - before) / 1024);
+        assert_true(heap_in_use() - before <= 6 * MIB);
         cancel(call);
         fixture_free(fixture);
     }
@@ -426,11 +433,7 @@ static void paused_body_is_delivered_whole(void **state) {
         call_wait_for(call, &call->refused_count, 1);
         let_it_read(fixture);
         assert_int_equal(atomic_load(&call->done_count), 0);
-        for (unsigned n = 1; atomic_load(&call->taken) < size; n++) {
-            afc_task_wake(call->task);
-            call_wait_for(call, &call->body_count, n);
-            if (atomic_load(&call->taken) < size) call_wait_for(call, &call->refused_count, n + 1);
-        }
+        take_all(call, size);
         call_wait(call);
         check_ended(call, AFC_OK);
         assert_int_equal(call->body.size, size);
@@ -701,11 +704,7 @@ static void paused_body_is_delivered_whole_over_http2(void **state) {
         call *call = start_events(fixture, "/", hesitate);
         call_start(call);
         call_wait_for(call, &call->refused_count, 1);
-        for (unsigned n = 1; atomic_load(&call->taken) < SIZE; n++) {
-            afc_task_wake(call->task);
-            call_wait_for(call, &call->body_count, n);
-            if (atomic_load(&call->taken) < SIZE) call_wait_for(call, &call->refused_count, n + 1);
-        }
+        take_all(call, SIZE);
         call_wait(call);
         check_ended(call, AFC_OK);
         assert_int_equal(call->body.size, SIZE);

@@ -1,5 +1,5 @@
 /*
- * Host names of a session's requests: whoever waits for a lookup can be stopped, and nobody else waits with them. What
+ * Host names of a session's requests: a task that waits for a lookup can be stopped, and no other waits with it. What
  * hangs has another name in each test: a lookup that a test left behind may still be under way in the next one.
  */
 #include "base/alloc.h"

@@ -482,7 +482,7 @@ static void lookup_over_https_can_be_cancelled(void **state) {
         call_wait(call);
         check_ended(call, AFC_ECANCELED);
         call_free(call);
-        /* On a connection that still has an answer to come nobody else asks. */
+        /* On a connection that still has an answer to come no other lookup is sent. */
         assert_true(afts_server_stats(dns.fixture->server).accepted > asked);
     }
     afts_release(dns.fixture->server, "open", 1000);

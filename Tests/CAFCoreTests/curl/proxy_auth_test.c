@@ -190,7 +190,7 @@ static void callback_answers_tunnel_challenge(void **state) {
         check_answer(call, 200, 2);
         check_contains(seen, "proxy the proxy 127.0.0.1:");
         assert_string_equal(strrchr(seen, ':'), strrchr(proxy, ':'));
-        /* Refused, it is as if nobody had been asked. */
+        /* Refused, it is as if no credentials had been asked for. */
         test_proxy_challenge(tunnel.test_proxy, "Basic realm=\"the proxy\"", "Basic other");
         call = call_via(tunnel.fixture, tunnel.url, proxy, NULL);
         call->events.on_challenge = is_later ? at_challenge_later : at_challenge;

@@ -353,7 +353,7 @@ static void unusable_proxy_never_falls_back_to_direct(void **state) {
 
 static void missing_proxy_fails_to_connect(void **state) {
     route route = make_route(*state);
-    /* A server that has stopped holds its port, so nobody else is found there. */
+    /* A server that has stopped holds its port, so no other server is found there. */
     fixture *gone = fixture_new(NULL, NULL);
     afts_server_stop(gone->server);
     static const char *const schemes[] = {"http", "socks5"};

@@ -396,7 +396,7 @@ static void describes_tls_of_the_proxy_and_of_the_server(void **state) {
 
 /* ---- What is not asked for ----------------------------------------------------------------- */
 
-/** A traced task shares its session, and its handle, with others, whose heads are nobody's business. */
+/** A traced task shares its session, and its handle, with others, whose heads it must not see. */
 static void reports_only_its_own_task(void **state) {
     fixture *fixture = *state;
     tape tape;

@@ -49,7 +49,7 @@ static void check_turns(const slow *slow) {
     assert_in_range(slow->last_turn - slow->first_turn, slow->pieces / in_one_turn, UINT64_MAX);
 }
 
-/** Whose reads from sockets are slow; NULL: nobody's. */
+/** The reader whose reads from sockets are slow; NULL: no reads are. */
 static _Atomic(slow *) slow_reader;
 static afc_session *slow_session;
 
@@ -260,7 +260,7 @@ static void send_empty_frames(afts_conn *conn, const struct afts_request *reques
     free(peer);
 }
 
-/** libcurl calls nobody back for them, and would read on for as long as there are some. */
+/** libcurl makes no callback for them, and would read on for as long as there are some. */
 static void empty_frames_yield(void **state) {
     (void)state;
     fixture *fixture = h2_fixture(NULL);

@@ -91,7 +91,7 @@ static void two_digit_years_are_at_most_fifty_years_ahead(void **state) {
     assert_int_equal(read_date("Sunday, 22-Nov-76 12:00:01 GMT", NOW), INT64_C(217512001));
     assert_int_equal(read_date("Sunday, 01-Jan-77 00:00:00 GMT", NOW), INT64_C(220924800));
     assert_int_equal(read_date("Monday, 31-Dec-99 23:59:59 GMT", NOW), INT64_C(946684799));
-    /* The same text in another time: in 1990, in 2060, and when nobody knows the time. */
+    /* The same text in another time: in 1990, in 2060, and when the time is not known. */
     const char *text = "Monday, 01-Jan-35 00:00:00 GMT";
     assert_int_equal(read_date(text, INT64_C(631152000)), INT64_C(2051222400));
     assert_int_equal(read_date(text, INT64_C(2840140800)), INT64_C(2051222400));

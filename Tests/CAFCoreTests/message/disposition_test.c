@@ -160,7 +160,7 @@ static void makes_hostile_names_harmless(void **state) {
     check_rows(rows, COUNT_OF(rows));
 }
 
-/** The name for `count` times `unit` between two texts; empty if there is none. */
+/** The name for `count` times `unit` between two texts; empty without one. */
 static void suggest_long(char *name, const char *before, const char *unit, size_t count,
                          const char *after) {
     afc__buffer value;

@@ -290,7 +290,7 @@ static void idle_thread_has_no_timer(void **state) {
     recording_monitor_free(recording);
 }
 
-/* A socket with room for next to nothing, and many changes that nobody reads. */
+/* A socket with room for next to nothing, and many changes that are not read. */
 static void lost_messages_cause_a_reread(void **state) {
     (void)state;
     need_network();

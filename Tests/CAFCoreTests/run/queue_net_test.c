@@ -3,8 +3,8 @@
 #include "session/task_internal.h"
 #include "support/call.h"
 #include "support/h2.h"
+#include "support/heap.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -385,15 +385,6 @@ static void waiting_tasks_complete_after_the_session_is_released(void **state) {
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-static size_t bytes_in_use(void) {
-#if HAS_ADDRESS_SANITIZER || HAS_THREAD_SANITIZER || !defined(__GLIBC__)
-    return 0; /* Another heap, that mallinfo2() knows nothing of. */
-#else
-    struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-#endif
-}
-
 static void waiting_task_uses_little_memory(void **state) {
     (void)state;
     enum { TASKS = 2000, MOST_BYTES = 2032 };
@@ -402,13 +393,13 @@ static void waiting_task_uses_little_memory(void **state) {
     assert_non_null(calls);
     size_t url_size = strlen(url_of(fixture, "/"));
     for (size_t i = 0; i < TASKS; i++) calls[i] = call_new(fixture, "/");
-    size_t before = bytes_in_use();
+    size_t before = heap_in_use();
     for (size_t i = 0; i < TASKS; i++) {
         calls[i]->request.url = url_of(fixture, "/");
         call_start(calls[i]);
     }
     let_loop_turn(fixture);
-    size_t after = bytes_in_use();
+    size_t after = heap_in_use();
     if (after > before) assert_true((after - before) / TASKS <= MOST_BYTES + 2 * url_size);
     afc_session_cancel_all(fixture->session);
     for (size_t i = 0; i < TASKS; i++) finish(calls[i], AFC_ECANCELED);

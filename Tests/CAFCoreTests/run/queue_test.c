@@ -307,7 +307,7 @@ static void streams_pass_entries_that_need_a_connection(void **state) {
     afc__queue_connected(&queue, &shared[0], AFC__SHARING_STREAMS);
     for (size_t i = 0; i < 4; i++) add(&queue, &isolated[i], "a");
     for (size_t i = 1; i < 4; i++) add_to(&queue, &shared[i], "a", AFC__LANE_SHARED, NORMAL);
-    /* Two connections are left for the lane; the others wait for them, and nobody waits for those. */
+    /* Two connections are left for the lane; the others wait for them, and no task waits for those. */
     assert_int_equal(run_all(&queue), 5);
     assert_int_equal(isolated[2].state, AFC__ENTRY_WAITING);
     assert_int_equal(isolated[3].state, AFC__ENTRY_WAITING);

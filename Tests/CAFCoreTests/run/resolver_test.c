@@ -220,7 +220,7 @@ static void cancelled_lookup_is_never_delivered(void **state) {
     fake_names_wait_hanging(AFC__RESOLVER_THREADS_MAX);
     assert_int_equal(count_threads("af-names"), AFC__RESOLVER_THREADS_MAX);
     assert_false(begin(&taker, &late, "late.test", AFC__LOOKUP_SHARED));
-    /* Running or not: no lookup is there any more, and nobody was waited for. */
+    /* Running or not: no lookup is there any more, and no thread was waited for. */
     for (unsigned i = 0; i < COUNT; i++) afc__resolver_cancel(&lookups[i]);
     fake_names_release();
     wait_taken(&taker, 1);
@@ -294,7 +294,7 @@ static void hanging_thread_is_not_waited_for_and_ends_later(void **state) {
     afc__resolver_cancel(&lookup);
     close_taker(&taker);
     assert_int_equal(count_threads("af-names"), 1);
-    /* It still counts as one of those that there may be, and finds nobody when it returns. */
+    /* It still counts as one of those that there may be, and finds no task when it returns. */
     fake_names_release();
     wait_for_threads("af-names", 0);
 }

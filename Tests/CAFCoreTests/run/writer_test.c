@@ -1,6 +1,6 @@
 /*
- * Files are written beside the loop, so that a slow disk is nobody else's business. The slow disk is a
- * terminal that nobody reads: a write to it waits until the test wants it to go on.
+ * Files are written beside the loop, so that a slow disk delays nothing else. The slow disk is a
+ * terminal that is not read: a write to it waits until the test wants it to go on.
  */
 #include "base/clock.h"
 #include "run/writer.h"

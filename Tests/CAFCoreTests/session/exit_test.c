@@ -1,6 +1,6 @@
 /*
  * A process may end at any moment: main() returns while loops are in the middle of TLS transfers.
- * Nothing must crash or hang, though nobody released or joined anything.
+ * Nothing must crash or hang, though nothing was released or joined.
  */
 #include "support/files.h"
 #include "support/fixture.h"

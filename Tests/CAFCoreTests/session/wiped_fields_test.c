@@ -29,7 +29,7 @@ static void recycled_handle_holds_no_fields(void **state) {
         assert_string_equal(seen_header(fixture, i, i < COUNT_OF(fields) ? "Host" : "X-Key"),
                             i < COUNT_OF(fields) ? seen_header(fixture, i, "Host") : SECRET);
         call_free(call);
-        /* The task was told of its end after that, so nobody uses the handle. */
+        /* The task was told of its end after that, so no code uses the handle. */
         const afc__exchange *exchange = fixture->session->driver->pool.idle;
         assert_non_null(exchange);
         assert_true(exchange->field_text.capacity > 0);

@@ -236,7 +236,7 @@ static void refuses_cookies_for_public_suffixes(void **state) {
         {"http://a.co.uk/", "a=b; Domain=.CO.UK", "http://co.uk/", ""},
         {"http://a.test/", "a=b; Domain=test", "http://test/", ""},
         {"http://a.xn--fiqs8s/", "a=b; Domain=xn--fiqs8s", "http://xn--fiqs8s/", ""},
-        /* A suffix may set some for itself, and for nobody below. */
+        /* A suffix may set some for itself, and for no host below. */
         {"http://co.uk/", "a=b; Domain=co.uk", "http://co.uk/", "a=b"},
         {"http://co.uk/", "a=b; Domain=co.uk", "http://a.co.uk/", ""},
         {"http://localhost/", "a=b; Domain=localhost", "http://localhost/", "a=b"},

@@ -120,7 +120,7 @@ void check_ended_at(const call *call, afc_status expected, const char *file, int
 /** Returns the response's status; 0 if there is no head. */
 int status_of(const call *call);
 
-/** Returns the value of a response field; empty if there is none. */
+/** Returns the value of a response field; empty without one. */
 afc_slice field_of(const call *call, const char *name);
 
 #endif

@@ -69,7 +69,7 @@ void serve_bytes(fixture *fixture, const char *path, afc_slice bytes);
 /** Makes a script of one complete response. */
 afts_script *answer(int status, const char *headers, const char *body);
 
-/** Returns a field's value of request number `index`; "" if there is none. */
+/** Returns a field's value of request number `index`; "" without one. */
 const char *seen_header(fixture *fixture, size_t index, const char *name);
 
 /**

@@ -1,21 +1,6 @@
 /* Stapled OCSP responses: whose signature counts, about which certificate, and when (RFC 6960 3.2). */
+#include "support/authority.h"
 #include "support/call.h"
-
-static afts_cert *authority, *leaf;
-
-static int make_certificates(void **state) {
-    (void)state;
-    authority = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
-    leaf = afts_cert_new(NULL, authority);
-    return authority != NULL && leaf != NULL ? 0 : -1;
-}
-
-static int free_certificates(void **state) {
-    (void)state;
-    afts_cert_free(leaf);
-    afts_cert_free(authority);
-    return 0;
-}
 
 /** A server that shows `shown` with `response`, whose bytes this frees, for a policy that trusts `anchor`. */
 typedef struct stapling {

@@ -1,4 +1,5 @@
 /* Versions, ciphers, stapled OCSP answers, client certificates: what a session says of its own TLS. */
+#include "support/authority.h"
 #include "support/call.h"
 #include "support/files.h"
 #include "support/torture.h"
@@ -9,22 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static afts_cert *authority, *leaf;
-
-static int make_certificates(void **state) {
-    (void)state;
-    authority = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
-    leaf = afts_cert_new(NULL, authority);
-    return authority != NULL && leaf != NULL ? 0 : -1;
-}
-
-static int free_certificates(void **state) {
-    (void)state;
-    afts_cert_free(leaf);
-    afts_cert_free(authority);
-    return 0;
-}
 
 /** A server with `server`, which shows `shown`, and a session that trusts the authority. */
 static fixture *fixture_with(const afts_cert *shown, afts_tls server, const afc_tls_options *client,

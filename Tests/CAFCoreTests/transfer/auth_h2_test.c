@@ -125,7 +125,7 @@ static void task_that_awaits_credentials_stops_no_other(void **state) {
     }
 }
 
-/** The rest of the body will never be wanted, so nobody waits for room to send it. */
+/** The rest of the body will never be wanted, so nothing waits for room to send it. */
 static void challenged_upload_is_replayed(void **state) {
     (void)state;
     static char bytes[SIZE];

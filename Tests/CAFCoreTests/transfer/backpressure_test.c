@@ -146,7 +146,7 @@ static void refused_piece_comes_again_as_it_was(void **state) {
     }
 }
 
-/** The server sends all of it and closes while nobody reads: the end is no reason to lose what is held. */
+/** The server sends all of it and closes while the body is not read: the end is no reason to lose what is held. */
 static void paused_body_is_complete_after_its_connection_ended(void **state) {
     fixture *fixture = *state;
     static char bytes[100 * 1000];

@@ -1,4 +1,4 @@
-/* What on_head decides when the final head is there: the body comes, nobody wants it, or it becomes a
+/* What on_head decides when the final head is there: the body comes, it is unwanted, or it becomes a
    download. Whatever it decides, the task ends once. */
 #include "support/download_fixture.h"
 #include "support/pieces.h"

@@ -12,8 +12,8 @@ struct SystemFailure: Error, CustomStringConvertible {
 
 /// A socket that listens on a free port of the loopback interface, for a server to inherit.
 ///
-/// The port is taken and connections queue from the first moment, so nobody can take it before the server has
-/// started, and nobody has to wait for the server to have started.
+/// The port is taken and connections queue from the first moment, so no other program can take it before the server has
+/// started, and no client has to wait for the server to have started.
 final class ListeningSocket: Sendable {
     let descriptor: Int32
     let port: Int

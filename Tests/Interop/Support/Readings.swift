@@ -24,7 +24,7 @@ extension HTTPSessionManager {
     }
 }
 
-/// The error that an expression throws; fails the test if there is none.
+/// The error that an expression throws; fails the test without one.
 func sessionError(
     sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> some Sendable
 ) async throws -> SessionError {

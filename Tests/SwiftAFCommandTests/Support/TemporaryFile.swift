@@ -17,7 +17,7 @@ final class TemporaryFile {
 
     var folder: String { owner.path }
 
-    /// What the file holds now; nil if there is none.
+    /// What the file holds now; nil without one.
     var content: Data? { try? Data(contentsOf: URL(filePath: path)) }
 
     /// The names in its folder.

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SwiftAF
 
-/// Fields as they were received must be told apart from the same fields as texts by nobody.
+/// Fields as they were received must be equal to the same fields as texts for every caller.
 @Suite struct ReceivedFieldsTests {
     private static let heads: [[(String, [UInt8])]] = [
         [],

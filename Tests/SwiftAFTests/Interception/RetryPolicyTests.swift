@@ -175,14 +175,14 @@ import Testing
     @Test(
         arguments: [
             ("7", nil, 7), ("0", nil, 0), ("60", nil, 60), ("007", nil, 7),
-            // Beyond the ceiling nobody comes back.
+            // Beyond the ceiling no request is repeated.
             ("61", nil, nil), ("99999999999999999999999", nil, nil), ("Fri, 31 Dec 9999 23:59:59 GMT", nil, nil),
             // Dates, by the server's clock if it shows it.
             ("Sun, 06 Nov 1994 08:49:57 GMT", nil, 20), ("Sunday, 06-Nov-94 08:49:57 GMT", nil, 20),
             ("Sun Nov  6 08:49:57 1994", nil, 20), ("Sun, 06 Nov 1994 08:00:00 GMT", nil, 0),
             ("Mon, 07 Nov 1994 08:00:20 GMT", "Mon, 07 Nov 1994 08:00:00 GMT", 20),
             ("Sun, 06 Nov 1994 08:49:57 GMT", "yesterday", 20),
-            // What nobody understands is not there.
+            // A value that can't be read counts as missing.
             ("soon", nil, 0), ("-5", nil, 0), ("1.5", nil, 0), ("+5", nil, 0), ("5 s", nil, 0), ("", nil, 0),
         ] as [(String, String?, Double?)])
     func waitsAtLeastForRetryAfter(text: String, date: String?, seconds: Double?) {

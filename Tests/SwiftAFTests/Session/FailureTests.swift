@@ -14,7 +14,7 @@ struct FailureTests {
         manager = HTTPSessionManager(baseURL: server.urlString("/"))
     }
 
-    /// The error of a request; recorded as a failure of the test if there is none.
+    /// The error of a request; a request without an error is recorded as a failure of the test.
     private func error(
         of request: HTTPRequest, by manager: HTTPSessionManager? = nil
     ) async -> SessionError {

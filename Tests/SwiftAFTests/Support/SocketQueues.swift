@@ -1,7 +1,7 @@
 import Glibc
 
 /// What the kernel holds of one connection whose two ends are in this process: bytes that were sent and have not
-/// arrived, or have arrived and were not read, are in nobody's memory but the kernel's.
+/// arrived, or have arrived and were not read, are only in the kernel's memory.
 struct SocketQueues {
     private let server: Int32
     private let client: Int32

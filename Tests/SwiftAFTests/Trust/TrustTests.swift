@@ -3,7 +3,7 @@ import FoundationEssentials
 import SwiftAF
 import Testing
 
-/// Tells when nobody holds it any more.
+/// Reports when its last reference is gone.
 private final class Token: Sendable {
     private let end: @Sendable () -> Void
 

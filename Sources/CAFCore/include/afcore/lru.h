@@ -104,14 +104,14 @@ AFC_API afc_status afc_lru_put(afc_lru *cache, afc_slice key, void *value, uint6
 /**
  * Returns the value of a key and makes its entry the most recently used.
  *
- * Thread: any.    Owns: the value was retained for the caller.    Fails: never; NULL if there is none.
+ * Thread: any.    Owns: the value was retained for the caller.    Fails: never; NULL without one.
  */
 AFC_API void *afc_lru_copy(afc_lru *cache, afc_slice key);
 
 /**
  * Removes an entry and returns its value. An expired entry counts as missing.
  *
- * Thread: any.    Owns: the returned value is yours.    Fails: never; NULL if there is none.
+ * Thread: any.    Owns: the returned value is yours.    Fails: never; NULL without one.
  */
 AFC_API void *afc_lru_take(afc_lru *cache, afc_slice key);
 

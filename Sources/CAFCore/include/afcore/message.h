@@ -46,7 +46,7 @@ typedef struct afc_head {
 } afc_head;
 
 /**
- * Finds the first field with a name, ignoring ASCII case; NULL if there is none.
+ * Finds the first field with a name, ignoring ASCII case; NULL without one.
  *
  * Thread: any.    Owns: borrowed from `head`.    Fails: never.
  */

@@ -123,7 +123,7 @@ afts_request *afts_copy_request(afts_server *server, size_t index);
 /** Frees a copy. NULL is fine. */
 void afts_request_free(afts_request *request);
 
-/** The value of the first header called `name`, whatever its case; NULL if there is none. */
+/** The value of the first header called `name`, whatever its case; NULL without one. */
 const char *afts_request_header(const afts_request *request, const char *name);
 
 /**
