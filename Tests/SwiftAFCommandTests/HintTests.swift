@@ -96,6 +96,14 @@ import Testing
         }
     }
 
+    @Test(arguments: [["-X"], ["upload", "--method"], ["--interface"]])
+    func hidesThePasswordOfAURLBeforeTheURL(words: [String]) async throws {
+        let option = try #require(words.last)
+        let run = await swiftaf(words + ["http://joe:secret@host/", server.urlString()])
+        #expect(run.exit == 1 && server.requests.isEmpty)
+        #expect(run.error.contains("invalid value for \(option): expected ") && !run.error.contains("secret"))
+    }
+
     @Test func doesNotTakeAFileForTheURL() async {
         #expect(await usage("get", "-o", "photo.png").contains("the URL is missing\n"))
     }

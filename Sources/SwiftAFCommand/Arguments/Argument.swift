@@ -2,6 +2,13 @@ import SwiftAF
 
 /// Parses the values of options.
 enum Argument {
+    /// Parses a method, which is a token (RFC 9110 9.1).
+    static func method(_ text: String, of option: String) throws(UsageError) -> HTTPMethod {
+        guard !text.isEmpty else { throw UsageError("\(option) needs a method") }
+        guard CoreField.isToken(text) else { throw .invalid(text, of: option, expected: "a method, such as PUT") }
+        return HTTPMethod(text)
+    }
+
     /// Parses seconds with an optional fraction, or a time with a unit: `500ms`, `2s`, `1m`, `1h`. Rounded up to whole
     /// milliseconds. Zero means no limit.
     static func seconds(_ text: String, of option: String) throws(UsageError) -> Duration {

@@ -246,15 +246,15 @@ extension ArgumentParser {
     /// Returns the method of a request; nil if it follows from the body.
     private func method(named method: HTTPMethod?, by name: String) throws(UsageError) -> HTTPMethod? {
         if let given = options.method {
-            guard method == nil || method == given else {
-                let option = self.given.last { $0.entry.id == .request }?.name ?? "-X"
-                let isURL = SecretPart.userInfo.offset(in: RawText(given.rawValue)) != nil
-                let shown = isURL ? option : "\(option) \(given.rawValue.printable)"
+            let option = self.given.last { $0.entry.id == .request }?.name ?? "-X"
+            // Only now, as a missing URL says more of a URL that was taken for the method.
+            let checked = try Argument.method(given.rawValue, of: option)
+            guard method == nil || method == checked else {
                 throw UsageError(
-                    "\(shown) can't be used with \(name.printable), which names the method"
+                    "\(option) \(checked.rawValue) can't be used with \(name.printable), which names the method"
                 )
             }
-            return given
+            return checked
         }
         if options.putsFile { return method ?? .put }
         return options.printsHeadOnly ? .head : method

@@ -100,8 +100,7 @@ enum OptionTable {
         },
         .value("--method", placeholder: "METHOD", help: "method of upload (default: POST)", for: .upload) {
             options, value, name throws(UsageError) in
-            guard !value.isEmpty else { throw UsageError("\(name) needs a method") }
-            options.uploadMethod = HTTPMethod(value)
+            options.uploadMethod = try Argument.method(value, of: name)
         },
     ]
 
@@ -299,7 +298,12 @@ enum OptionTable {
         .flag("-6", "--ipv6", help: "IPv6 only", for: .connections) { $0.network.ipVersion = .v6 },
         .value("--interface", placeholder: "NAME", help: "the interface or address to connect from", for: .connections)
         {
-            options, value in options.network.interface = value
+            options, value, name throws(UsageError) in
+            // No name of an interface, host or address has a slash: a URL was taken for the value.
+            guard !value.utf8.contains(UInt8(ascii: "/")) else {
+                throw .invalid(value, of: name, expected: "an interface or address, such as eth0 or 192.0.2.1")
+            }
+            options.network.interface = value
         },
         .value(
             "--doh-url", "--doh", placeholder: "URL", help: "resolve names with this DNS over HTTPS server",
