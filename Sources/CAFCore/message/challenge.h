@@ -44,7 +44,7 @@ bool afc__challenge_next(afc__challenge_reader *reader, afc__challenge *out);
 
 /**
  * Finds a parameter by its name, ignoring case. The value has no quotes but still its backslash escapes. false:
- * there is none.
+ * no parameter has that name.
  */
 bool afc__challenge_find(const afc__challenge *challenge, const char *name, afc_slice *value);
 

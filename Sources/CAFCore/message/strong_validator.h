@@ -15,8 +15,8 @@ const char *afc__find_strong_date(const afc_head *head, int64_t now, const afc_h
 
 /**
  * Finds the strong validator of a response: ETag, or Last-Modified if there is no ETag. With an ETag, even a weak one,
- * the date must not be used (RFC 9110 13.1.5). Fields may be repeated with the same value. Returns NULL, or why there
- * is none; `*out` is then undefined.
+ * the date must not be used (RFC 9110 13.1.5). Fields may be repeated with the same value. Returns NULL, or why the
+ * response has no strong validator; `*out` is then undefined.
  */
 const char *afc__find_strong_validator(const afc_head *head, int64_t now, const afc_header **out);
 
