@@ -556,6 +556,27 @@ static void others_forget_what_was_removed_while_the_journal_was_locked(void **s
     }
 }
 
+/** Its size may be what was known of the one before. */
+static void journal_that_was_locked_when_it_was_opened_is_read_later(void **state) {
+    box *box = *state;
+    char command[192];
+    store(box->cache, 1);
+    assert_int_equal(unlink(box->journal), 0);
+    snprintf(command, sizeof command, "rm -f %s/*", box->entries);
+    assert_int_equal(system(command), 0);
+    afc_http_cache *other = open_cache(box, 0);
+    response response = response_of(1, 1);
+    assert_true(response_store(other, &response, SIZE));
+    afc_http_cache_flush(other);
+    int lock = open(box->journal, O_RDWR | O_CLOEXEC);
+    assert_true(lock >= 0);
+    assert_int_equal(flock(lock, LOCK_EX), 0);
+    assert_int_equal(count_found(box->cache, 1), 0);
+    close(lock);
+    assert_int_equal(count_found(box->cache, 1), 1);
+    close_cache(other);
+}
+
 /** The journal is discarded before the first file is removed, so that the other process finds it gone. */
 static void entry_is_not_published_between_a_removal_and_its_end(void **state) {
     box *box = *state;
@@ -756,6 +777,7 @@ int main(void) {
         TEST(removed_folder_is_made_again),
         TEST(folder_that_another_process_made_again_is_its_own),
         TEST(others_forget_what_was_removed_while_the_journal_was_locked),
+        TEST(journal_that_was_locked_when_it_was_opened_is_read_later),
         TEST(entry_looked_up_before_it_is_written_is_removed),
         TEST(entry_of_a_discarded_journal_is_not_published),
         TEST(entry_is_not_published_between_a_removal_and_its_end),

@@ -26,6 +26,9 @@ enum {
 /* A journal isn't read beyond this; one that needed it would be for more than a million entries. */
 static const int64_t MAX_SIZE = INT64_C(256) << 20;
 
+/* The size that is known of a journal that wasn't read yet; no file has it. */
+static const uint64_t UNREAD = UINT64_MAX;
+
 static const char NAME[] = "journal", NEW_NAME[] = "journal.new";
 
 /* The digit is the version of the format. */
@@ -152,25 +155,22 @@ bool afc__journal_is_in_place(const afc__journal *journal) {
 }
 
 /** Opens the file that has the journal's name now, under the number that the journal has. */
-static bool reopen(const afc__journal *journal) {
+static bool reopen(afc__journal *journal) {
     int descriptor = open_file(journal->folder, NAME, O_CREAT);
     if (descriptor < 0) return false;
     /* Keeps the number, which another thread may be using in fstat(). */
     int result = dup3(descriptor, journal->descriptor, O_CLOEXEC);
     close(descriptor);
+    if (result >= 0) set_known(journal, UNREAD);
     return result >= 0;
 }
 
-/** Locks the file that has the journal's name now; `*is_new` tells whether that is another one than before. */
-static bool lock_current(afc__journal *journal, int patience_ms, bool *is_new) {
+/** Locks the file that has the journal's name now. It may be another one than before, which is UNREAD. */
+static bool lock_current(afc__journal *journal, int patience_ms) {
     enum { MAX_TRIES = 100 };
-    *is_new = false;
     for (unsigned i = 0; i < MAX_TRIES; i++) {
         /* Another process may keep a file locked that has been removed. */
-        if (!afc__journal_is_in_place(journal)) {
-            if (!reopen(journal)) return false;
-            *is_new = true;
-        }
+        if (!afc__journal_is_in_place(journal) && !reopen(journal)) return false;
         if (!afc__folder_lock(journal->descriptor, patience_ms)) return false;
         if (afc__journal_is_in_place(journal)) {
             journal->is_locked = true;
@@ -198,10 +198,9 @@ static bool load(afc__journal *journal) {
 }
 
 bool afc__journal_lock(afc__journal *journal) {
-    bool is_new;
     struct stat facts;
-    if (!lock_current(journal, AFC__CHANGE_MS, &is_new)) return false;
-    if (!is_new && fstat(journal->descriptor, &facts) == 0) {
+    if (!lock_current(journal, AFC__CHANGE_MS)) return false;
+    if (fstat(journal->descriptor, &facts) == 0) {
         uint64_t known = atomic_load(&journal->known), size = (uint64_t)facts.st_size;
         if (size == known) return true;
         if (size > known && facts.st_size <= MAX_SIZE && read_records(journal, size)) return true;
@@ -283,11 +282,10 @@ uint64_t afc__journal_count(const afc__journal *journal) {
 
 bool afc__journal_open(afc__journal *journal, int folder, uint64_t seed,
                        afc__journal_reader reader) {
-    bool is_new;
     *journal = (afc__journal){.folder = folder, .seed = seed, .reader = reader};
     journal->descriptor = open_file(folder, NAME, O_CREAT);
     if (journal->descriptor < 0) return false;
-    if (lock_current(journal, AFC__OPEN_MS, &is_new)) {
+    if (lock_current(journal, AFC__OPEN_MS)) {
         bool is_usable = load(journal);
         afc__journal_unlock(journal);
         if (is_usable) return true;
