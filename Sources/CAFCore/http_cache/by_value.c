@@ -1,4 +1,4 @@
-/* Responses as values: a program looks one up, or stores its own. */
+/* Responses as values: a program looks one up, or stores one of its own. */
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/sized.h"
@@ -28,7 +28,10 @@ static afc_slice key_of(const cache_query *query) {
     return afc__buffer_slice(&query->key);
 }
 
-/** No entry has a key for it, so sessions neither store nor use one. */
+/**
+ * Returns whether the request asks for something that the URL doesn't name, so that sessions neither store nor use a
+ * response to it.
+ */
 static bool is_unkeyed(const cache_query *query) {
     return afc__request_is_unkeyed(query->request.headers, query->request.header_count);
 }
@@ -37,7 +40,7 @@ static void clear_query(cache_query *query) {
     afc__buffer_clear(&query->key);
 }
 
-/** On failure there is nothing to clear. */
+/** Checks a request and makes its key and identity. On failure there is nothing to clear. */
 static afc_status read_query(cache_query *out, const afc_http_cache_request *given,
                              afc_failure *failure) {
     AFC__READ_SIZED(afc_http_cache_request, AFC_HTTP_CACHE_REQUEST_INIT, credentials, given,
@@ -88,7 +91,10 @@ static bool is_selected(const afc__http_cache_meta *meta, const afc__http_cache_
     return true;
 }
 
-/** Returns the newest whole response that the query selects, and releases the others. NULL if no response fits. */
+/**
+ * Returns the newest response that the query selects, without parts (206), and releases the others. Returns NULL if no
+ * response fits.
+ */
 static afc__http_cache_stored *take_selected(afc__http_cache_found *found,
                                              const cache_query *query) {
     afc__http_cache_stored *taken = NULL;
@@ -120,13 +126,13 @@ static afc_status find(afc__http_cache_stored **out, afc_http_cache *cache,
     }
     *out = take_selected(&found, query);
     if (!found.lacks_memory) return AFC_OK;
-    /* What couldn't be read may be what the request selects, or newer. */
+    /* A variant that couldn't be read may be the one that the request selects, or a newer one. */
     afc__http_cache_stored_release(*out);
     *out = NULL;
     return AFC_ENOMEM;
 }
 
-/** BROKEN: the body is damaged, which is as if nothing was stored. */
+/** Reads the body into `copy`. If it is damaged, `*is_broken` becomes true: that counts as a miss. */
 static afc_status read_body(afc_http_cache *cache, response_copy *copy, bool *is_broken) {
     afc__waiter waiter = AFC__WAITER_INIT;
     afc__http_cache_wake wake = {afc__waiter_wake, &waiter};
@@ -261,7 +267,7 @@ static afc_status check_head(const afc_http_cache_response *response, const cach
     return afc__fail(failure, AFC_EINVAL, "the response must not be stored: %s", reason);
 }
 
-/** Writes a response that was checked. A failure is also counted. */
+/** Writes a response that was checked, and counts a failure. */
 static afc_status write_response(afc_http_cache *cache, const cache_query *query,
                                  const afc_http_cache_response *response,
                                  afc__http_cache_meta *meta) {
@@ -272,19 +278,21 @@ static afc_status write_response(afc_http_cache *cache, const cache_query *query
         status = afc__http_cache_append(writing, response->body, AFC__HTTP_CACHE_WAIT);
     }
     if (status == AFC_OK) {
-        /* A removal at the same time comes after this, and so does a newer response. */
+        /*
+         * If it isn't stored because of a removal or a newer response, the result is as if that had followed this call.
+         */
         (void)afc__http_cache_commit(writing, AFC__HTTP_CACHE_WAIT);
         return AFC_OK;
     }
     afc__http_cache_abandon(writing);
     afc__http_cache_count(cache, AFC__HTTP_CACHE_REFUSED);
-    /* A failed write is a miss. */
+    /* A failed write isn't an error: the next lookup misses. */
     return status == AFC_EFILE ? AFC_OK : status;
 }
 
 /**
- * Returns when a response was received. A caller that reads the precise clock is up to a tick ahead of time(), so right
- * after a second begins its time would lie in the future, and such a response is never fresh.
+ * Returns when a response was received. The precise clock of a caller is up to a tick ahead of time(): right after a
+ * second begins, `response_time_s` may be a second in the future, and a response from the future is never fresh.
  */
 static int64_t time_received(const afc_http_cache_response *response) {
     int64_t now = (int64_t)time(NULL);

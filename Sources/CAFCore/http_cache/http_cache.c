@@ -1,4 +1,4 @@
-/* The cache as a program sees it. */
+/* The public functions that open, clear and measure an HTTP cache. */
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/random.h"
@@ -35,7 +35,7 @@ static void make_lock(pthread_mutex_t *lock) {
 
 static afc_status make_memory(afc_http_cache *cache, afc_failure *failure) {
     afc_lru_options options = AFC_LRU_OPTIONS_INIT;
-    /* The capacity may change, so the store trims. */
+    /* Without a limit of its own: afc__cache_store_trim() enforces memory_bytes, which may change. */
     options.capacity = options.purge_to = UINT64_MAX;
     options.retain = retain_set;
     options.release = release_set;
@@ -48,7 +48,7 @@ static bool make_seed(uint64_t seed[2]) {
     return afc__random(seed, 2 * sizeof *seed);
 }
 
-/** Frees a cache whose disk is closed. */
+/** Frees a cache whose disk is closed. If the disk has a thread, it calls this last. */
 static void free_cache(void *context) {
     afc_http_cache *cache = context;
     if (cache->disk != NULL) afc__disk_free(cache->disk);
@@ -124,12 +124,12 @@ afc_status afc_http_cache_remove_url(afc_http_cache *cache, const char *partitio
     if (status == AFC_OK) afc__http_cache_remove_key(cache, afc__buffer_slice(&key));
     afc__buffer_clear(&key);
     if (status != AFC_ETOOBIG) return status;
-    /* What is too long was never stored. */
+    /* A key that is too long was never stored: there is nothing to remove. */
     afc__clear_failure(failure);
     return AFC_OK;
 }
 
-/** Copies the names of what matches. NULL: out of memory. Under the lock. */
+/** Copies the names of the entries that match. Returns NULL if out of memory. Under the lock. */
 static afc__cache_store_name *copy_matching(const afc_http_cache *cache,
                                             const afc__cache_store_filter *filter, size_t *count) {
     const afc__entry_table *table = &cache->table;
@@ -143,7 +143,10 @@ static afc__cache_store_name *copy_matching(const afc_http_cache *cache,
     return names;
 }
 
-/** Removes what matches without memory for its names, so all under one lock. */
+/**
+ * Removes the entries that match without a copy of their names, and so without releasing the lock. For when memory is
+ * out.
+ */
 static void remove_in_place(afc_http_cache *cache, const afc__cache_store_filter *filter) {
     for (size_t i = 0; i < cache->table.capacity;) {
         const afc__entry_record *record = &cache->table.slots[i];
@@ -151,13 +154,13 @@ static void remove_in_place(afc_http_cache *cache, const afc__cache_store_filter
             i++;
             continue;
         }
-        /* Another record may have moved to this slot then. */
+        /* The next turn looks at this slot again, as the removal may move another record to it. */
         afc__cache_store_name name = {record->primary, record->variant};
         afc__cache_store_remove(cache, &name, 1);
     }
 }
 
-/** Removes entries, a slice at a time: loops wait for the lock when they store or use a response. */
+/** Removes entries in slices, and releases the lock in between: loops wait for it when they store or use a response. */
 static void remove_named(afc_http_cache *cache, const afc__cache_store_name *names, size_t count) {
     enum { SLICE = 128 };
     afc__disk_removal *removal = cache->disk != NULL ? afc__disk_removal_new(cache->disk, count)
@@ -178,7 +181,7 @@ static void remove_named(afc_http_cache *cache, const afc__cache_store_name *nam
     if (removal != NULL) afc__disk_removal_order(removal);
 }
 
-/** Removes all entries that match. Those that only the disk knows of follow. */
+/** Removes all entries that match. The disk's thread removes later those that only the disk knows of. */
 static void remove_matching(afc_http_cache *cache, const afc__cache_store_filter *filter) {
     size_t count;
     if (!afc__cache_store_is_usable(cache)) return;
@@ -192,7 +195,7 @@ static void remove_matching(afc_http_cache *cache, const afc__cache_store_filter
     } else {
         remove_in_place(cache, filter);
     }
-    /* Once more, as another scan may have begun. */
+    /* Another scan may have begun while the lock was released: it must ignore the removed entries, too. */
     if (cache->disk != NULL) afc__disk_scan_without(cache->disk, NULL);
     cache->removing--;
     pthread_mutex_unlock(&cache->lock);
@@ -236,6 +239,7 @@ static bool work_flush(afc__disk_job *work) {
     flush_job *job = AFC__OWNER(work, flush_job, job);
     afc__disk_tidy(work->disk);
     afc__disk_catch_up(work->disk);
+    /** Runs again, after other jobs, until removals, scans and evictions in slices are done. */
     if (afc__disk_has_long_work(work->disk)) return true;
     afc__waiter_wake(&job->waiter);
     return false;

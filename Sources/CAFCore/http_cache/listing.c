@@ -1,4 +1,4 @@
-/* Walks through all stored responses: to list them, and to verify their files. */
+/* Walks through all stored responses, to list them and to verify their files. */
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "http_cache/disk/disk.h"
@@ -12,7 +12,7 @@
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-/** Copies the table's records, when all changes are on disk. NULL: out of memory. */
+/** Copies the table's records, once all changes so far are on disk. Returns NULL if out of memory. */
 static afc__entry_record *copy_records(afc_http_cache *cache, size_t *count) {
     const afc__entry_table *table = &cache->table;
     *count = 0;
@@ -26,7 +26,10 @@ static afc__entry_record *copy_records(afc_http_cache *cache, size_t *count) {
     return copies;
 }
 
-/** Returns the response of a record, with a reference; NULL if it was removed or is damaged, or without memory. */
+/**
+ * Returns the response of a record; the caller owns the reference. Returns NULL if it was removed or is damaged, or if
+ * out of memory.
+ */
 static afc__http_cache_stored *read_record(afc_http_cache *cache, const afc__entry_record *record) {
     afc__http_cache_stored *stored = NULL;
     afc__response_set *set = afc__cache_store_copy_set(cache, record->primary);
@@ -53,8 +56,8 @@ struct afc_http_cache_list {
     afc_http_cache *cache;
     afc__entry_record *records;
     size_t count, next;
-    afc__http_cache_stored *stored; /* The entry that was read last. */
-    char *texts;                    /* Its partition and its URL, NUL-terminated. */
+    afc__http_cache_stored *stored; /* The response that was read last. */
+    char *texts;                    /* The partition and URL of `stored`, each NUL-terminated. */
 };
 
 afc_status afc_http_cache_list_begin(afc_http_cache_list **out, afc_http_cache *cache,
@@ -90,7 +93,7 @@ void afc_http_cache_list_free(afc_http_cache_list *list) {
     afc_free(list);
 }
 
-/** false: out of memory. */
+/** Describes `list->stored` in `*out`. Returns false if out of memory. */
 static bool describe(afc_http_cache_list *list, const afc__entry_record *record,
                      afc_http_cache_entry *out) {
     const afc__http_cache_meta *meta = afc__http_cache_stored_meta(list->stored);
@@ -131,7 +134,7 @@ bool afc_http_cache_list_next(afc_http_cache_list *list, afc_http_cache_entry *o
 
 typedef enum file_state {
     FILE_VALID,
-    FILE_GONE, /* Removed or being replaced since. */
+    FILE_GONE, /* Removed, or being replaced. */
     FILE_DAMAGED,
     FILE_UNREAD /* Out of memory. */
 } file_state;
@@ -163,12 +166,12 @@ static file_state check_file(afc_http_cache *cache, const afc__entry_record *rec
     return is_valid ? FILE_VALID : FILE_DAMAGED;
 }
 
-/** false: out of memory. */
+/** Verifies the file of one entry, and removes the entry if it is damaged. Returns false if out of memory. */
 static bool verify_one(afc_http_cache *cache, const afc__entry_record *record, char *buffer,
                        afc_http_cache_verification *out) {
     uint64_t body_size = 0;
     file_state state = check_file(cache, record, buffer, &body_size);
-    /* Its meta may have been changed while it was read. */
+    /* The meta may have been changed while it was read: read it once more. */
     if (state == FILE_DAMAGED) state = check_file(cache, record, buffer, &body_size);
     if (state == FILE_VALID) {
         out->entries++;

@@ -25,7 +25,7 @@ static void remove_one(afc_http_cache *cache, const afc__http_cache_id *id) {
     afc__cache_store_remove(cache, &name, 1);
 }
 
-/** Makes room for one more variant of a key. */
+/** Evicts the least recently used variant of a key if one more would exceed AFC__HTTP_CACHE_VARIANTS_MAX. */
 static void limit_variants(afc_http_cache *cache, const afc__http_cache_id *id) {
     afc__entry_record variants[AFC__HTTP_CACHE_VARIANTS_MAX];
     size_t oldest = 0, count = afc__entry_table_variants(&cache->table, id->primary, variants,
@@ -56,8 +56,8 @@ bool afc__cache_store_put_record(afc_http_cache *cache, const afc__http_cache_st
 }
 
 /**
- * Returns whether all variants of a key are in memory, once this one is; `*found` are the others. What is in memory
- * needn't be looked up on disk.
+ * Returns whether memory holds all other variants of the key, and writes these to `*found`. Only then may the new set
+ * stay in memory, as a key that has a set there isn't looked up on disk.
  */
 static bool are_others_in_memory(afc_http_cache *cache, const afc__http_cache_id *id,
                                  const afc__response_set *set, afc__http_cache_found *found) {
@@ -91,7 +91,7 @@ bool afc__cache_store_put(afc_http_cache *cache, afc__http_cache_stored *stored)
     if (!is_recorded) {
         remove_one(cache, id);
     } else if (cache->disk != NULL && !is_on_disk) {
-        /* The disk is behind. Neither may an older one stay there. */
+        /* The disk takes no more now, or memory is out. The previous response must not stay there either. */
         afc__cache_store_name name = {id->primary, id->variant};
         afc__cache_store_leave_disk(cache, id->primary, id->variant);
         afc__disk_remove(cache->disk, &name, 1, 0);
@@ -110,13 +110,17 @@ struct afc__http_cache_find {
     atomic_uint references; /* The caller's, and the job's. */
     afc__http_cache_wake wake;
     uint64_t primary;
+    /** The disk's count `changes` of the key when the lookup began. */
     uint32_t changes;
     afc__http_cache_found found;
     size_t key_size;
     char key[];
 };
 
-/** Keeps in memory what was read, if it is all that there is and nothing has changed since. Under the lock. */
+/**
+ * Keeps in memory what was read, if these are all variants with their bodies, and the key hasn't changed since the
+ * lookup began. Under the lock.
+ */
 static void promote(afc_http_cache *cache, const afc__http_cache_find *op) {
     size_t in_memory = 0;
     for (size_t i = 0; i < op->found.count; i++) {
@@ -144,7 +148,7 @@ static bool work_find(afc__disk_job *work) {
     return false;
 }
 
-/** Returns the result that needs no disk: READY, or PENDING if there may be more on disk. */
+/** Looks a key up without the disk. READY: `*out` is the result. PENDING: there may be more on disk. */
 static afc__http_cache_step find_in_memory(afc_http_cache *cache, uint64_t primary, afc_slice key,
                                            afc__http_cache_found *out) {
     afc__entry_record variant;
@@ -213,11 +217,11 @@ void afc__http_cache_touch(afc_http_cache *cache, const afc__http_cache_stored *
 
 /* ---- Changing ------------------------------------------------------------------------------ */
 
-/** What memory knows about a response, under the lock. */
+/** Whether a response is still the current one of its variant, as far as memory knows. Under the lock. */
 typedef enum standing {
-    CURRENT, /* It is the stored one of its variant. */
+    CURRENT,
     REPLACED,
-    UNKNOWN /* The disk knows. */
+    UNKNOWN /* It isn't in memory: only the disk knows. */
 } standing;
 
 static standing standing_of(afc_http_cache *cache, const afc__http_cache_id *id) {
@@ -229,7 +233,10 @@ static standing standing_of(afc_http_cache *cache, const afc__http_cache_id *id)
     return is_same ? CURRENT : REPLACED;
 }
 
-/** Makes a response with the body of `stored`. NULL: out of memory, or the meta is too large. */
+/**
+ * Makes a response with the body of `stored` and another meta. Returns NULL if out of memory, or if the meta is too
+ * large.
+ */
 static afc__http_cache_stored *with_meta(afc_http_cache *cache,
                                          const afc__http_cache_stored *stored,
                                          const afc__http_cache_meta *meta) {
@@ -244,7 +251,7 @@ static afc__http_cache_stored *with_meta(afc_http_cache *cache,
     return made;
 }
 
-/** Changes what only the disk has; it looks whether that is still the same body. */
+/** Changes an entry that isn't in memory. The disk's job checks whether the file still has the same body. */
 static void change_on_disk(afc_http_cache *cache, afc__http_cache_stored *changed,
                            uint64_t old_variant) {
     afc__cache_store_leave_memory(cache, changed->id.primary);
@@ -262,7 +269,7 @@ void afc__http_cache_update(afc_http_cache *cache, afc__http_cache_stored *store
     afc__http_cache_stored *changed = with_meta(cache, stored, meta);
     pthread_mutex_lock(&cache->lock);
     standing is = standing_of(cache, &stored->id);
-    /* A removal under way knows it by the old name only. */
+    /* A removal of many entries that is under way has noted the old name only, and would miss the new one. */
     bool is_removed = changed != NULL && cache->removing != 0 &&
                       changed->id.variant != stored->id.variant;
     if (changed == NULL || is_removed) {
@@ -279,7 +286,7 @@ void afc__http_cache_update(afc_http_cache *cache, afc__http_cache_stored *store
 
 /* ---- Removing ------------------------------------------------------------------------------ */
 
-/** Removes a response, unless another one took its place. Under the lock. */
+/** Removes a response, unless another one has taken its place. Under the lock. */
 static void drop(afc_http_cache *cache, const afc__http_cache_id *id) {
     standing is = standing_of(cache, id);
     if (is == CURRENT) remove_one(cache, id);
@@ -313,7 +320,7 @@ void afc__http_cache_remove_key(afc_http_cache *cache, afc_slice key) {
     size_t count;
     pthread_mutex_lock(&cache->lock);
     afc__cache_store_count_removal(cache, primary);
-    /* Processes that didn't know of each other's variants have stored more together. */
+    /* Several processes together may have stored more than AFC__HTTP_CACHE_VARIANTS_MAX. */
     do {
         count = afc__entry_table_variants(&cache->table, primary, variants,
                                           AFC__HTTP_CACHE_VARIANTS_MAX);

@@ -19,7 +19,7 @@ enum {
     AFC__HTTP_CACHE_KEY_MAX = 65535
 };
 
-/** How a slow operation reports that it can go on: once for each PENDING, on the store's thread. */
+/** Called when an operation that has returned PENDING can continue: once for each PENDING, on the disk's thread. */
 typedef struct afc__http_cache_wake {
     void (*wake)(void *context);
     void *context;
@@ -27,62 +27,70 @@ typedef struct afc__http_cache_wake {
 
 typedef enum afc__http_cache_step {
     AFC__HTTP_CACHE_READY,
-    AFC__HTTP_CACHE_PENDING, /**< `wake` will be called, also if the operation is closed before. */
+    AFC__HTTP_CACHE_PENDING, /**< `wake` will be called, even if the operation is closed before. */
     AFC__HTTP_CACHE_END,     /**< The body is complete. */
     AFC__HTTP_CACHE_BROKEN   /**< The body is damaged or gone; its entry was removed. */
 } afc__http_cache_step;
 
-/** What happens to bytes for which a slow disk has no room yet. */
+/** What to do with bytes while too many others wait to be written to disk (AFC__DISK_QUEUED_MAX). */
 typedef enum afc__http_cache_pace {
-    AFC__HTTP_CACHE_DROP, /**< The response isn't stored. */
-    AFC__HTTP_CACHE_WAIT /**< The calling thread, which mustn't be a loop's, waits until the disk has written others. */
+    AFC__HTTP_CACHE_DROP, /**< Give up: the response isn't stored. */
+    /** Block the calling thread, which must not be a loop's, until the disk has written others. */
+    AFC__HTTP_CACHE_WAIT
 } afc__http_cache_pace;
 
 /** The flags of afc__http_cache_meta. */
 enum {
     AFC__META_DECODED = 1u << 0, /**< The body is stored without its Content-Encoding. */
-    AFC__META_OF_PROGRAM =
-        1u << 1 /**< A program has stored it, and no server has confirmed it since. */
+    /** Stored by the program (afc_http_cache_store()), and not confirmed by a server since. */
+    AFC__META_OF_PROGRAM = 1u << 1
 };
 
-/** What is stored beside a body. The store copies all of it. */
+/** What is stored with a body. The store copies all of it. */
 typedef struct afc__http_cache_meta {
     afc_head head;
-    /** The selecting fields of the request. Two variants are the same if these are equal, in order. */
+    /**
+     * The selecting fields: those of the request that Vary names; see rules/vary.h. Two responses are the same variant
+     * if these are equal, in the same order.
+     */
     const afc_header *request_fields;
     size_t request_field_count;
     int64_t request_time, response_time;
     uint32_t flags;      /**< AFC__META_… bits; stored unchanged. */
     int64_t range_start; /**< Offset of the body's first byte in the representation. */
-    int64_t total;       /**< Size of the representation in bytes; -1: unknown. */
+    int64_t total;       /**< Size of the representation in bytes; -1 if unknown. */
 } afc__http_cache_meta;
 
-/** A stored response: immutable, reference counted. It outlives its replacement and its removal, with its body. */
+/**
+ * A stored response: immutable and reference-counted. A reference keeps it and its body readable after it was replaced
+ * or removed.
+ */
 typedef struct afc__http_cache_stored afc__http_cache_stored;
 
-/** Names a stored response. */
+/** Identifies a stored response. */
 typedef struct afc__http_cache_id {
     uint64_t primary; /**< Hash of the key. */
     uint64_t variant; /**< Hash of the key and the selecting fields. */
-    uint64_t content; /**< A random number for each body that is stored. */
+    uint64_t content; /**< A random number, another one for each body that is stored. */
 } afc__http_cache_id;
 
 afc__http_cache_id afc__http_cache_stored_id(const afc__http_cache_stored *stored);
 
-/** A response that a lookup has found: its name, and how much of the representation it has. */
+/** A response that a lookup has found: its id, and how much of the representation it has. */
 typedef struct afc__http_cache_seen {
     afc__http_cache_id id;
-    uint64_t extent; /**< Bytes of a part; UINT64_MAX: the whole. */
+    uint64_t extent; /**< Size in bytes if it is a part (206); UINT64_MAX if it is the whole. */
 } afc__http_cache_seen;
 
+/** Describes a response that was found, for afc__http_cache_set_seen() and afc__http_cache_supersede(). */
 afc__http_cache_seen afc__http_cache_see(const afc__http_cache_stored *stored);
 
-/** The pointers are valid as long as the reference. */
+/** Return what a stored response consists of. Pointers are valid as long as the caller's reference. */
 const afc__http_cache_meta *afc__http_cache_stored_meta(const afc__http_cache_stored *stored);
 afc_slice afc__http_cache_stored_key(const afc__http_cache_stored *stored);
 uint64_t afc__http_cache_stored_body_size(const afc__http_cache_stored *stored);
 
-/** What the head of a stored response says of its use. */
+/** What the head of a stored response says about its use. */
 typedef struct afc__http_cache_terms {
     afc__http_cache_control control;
     afc__freshness freshness;
@@ -90,8 +98,8 @@ typedef struct afc__http_cache_terms {
 } afc__http_cache_terms;
 
 /**
- * Reads them; they are kept for the next time. They refer to the head, and live as long as it, or as `storage`, which
- * is used while another thread reads them, too.
+ * Returns the terms of a stored response. They are parsed at the first use and kept in `stored`; a thread that needs
+ * them while another one is keeping them gets them in `storage`. They refer to the head.
  */
 const afc__http_cache_terms *afc__http_cache_stored_terms(afc__http_cache_stored *stored,
                                                           afc__http_cache_terms *storage);
@@ -102,63 +110,69 @@ void afc__http_cache_stored_release(afc__http_cache_stored *stored);
 
 /* ---- Finding ------------------------------------------------------------------------------- */
 
-/** The variants of a key, by the time when the server made them, newest first. The receiver owns the references. */
+/** The variants of a key, ordered by Date, newest first. The receiver owns the references. */
 typedef struct afc__http_cache_found {
     afc__http_cache_stored *stored[AFC__HTTP_CACHE_VARIANTS_MAX];
-    size_t count;      /**< 0: a miss. */
-    bool lacks_memory; /**< There may be more, which couldn't be read. */
+    size_t count;      /**< 0 is a miss. */
+    bool lacks_memory; /**< Memory ran out: there may be more variants. */
 } afc__http_cache_found;
 
 typedef struct afc__http_cache_find afc__http_cache_find;
 
 /**
- * Finds all variants of a key. READY: `*out` holds them, and `*op` is NULL. PENDING: after the wake,
- * afc__http_cache_find_take() returns them; free `*op` with afc__http_cache_find_free(), at any time.
+ * Begins to find all variants of a key. READY: `*out` holds them, `*op` is NULL, and `wake` isn't called. PENDING: call
+ * afc__http_cache_find_take() after `wake` was called; free `*op` with afc__http_cache_find_free(), at any time.
  */
 afc__http_cache_step afc__http_cache_find_begin(afc_http_cache *cache, afc_slice key,
                                                 afc__http_cache_wake wake,
                                                 afc__http_cache_find **op,
                                                 afc__http_cache_found *out);
 void afc__http_cache_find_take(afc__http_cache_find *op, afc__http_cache_found *out);
-/** Also releases what wasn't taken. NULL is allowed. */
+/** Frees a lookup, and releases what wasn't taken. NULL is allowed. */
 void afc__http_cache_find_free(afc__http_cache_find *op);
 
 /** Marks a response as used just now. */
 void afc__http_cache_touch(afc_http_cache *cache, const afc__http_cache_stored *stored);
 
-/** Hashes a key. Other caches hash it differently, so that a server can't choose keys with equal hashes. */
+/** Hashes a key. Each cache has its own seed, so that a server can't choose keys with equal hashes. */
 uint64_t afc__http_cache_hash_key(const afc_http_cache *cache, afc_slice key);
 
 /* ---- Removals ------------------------------------------------------------------------------ */
 
 /**
- * What was removed of a key and received before some moment, as far as this process knows. A response that was
- * requested before then may be outdated. What other processes have changed is also looked up before a response is
- * written to disk.
+ * A moment in the history of a key, as this process knows it: how many removals there were, and which head was received
+ * last. A response that was requested before a later removal may be outdated. Removals by other processes are read from
+ * the journal, at the latest before a response is written to disk.
  */
 typedef struct afc__http_cache_mark {
     unsigned of_key, of_all;
-    uint32_t order; /**< The number of the last head that was received to be stored. */
+    uint32_t order; /**< Number of the last head that was received for storage. */
 } afc__http_cache_mark;
 
-/** Takes the mark of this moment. */
+/** Returns the mark of this moment. */
 afc__http_cache_mark afc__http_cache_take_mark(afc_http_cache *cache, afc_slice key);
 
-/** Returns whether nothing of the key was removed since. Rarely also false because of another key. */
+/**
+ * Returns whether nothing of the key was removed since the mark. Keys share counters, so that it is rarely also false
+ * because of another key.
+ */
 bool afc__http_cache_is_current(afc_http_cache *cache, afc_slice key, afc__http_cache_mark mark);
 
 /* ---- Changing and removing ----------------------------------------------------------------- */
 
-/** Gives the body of `stored` a new meta. Ignored unless it is still the stored variant. */
+/**
+ * Gives the body of `stored` a new meta. Does nothing unless `stored` is still the current response of its variant.
+ * Without memory, the response is removed.
+ */
 void afc__http_cache_update(afc_http_cache *cache, afc__http_cache_stored *stored,
                             const afc__http_cache_meta *meta);
 
-/** Removes one response, unless another one took its place. */
+/** Removes one response, unless another one has taken its place. */
 void afc__http_cache_drop(afc_http_cache *cache, const afc__http_cache_stored *stored);
 
 /**
- * Removes responses of one key, as above, as the server has replaced them by one that isn't stored. Responses of the
- * key that were requested before aren't stored either: they may be older.
+ * Removes responses of one key that the server has replaced by one that isn't stored, unless others have taken their
+ * place. Responses of the key that were requested before this call won't be stored either: they may be older.
  */
 void afc__http_cache_supersede(afc_http_cache *cache, const afc__http_cache_seen *seen,
                                size_t count);
@@ -178,6 +192,7 @@ typedef enum afc__http_cache_event {
     AFC__HTTP_CACHE_EVENTS
 } afc__http_cache_event;
 
+/** Counts an event for afc_http_cache_get_statistics(). */
 void afc__http_cache_count(afc_http_cache *cache, afc__http_cache_event event);
 
 #endif

@@ -1,4 +1,4 @@
-/* Bodies that are written and read piece by piece. */
+/* Writes and reads bodies piece by piece. */
 #include "http_cache/store_body.h"
 
 #include "base/alloc.h"
@@ -8,16 +8,19 @@
 /* ---- Writing ------------------------------------------------------------------------------- */
 
 /*
- * A body is collected in memory. With a disk, one that is larger than AFC__ENTRY_LOADED goes there in pieces of this
- * size, and isn't kept in memory.
+ * A response that is being stored. Its body is collected in memory. If the cache has a disk, a body larger than
+ * AFC__ENTRY_LOADED is written to the disk in pieces of that size, and isn't kept in memory.
  */
 struct afc__http_cache_writing {
     afc_http_cache *cache;
     afc__http_cache_stored *stored;
-    afc__disk_stream *stream;  /* NULL: all of the body is in memory. */
-    afc__http_cache_mark mark; /* When it was requested. */
-    uint64_t seen;             /* How much of the same variant was found before the request. */
+    afc__disk_stream *stream;  /* NULL while all of the body is in memory. */
+    afc__http_cache_mark mark; /* When the response was requested. */
+    /* Bytes of the same variant that a lookup found before the request. */
+    uint64_t seen;
+    /** Bytes so far, and the most that the cache stores. */
     uint64_t size, largest;
+    /** Bytes that are collected before they are passed to the disk. */
     size_t piece;
     afc__buffer body;
 };
@@ -72,7 +75,7 @@ afc_status afc__http_cache_begin(afc__http_cache_writing **out, afc_http_cache *
     return AFC_OK;
 }
 
-/** Hands what was collected to the disk. */
+/** Passes the collected bytes to the disk. */
 static afc_status flush(afc__http_cache_writing *writing, afc__http_cache_pace pace) {
     afc__disk *disk = writing->cache->disk;
     if (writing->stream == NULL) {
@@ -120,8 +123,8 @@ void afc__http_cache_set_seen(afc__http_cache_writing *writing, const afc__http_
 }
 
 /**
- * Returns why the entry isn't stored; COMMITTED without a reason. Under the lock, so that a removal comes before this
- * or finds the entry.
+ * Returns why the response must not be stored, or COMMITTED. Call it under the same lock as the put: a removal then
+ * either comes first, and is noticed here, or finds the entry.
  */
 static afc__http_cache_outcome check(const afc__http_cache_writing *writing) {
     const afc__http_cache_stored *stored = writing->stored;
@@ -138,7 +141,7 @@ static afc__http_cache_outcome check(const afc__http_cache_writing *writing) {
                : AFC__HTTP_CACHE_COMMITTED;
 }
 
-/** Takes the cache's lock, where the pace allows it at a moment when the disk has room for the body. */
+/** Takes the cache's lock; with AFC__HTTP_CACHE_WAIT, once the disk has room for the body. */
 static void lock_with_room(const afc__http_cache_writing *writing, afc__http_cache_pace pace) {
     afc_http_cache *cache = writing->cache;
     bool may_wait = pace == AFC__HTTP_CACHE_WAIT && cache->disk != NULL;
@@ -227,7 +230,7 @@ void afc__http_cache_abandon(afc__http_cache_writing *writing) {
 struct afc__http_cache_reader {
     afc_http_cache *cache;
     afc__http_cache_stored *stored;
-    afc__disk_reader *disk; /* NULL: the body is in memory. */
+    afc__disk_reader *disk; /* NULL if the body is in memory. */
     uint64_t offset;
 };
 

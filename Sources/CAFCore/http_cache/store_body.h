@@ -8,12 +8,18 @@
 
 typedef struct afc__http_cache_reader afc__http_cache_reader;
 
-/** Reads a body from `offset` on. Cache and response must outlive the reader. NULL: out of memory. */
+/**
+ * Opens a reader of a body from byte `offset` on. Cache and response must outlive the reader. Returns NULL if out of
+ * memory.
+ */
 afc__http_cache_reader *afc__http_cache_reader_open(afc_http_cache *cache,
                                                     afc__http_cache_stored *stored, uint64_t offset,
                                                     afc__http_cache_wake wake);
 
-/** READY: `*piece` is valid until the next call. Every byte was verified against its checksum before. */
+/**
+ * Reads the next piece of a body. READY: `*piece` is valid until the next call; bytes from disk have passed their
+ * checksums. PENDING: call again after the wake.
+ */
 afc__http_cache_step afc__http_cache_read(afc__http_cache_reader *reader, afc_slice *piece);
 
 /** NULL is allowed. */
@@ -24,52 +30,56 @@ void afc__http_cache_reader_close(afc__http_cache_reader *reader);
 typedef struct afc__http_cache_writing afc__http_cache_writing;
 
 /*
- * Why a response isn't stored: AFC_ETOOBIG, it is larger than the cache stores; AFC_ENOMEM; AFC_EFILE, the cache can't
- * write it: the disk is full, broken or behind, or the process was forked.
+ * These functions fail with AFC_ETOOBIG if the response is larger than the cache stores, AFC_ENOMEM, or AFC_EFILE if
+ * the cache can't write it: the disk is full, broken or behind, or the process was forked.
  */
 
-/** `expected` is the size of the body if it is known, else -1. On failure `*out` is NULL. */
+/**
+ * Begins to store a response. `expected` is the size of its body in bytes, or -1 if it is unknown. On failure `*out` is
+ * NULL.
+ */
 afc_status afc__http_cache_begin(afc__http_cache_writing **out, afc_http_cache *cache,
                                  afc_slice key, const afc__http_cache_meta *meta, int64_t expected);
 
-/** Copies bytes. After a failure, abandon the writing. */
+/** Appends a copy of `bytes` to the body. After a failure, call afc__http_cache_abandon(). */
 afc_status afc__http_cache_append(afc__http_cache_writing *writing, afc_slice bytes,
                                   afc__http_cache_pace pace);
 
-/** Returns the number of the body. */
+/** Returns the body's number, the `content` of its id. */
 uint64_t afc__http_cache_writing_content(const afc__http_cache_writing *writing);
 
 /**
- * The moment when the response was requested, instead of the beginning of its writing: what was removed or received
- * since then may be newer.
+ * Sets when the response was requested; without this call, it is when afc__http_cache_begin() was called. What was
+ * removed or received since then may be newer than this response.
  */
 void afc__http_cache_set_mark(afc__http_cache_writing *writing, afc__http_cache_mark mark);
 
-/** What became of a response that was complete. */
+/** What has become of a complete response. It is stored only if COMMITTED. */
 typedef enum afc__http_cache_outcome {
     AFC__HTTP_CACHE_COMMITTED,
-    AFC__HTTP_CACHE_NO_ROOM,  /**< It isn't stored, nor is the one before any more. */
-    AFC__HTTP_CACHE_OUTDATED, /**< Something of its key was removed meanwhile. */
-    AFC__HTTP_CACHE_OLDER,    /**< A newer response was stored meanwhile. */
-    AFC__HTTP_CACHE_SHORTER   /**< It is a part, and the whole or a longer part is stored. */
+    /** There is no room for it; the previous response of its variant is removed, too. */
+    AFC__HTTP_CACHE_NO_ROOM,
+    AFC__HTTP_CACHE_OUTDATED, /**< Something of its key was removed since it was requested. */
+    AFC__HTTP_CACHE_OLDER,    /**< A newer response was stored since it was requested. */
+    AFC__HTTP_CACHE_SHORTER   /**< It is a part, and a longer part or the whole is stored. */
 } afc__http_cache_outcome;
 
-/** Names what was found before the request, so that a part doesn't replace more than it has. */
+/** Sets what a lookup has found before the request, so that a part doesn't replace a longer one. */
 void afc__http_cache_set_seen(afc__http_cache_writing *writing, const afc__http_cache_seen *seen,
                               size_t count);
 
-/** Stores the entry in place of the same variant, and evicts others. Frees `writing`. */
+/** Stores the response in place of the previous one of its variant, and evicts others if needed. Frees `writing`. */
 afc__http_cache_outcome afc__http_cache_commit(afc__http_cache_writing *writing,
                                                afc__http_cache_pace pace);
 
 /**
- * Does the same with a body that has ended early: a 200 becomes the beginning of a representation of `total` bytes, as
- * a 206 would be.
+ * Stores a body that has ended early, without waiting for the disk: a 200 becomes the beginning of a representation of
+ * `total` bytes, as a 206 would be. Frees `writing`.
  */
 afc__http_cache_outcome afc__http_cache_commit_beginning(afc__http_cache_writing *writing,
                                                          int64_t total);
 
-/** Frees `writing` without storing it. NULL is allowed. */
+/** Frees `writing` without storing the response. NULL is allowed. */
 void afc__http_cache_abandon(afc__http_cache_writing *writing);
 
 #endif

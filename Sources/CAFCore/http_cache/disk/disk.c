@@ -14,7 +14,7 @@
 
 /* ---- The journal ---------------------------------------------------------------------------- */
 
-/** Applies a record of another process, or of a journal that is read from its start. */
+/** Called for each record that another process has appended, and for all of a journal that is read from its start. */
 static void take_record(void *context, const afc__journal_record *record) {
     afc__disk *disk = context;
     afc__disk_lock(disk);
@@ -31,7 +31,7 @@ static void take_record(void *context, const afc__journal_record *record) {
     afc__disk_unlock(disk);
 }
 
-/** Forgets all but what is about to be written. */
+/** Called before a journal is read from its start: forgets all entries but those that are about to be written. */
 static void restart(void *context) {
     afc__disk *disk = context;
     afc__entry_table *table = &disk->cache->table;
@@ -40,7 +40,7 @@ static void restart(void *context) {
     for (size_t i = 0; i < table->capacity;) {
         afc__entry_record *record = &table->slots[i];
         if (record->places != 0 && !afc__disk_awaits_put(disk, record->primary)) {
-            /* Another record may have moved to this slot then. */
+            /* The next turn looks at this slot again, as the removal may move another record to it. */
             afc__entry_table_remove(table, record);
             continue;
         }
@@ -51,12 +51,12 @@ static void restart(void *context) {
         i++;
     }
     for (size_t i = 0; i < AFC__DISK_BUCKETS; i++) disk->changes[i]++;
-    /* The new journal doesn't say what was changed. */
+    /* The new journal doesn't say which keys were changed, so nothing that was requested before may be stored. */
     atomic_fetch_add(&disk->cache->removals, 1);
     afc__disk_unlock(disk);
 }
 
-/** Takes up to AFC__DISK_USES uses that weren't recorded yet. */
+/** Takes the noted uses, which aren't recorded yet. Returns their number. */
 static size_t take_uses(afc__disk *disk, afc__journal_record out[AFC__DISK_USES]) {
     afc__disk_lock(disk);
     size_t count = disk->use_count;
@@ -82,27 +82,27 @@ void afc__disk_tidy(afc__disk *disk) {
 
 /* ---- Putting -------------------------------------------------------------------------------- */
 
-/** Returns the record of a response whose file has this size, stored now. */
+/** Returns the journal's record of a response that is stored now, in a file of this size. */
 static afc__journal_record put_of(afc__disk *disk, const afc__http_cache_stored *stored,
                                   uint32_t units) {
     afc__cache_store_name name = {stored->id.primary, stored->id.variant};
     return afc__disk_put_record(disk, name, stored, units, (uint32_t)time(NULL));
 }
 
-/** A change of one entry, while the journal is locked. */
+/** A change of one entry, made while the journal is locked. */
 typedef struct entry_change {
     const afc__http_cache_stored *stored;
-    uint64_t file_number; /* put(), publish(): of the file in new/ that becomes the entry's. */
-    uint64_t old_variant; /* change_meta(): whose file becomes the entry's. */
+    uint64_t file_number; /* For put() and publish(): number of the file in new/. */
+    uint64_t old_variant; /* For change_meta(): the variant whose file is changed. */
     /*
-     * The count `others` of its key when it was ordered. What has been changed since then is read when the journal is
-     * locked.
+     * The disk's count `others` of its key when the change was ordered. If it is higher once the journal is locked and
+     * read, another process has changed the key.
      */
     uint32_t others;
     afc__disk_records records;
 } entry_change;
 
-/** Records the entry, and gives the file its name. */
+/** Records the entry, then gives the file its final name. */
 static bool publish(afc__disk *disk, entry_change *change, uint32_t units) {
     const afc__http_cache_id *id = &change->stored->id;
     afc__journal_record put = put_of(disk, change->stored, units);
@@ -118,7 +118,7 @@ static bool publish(afc__disk *disk, entry_change *change, uint32_t units) {
     return true;
 }
 
-/** Stops counting the file that is about to be replaced, and returns its size; 0 without one. */
+/** Stops counting the units of a file that is about to be replaced. Returns them; 0 if there is no file. */
 static uint32_t take_units(afc__disk *disk, afc__cache_store_name name) {
     afc__disk_lock(disk);
     afc__entry_record *record = afc__entry_table_find(&disk->cache->table, name.primary,
@@ -139,7 +139,7 @@ static bool write_file(int file, const afc__http_cache_stored *stored) {
            (end <= (off_t)size || ftruncate(file, (off_t)size) == 0);
 }
 
-/** Writes a response to a new file. */
+/** Writes a response to a new file, or over one that is evicted or replaced and has a similar size. */
 static bool put(afc__disk *disk, entry_change *change) {
     const afc__http_cache_stored *stored = change->stored;
     const afc__http_cache_id *id = &stored->id;
@@ -160,7 +160,10 @@ static bool put(afc__disk *disk, entry_change *change) {
     return is_stored;
 }
 
-/** Only by other processes: removals of this one are ordered, too. */
+/**
+ * Returns whether another process has changed the key since the change was ordered. Removals of this process are jobs
+ * of the same thread, and so in order.
+ */
 static bool is_outdated(afc__disk *disk, const entry_change *change) {
     afc__disk_lock(disk);
     uint32_t others = disk->others[afc__disk_bucket(change->stored->id.primary)];
@@ -169,9 +172,9 @@ static bool is_outdated(afc__disk *disk, const entry_change *change) {
 }
 
 /**
- * Makes a change with the journal locked, unless it is outdated by what that says, and keeps the table true if it isn't
- * made. If another process has discarded the journal meanwhile, because this one was stopped with the lock, the new one
- * doesn't name the entry, which may be outdated: it isn't kept.
+ * Makes a change with the journal locked, unless the journal says that the change is outdated. If it isn't made, the
+ * entry is removed from folder and table. While this process was stopped with the lock, another one may have discarded
+ * the journal: the new journal doesn't name the entry, which may be outdated, so it is removed as well.
  */
 static bool change_locked(afc__disk *disk, entry_change *change,
                           bool (*make)(afc__disk *disk, entry_change *change)) {
@@ -183,10 +186,10 @@ static bool change_locked(afc__disk *disk, entry_change *change,
         (void)afc__disk_records_end(&change->records);
     }
     if (!is_stored) {
-        /* What was there before must not come back. */
+        /* The previous response must not be used again. */
         afc__folder_remove_entry(&disk->folder, id->primary, id->variant);
         afc__disk_lock(disk);
-        /* A later put may have announced its entry already. */
+        /* A put that was ordered later has already entered its response in the table. */
         if (!afc__disk_awaits_other_put(disk, id->primary)) {
             afc__cache_store_leave_disk(disk->cache, id->primary, id->variant);
         }
@@ -282,7 +285,7 @@ static bool change_meta(afc__disk *disk, entry_change *change) {
         }
         afc__disk_add_gone(&change->records, old);
     }
-    /* The file may have grown. It isn't evicted itself: its units don't count meanwhile. */
+    /* The file may have grown. It isn't evicted itself, as its units are 0 meanwhile. */
     take_units(disk, (afc__cache_store_name){id->primary, id->variant});
     if (!afc__disk_make_room(&change->records, afc__disk_units(size), 0, NULL)) return false;
     afc__journal_record put = put_of(disk, stored, afc__disk_units(size));
@@ -293,7 +296,7 @@ static bool change_meta(afc__disk *disk, entry_change *change) {
     return afc__disk_records_write(&change->records);
 }
 
-/** Forgets an entry that was announced to the table but never written. */
+/** Forgets an entry that is in the table but was never written. */
 static void leave_if_unwritten(afc__disk *disk, const afc__http_cache_id *id) {
     afc__disk_lock(disk);
     const afc__entry_record *record = afc__entry_table_find(&disk->cache->table, id->primary,
@@ -312,10 +315,10 @@ static bool work_change(afc__disk_job *work) {
         .stored = job->stored, .old_variant = job->old_variant, .others = job->others};
     afc__disk_settle(work->disk, id->primary);
     if (!afc__disk_has_content(work->disk, old, id->content)) {
-        /* Replaced or removed since. */
+        /* The response was replaced or removed since. */
         if (old.variant != id->variant) leave_if_unwritten(work->disk, id);
     } else if (!change_locked(work->disk, &change, change_meta)) {
-        /* An old meta must not come back. */
+        /* The response must not be used with its old meta. */
         afc__disk_remove_now(work->disk, old);
     }
     end_change_job(job);
@@ -328,7 +331,10 @@ bool afc__disk_change(afc__disk *disk, afc__http_cache_stored *stored, uint64_t 
 
 /* ---- Finding and using ------------------------------------------------------------------------ */
 
-/** Forgets an entry that can't be read, unless it is about to be written: then removals must find it in the table. */
+/**
+ * Forgets an entry that can't be read, unless one of its key is about to be written: a removal must find that one in
+ * the table.
+ */
 static void forget_unread(afc__disk *disk, afc__cache_store_name name) {
     afc__disk_lock(disk);
     bool is_awaited = afc__disk_awaits_put(disk, name.primary);
@@ -337,8 +343,8 @@ static void forget_unread(afc__disk *disk, afc__cache_store_name name) {
 }
 
 /**
- * Reads one entry and adds it to what was found. Else it isn't there, is being replaced, or was damaged and is removed;
- * without memory it stays.
+ * Reads one entry and adds it to `out`. A missing or damaged entry is removed. One that is being reused stays, and so
+ * does one for which there is no memory.
  */
 static void find_entry(afc__disk *disk, afc__cache_store_name name, afc_slice key,
                        afc__http_cache_found *out) {
@@ -350,7 +356,7 @@ static void find_entry(afc__disk *disk, afc__cache_store_name name, afc_slice ke
     }
     afc__http_cache_stored *stored;
     afc__entry_reading reading = afc__entry_read(&stored, file);
-    /* Its meta may have been changed while it was read. */
+    /* The meta may have been changed while it was read: read it once more. */
     if (reading == AFC__ENTRY_DAMAGED) reading = afc__entry_read(&stored, file);
     bool is_wanted = reading == AFC__ENTRY_READ && afc__is_same(stored->key, key);
     if (!is_wanted) {
@@ -400,7 +406,7 @@ static bool work_tidy(afc__disk_job *work) {
     return false;
 }
 
-/** Orders work that needs nothing but the disk, and frees its job. Returns whether it did. */
+/** Orders a job that has no data of its own and is freed by `work`. Returns whether it was ordered. */
 static bool order_plain(afc__disk *disk, bool (*work)(afc__disk_job *job)) {
     afc__disk_job *job = afc__zalloc(sizeof *job);
     if (job == NULL) return false;
@@ -410,7 +416,7 @@ static bool order_plain(afc__disk *disk, bool (*work)(afc__disk_job *job)) {
 }
 
 void afc__disk_use(afc__disk *disk, uint64_t primary, uint64_t variant) {
-    /* When the journal lags behind, a use may get lost: the order is a hint. */
+    /* If the buffer is full, the use is lost: the order of uses is a hint. */
     if (disk->use_count < AFC__DISK_USES) {
         disk->uses[disk->use_count++] = (afc__cache_store_name){primary, variant};
     }
@@ -445,7 +451,7 @@ afc_status afc__disk_open(afc_http_cache *cache, const char *path, uint64_t capa
         return status;
     }
     cache->disk = made;
-    /* What killed processes were writing would stay beside the capacity. */
+    /* Files that killed processes were writing don't count towards the capacity: remove them. */
     afc__folder_clean(&made->folder);
     if (made->journal.needs_scan) afc__disk_begin_scan(made);
     return AFC_OK;

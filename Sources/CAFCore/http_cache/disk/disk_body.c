@@ -10,15 +10,16 @@
 /* ---- Writing ------------------------------------------------------------------------------- */
 
 struct afc__disk_stream {
-    afc__disk_job last; /* Commits or abandons; the stream is freed then. */
+    afc__disk_job last; /* Commits or abandons the stream, and frees it. */
     afc__disk *disk;
     uint64_t content;
     uint64_t number; /* The file's number. */
     atomic_bool has_failed;
-    bool has_begun; /* Something was ordered. */
+    bool has_begun; /* A piece was ordered. */
     uint64_t size;  /* Total size of the pieces so far. */
     afc__http_cache_stored *stored;
-    uint32_t others; /* The disk's count `others` of its key when the stream was committed. */
+    /* The disk's count `others` of its key when the stream was committed. */
+    uint32_t others;
     /* The disk's thread. */
     int file;
     uint64_t next_block;
@@ -40,14 +41,14 @@ afc__disk_stream *afc__disk_stream_new(afc__disk *disk, uint64_t content) {
     return stream;
 }
 
-/** Counts bytes that wait for the disk no longer. */
+/** Counts bytes as no longer waiting for the disk. */
 static void leave_queue(afc__disk *disk, size_t size) {
     afc__disk_lock(disk);
     disk->queued_bytes -= size;
     afc__disk_unlock(disk);
 }
 
-/** Counts the stream's bytes as part of a response, or of nothing. */
+/** Subtracts bytes of the stream from the disk's unfinished_bytes: their response is now complete, or given up. */
 static void leave_unfinished(afc__disk_stream *stream, uint64_t size) {
     afc__disk_lock(stream->disk);
     stream->disk->unfinished_bytes -= size;
@@ -57,7 +58,10 @@ static void leave_unfinished(afc__disk_stream *stream, uint64_t size) {
 
 typedef enum admission { ADMITTED, ADMITTED_LATER, REFUSED } admission;
 
-/** Counts another piece as waiting, if there is room. */
+/**
+ * Counts another piece as waiting, if there is room: in the queue, and for unfinished bodies, which together take at
+ * most half of the capacity. A body alone isn't limited by that.
+ */
 static admission enter_queue(afc__disk_stream *stream, size_t size) {
     afc__disk *disk = stream->disk;
     afc__disk_lock(disk);
@@ -149,7 +153,7 @@ static bool work_last(afc__disk_job *work) {
     } else {
         if (stream->file >= 0) afc__folder_discard(&disk->folder, stream->number);
         if (stored != NULL) {
-            /* What was there before must not come back. */
+            /* The previous response must not be used again. */
             afc__cache_store_name name = {stored->id.primary, stored->id.variant};
             afc__disk_remove_now(disk, name);
         }
@@ -170,7 +174,7 @@ void afc__disk_stream_commit(afc__disk_stream *stream, afc__http_cache_stored *s
     stream->stored = afc__http_cache_stored_retain(stored);
     stream->others = stream->disk->others[afc__disk_bucket(stored->id.primary)];
     afc__disk_begin_change(stream->disk, stored->id.primary);
-    /* There is a thread, as there were pieces. */
+    /* Doesn't fail: the pieces before have started the thread. */
     afc__disk_order(stream->disk, &stream->last, work_last);
 }
 
@@ -185,10 +189,10 @@ void afc__disk_stream_abandon(afc__disk_stream *stream) {
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-/** What a buffer of a reader is for. */
+/** The state of a reader's buffer. The disk's thread fills one while the caller uses the other. */
 typedef enum buffer_state {
     FREE,
-    READING, /* By the disk's thread. */
+    READING, /* The disk's thread fills it. */
     READY,
     LENT /* The caller of read() uses it. */
 } buffer_state;
@@ -207,10 +211,10 @@ struct afc__disk_reader {
     pthread_mutex_t lock;
     /* Under the lock. */
     read_buffer buffers[2]; /* Block n goes to buffer n % 2. */
-    uint64_t next_block;    /* The next one to be lent. */
-    uint64_t next_read;     /* The next one to be read. */
+    uint64_t next_block;    /* The next one for the caller. */
+    uint64_t next_read;     /* The next one to be read from the file. */
     size_t skip;            /* Bytes of the first block before the offset. */
-    unsigned wakes;         /* Owed: one for each PENDING. */
+    unsigned wakes;         /* Number of wakes that are due: one for each PENDING. */
     bool is_reading, is_broken, is_closed;
 };
 
@@ -245,7 +249,7 @@ static uint64_t block_count(const afc__disk_reader *reader) {
     return (reader->stored->body_size + AFC__ENTRY_BLOCK - 1) / AFC__ENTRY_BLOCK;
 }
 
-/** Returns the buffer of the block that is to be read next; NULL: none now. Under the lock. */
+/** Returns the buffer for the next block to be read, or NULL if none can be read now. Under the reader's lock. */
 static read_buffer *next_buffer(afc__disk_reader *reader) {
     read_buffer *buffer = &reader->buffers[reader->next_read % 2];
     bool may_read = !reader->is_broken && !reader->is_closed &&
@@ -275,7 +279,7 @@ static bool work_read(afc__disk_job *work) {
         buffer->state = READY;
         buffer->start = 0;
         buffer->size = size < 0 ? 0 : (size_t)size;
-        /* Read the next block while the caller uses this one. */
+        /* Wakes the caller, and reads the next block while it uses this one. */
         unsigned wakes = reader->wakes;
         reader->wakes = 0;
         pthread_mutex_unlock(&reader->lock);
@@ -287,14 +291,17 @@ static bool work_read(afc__disk_job *work) {
     unsigned wakes = reader->wakes;
     afc__http_cache_wake receiver = reader->wake;
     reader->wakes = 0;
-    /* If it isn't closed yet, it may be freed from here on. */
+    /* Unless the reader is closed, the caller may free it once the lock is released. */
     pthread_mutex_unlock(&reader->lock);
     wake(receiver, wakes);
     if (is_closed) free_reader(reader);
     return false;
 }
 
-/** Orders reading, if there is something to read and that wasn't ordered yet. false: it can't be. */
+/**
+ * Orders a read if there is a block to read and a free buffer, unless one is under way. Returns false if that fails.
+ * Under the reader's lock.
+ */
 static bool read_ahead(afc__disk_reader *reader) {
     bool has_more = reader->next_read < block_count(reader) &&
                     reader->buffers[reader->next_read % 2].state == FREE;

@@ -13,8 +13,9 @@ void afc__disk_add_gone(afc__disk_records *records, afc__cache_store_name name) 
 /* ---- Victims -------------------------------------------------------------------------------- */
 
 /**
- * Selects the oldest entries that have `wanted` units together, and a sixteenth of the capacity beyond: a selection
- * copies and sorts the table, so it has to last for many evictions.
+ * Selects the least recently used entries that have `wanted` units together, and a sixteenth of the capacity more: a
+ * selection copies and sorts the table, so it should last for many evictions. Returns false if there are none, or if
+ * out of memory.
  */
 static bool select_victims(afc__disk *disk, uint64_t wanted) {
     size_t count, some = 0;
@@ -39,7 +40,10 @@ static bool select_victims(afc__disk *disk, uint64_t wanted) {
     return disk->victim_count != 0;
 }
 
-/** Returns the least recently used entry, the first of `wanted` units; false if there are no entries. */
+/**
+ * Returns the least recently used entry; `wanted` is how many units the caller evicts altogether. Returns false if
+ * there are no entries.
+ */
 static bool next_victim(afc__disk *disk, uint64_t wanted, afc__cache_store_name *name,
                         uint32_t *units) {
     for (unsigned selections = 0; selections < 2;) {
@@ -71,11 +75,14 @@ static uint64_t excess_over(afc__disk *disk, uint64_t limit, uint64_t needed) {
 
 /* ---- Room for a change ---------------------------------------------------------------------- */
 
-/** Returns what may be used after a put. `*capacity` is what one may need. */
+/** Returns how many units may be used after a put. `*capacity` becomes the limit of a single entry. */
 static uint64_t limit_of_puts(afc__disk *disk, uint64_t *capacity) {
     afc__disk_lock(disk);
     uint64_t limit = *capacity = disk->capacity;
-    /* Its excess is evicted in slices; a put that did all of it would keep the journal locked meanwhile. */
+    /*
+     * The excess over a smaller capacity is evicted in slices: if this put evicted all of it, the journal would be
+     * locked for long.
+     */
     if (disk->is_trimming && disk->cache->table.units > limit) limit = disk->cache->table.units;
     afc__disk_unlock(disk);
     return limit;
@@ -105,10 +112,10 @@ bool afc__disk_make_room(afc__disk_records *records, uint64_t needed, uint64_t n
 typedef enum trimming {
     TRIMMED,  /* What is used is within the capacity. */
     TRIMS_ON, /* There is more to evict. */
-    STUCK     /* The journal is locked, or memory is out: the next put evicts. */
+    STUCK     /* Another process keeps the journal locked, or memory is out: the next put evicts. */
 } trimming;
 
-/** Evicts a slice of what exceeds the capacity, which may change meanwhile. */
+/** Evicts one slice of what exceeds the capacity, which may change meanwhile. */
 static trimming trim(afc__disk_records *records) {
     afc__disk *disk = records->disk;
     for (unsigned i = 0; i < AFC__DISK_SLICE; i++) {
@@ -135,7 +142,10 @@ static bool work_trim(afc__disk_job *work) {
         (void)afc__disk_records_end(&records);
     }
     afc__disk_lock(disk);
-    /* Who made it smaller still, since the last look at it, relied on this job. */
+    /*
+     * If the capacity was lowered once more after trim() had read it, afc__disk_set_capacity() has ordered no other
+     * job.
+     */
     if (result == TRIMMED && disk->cache->table.units > disk->capacity) result = TRIMS_ON;
     disk->is_trimming = result == TRIMS_ON;
     afc__disk_unlock(disk);

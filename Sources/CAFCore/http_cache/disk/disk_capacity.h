@@ -1,8 +1,8 @@
 /**
- * The capacity of the disk: which entries are evicted, and when. On the disk's thread.
+ * Decides which entries are evicted from disk, and when. On the disk's thread.
  *
- * A put makes room for itself. A capacity that becomes smaller is enforced by a job of its own, which leaves the
- * journal and the thread to others after each slice.
+ * A put evicts what it needs. If the capacity becomes smaller, a job evicts the excess in slices; between these, other
+ * jobs run and other processes can lock the journal.
  */
 #ifndef AFC_HTTP_CACHE_DISK_DISK_CAPACITY_H
 #define AFC_HTTP_CACHE_DISK_DISK_CAPACITY_H
@@ -14,21 +14,27 @@ static inline uint32_t afc__disk_units(uint64_t bytes) {
     return (uint32_t)((bytes + AFC__ENTRY_UNIT - 1) / AFC__ENTRY_UNIT);
 }
 
-/** Returns whether a file of this size is worth overwriting with one of that size. */
+/**
+ * Returns whether a file of `units` is worth overwriting with one of `needed`: it is large enough, and not much larger.
+ */
 static inline bool afc__disk_is_like(uint32_t units, uint32_t needed) {
     return units >= needed && units <= 2 * needed + 16;
 }
 
-/** Takes note that an entry's file is gone, in the records and in the table. */
+/** Records that an entry's file is gone, in `records` and in the table. */
 void afc__disk_add_gone(afc__disk_records *records, afc__cache_store_name name);
 
 /**
- * Evicts until there is room for `needed` units. `*file` becomes a file to be overwritten, with this number in new/, if
- * one of the evicted ones is suitable; NULL: none is wanted. false: room can't be made.
+ * Evicts entries until there is room for `needed` units. If `file` isn't NULL and `*file` is negative, an evicted file
+ * of similar size is moved to new/ under `number`, and `*file` becomes its descriptor. Returns false if there can't be
+ * enough room.
  */
 bool afc__disk_make_room(afc__disk_records *records, uint64_t needed, uint64_t number, int *file);
 
-/** Changes the capacity, and orders what follows from it. Any thread, under the cache's lock. */
+/**
+ * Changes the capacity to so many bytes, and orders the eviction of what exceeds it. Any thread, under the cache's
+ * lock.
+ */
 void afc__disk_set_capacity(afc__disk *disk, uint64_t bytes);
 
 #endif

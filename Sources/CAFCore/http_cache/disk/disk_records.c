@@ -2,7 +2,7 @@
 
 #include "http_cache/disk/disk_scan.h"
 
-/* A journal of more records, and more than twice the entries, is written anew. */
+/* A journal is rewritten if it has more records than this, and more than twice as many as there are entries. */
 enum { SHORT_JOURNAL = 4096 };
 
 void afc__disk_records_init(afc__disk_records *records, afc__disk *disk) {
@@ -38,7 +38,8 @@ void afc__disk_records_add_removal(afc__disk_records *records, afc__cache_store_
 
 static void limit_journal(afc__disk *disk) {
     /*
-     * The table no longer has what they remove, but the folder has: a process that is killed now must find its names.
+     * During a removal in slices, files are left whose entries aren't in the table any more. The journal must still
+     * name them, in case this process is killed.
      */
     if (!afc__list_is_empty(&disk->removals)) return;
     uint64_t records = afc__journal_count(&disk->journal);

@@ -8,18 +8,19 @@
 
 typedef struct removed_entry {
     afc__cache_store_name name;
-    bool is_done; /* Perhaps before its turn: afc__disk_settle(). */
+    bool is_done; /* Perhaps before its slice, by afc__disk_settle(). */
 } removed_entry;
 
 struct afc__disk_removal {
     afc__disk_job job;
-    afc__node node;   /* In the disk's list, from its first slice to its last. */
-    uint64_t content; /* Not 0: only an entry whose body has this number. */
-    uint64_t clock;   /* When it was ordered: what is put later stays in the table. */
-    /* The journal can't be locked, nor replaced. No slice waits for it again: the files say what is there. */
+    afc__node node;   /* In disk->removals from its first slice to its last. */
+    uint64_t content; /* If not 0, only an entry whose body has this number is removed. */
+    /* The cache's clock when it was ordered: an entry that is put later stays in the table. */
+    uint64_t clock;
+    /* The journal could neither be locked nor replaced. The remaining slices don't wait for it again. */
     bool is_unrecorded;
-    bool
-        has_lost; /* Others can't read in the journal what was removed: it is discarded at the end. */
+    /* A removal couldn't be written to the journal, which is therefore discarded at the end. */
+    bool has_lost;
     size_t count, next;
     removed_entry entries[];
 };
@@ -32,8 +33,9 @@ static void begin_records(afc__disk_removal *removal, afc__disk_records *records
         afc__disk_records_init(records, disk);
     } else if (!afc__disk_records_begin(records, disk)) {
         /*
-         * The process that keeps it locked may be about to publish a file. It won't once its journal is gone, which has to
-         * happen before the first file is removed here. The next journal isn't locked.
+         * The process that keeps the journal locked may be about to publish a file. It drops that file if the journal
+         * is gone (change_locked() in disk.c), so the journal must go before the first file is removed here. The next
+         * journal isn't locked.
          */
         afc__journal_discard(&disk->journal);
         removal->is_unrecorded = !afc__disk_records_begin(records, disk);
@@ -44,7 +46,7 @@ static void leave_table(afc__disk *disk, afc__cache_store_name name, uint64_t cl
     afc__disk_lock(disk);
     const afc__entry_record *record = afc__entry_table_find(&disk->cache->table, name.primary,
                                                             name.variant);
-    /* One that was put later is announced there before its file is written. */
+    /* An entry that was put later is in the table before its file is written: it stays there. */
     if (record != NULL && (record->used <= clock || !afc__disk_awaits_put(disk, name.primary))) {
         afc__cache_store_leave_disk(disk->cache, name.primary, name.variant);
     }
@@ -72,8 +74,8 @@ void afc__disk_remove_now(afc__disk *disk, afc__cache_store_name name) {
 }
 
 /**
- * Discards the journal, which lacks what was removed, and starts another one at once. The next change would do so as
- * well, but what is requested until then would count as outdated: a new journal doesn't say what others have changed.
+ * Discards the journal, which lacks removals, and starts another one at once. The next change would do so as well, but
+ * what is requested until then would count as outdated: a new journal doesn't say which keys others have changed.
  */
 static void restart_journal(afc__disk *disk) {
     afc__disk_records records;
@@ -89,7 +91,7 @@ static int compare_key(const void *a, const void *b) {
     return first < second ? -1 : first > second;
 }
 
-/** Makes the entries known to other jobs, which may come between the slices. */
+/** Makes the entries known to afc__disk_settle(), for jobs that run between the slices. */
 static void begin_slices(afc__disk_removal *removal) {
     qsort(removal->entries, removal->count, sizeof *removal->entries, compare_key);
     afc__list_append(&removal->job.disk->removals, &removal->node);
@@ -122,7 +124,7 @@ static bool work_removal(afc__disk_job *work) {
     return has_more;
 }
 
-/** Returns the first entry with this key, or where it would be. */
+/** Returns the index of the first entry with this key, or of where it would be. */
 static size_t find_key(const afc__disk_removal *removal, uint64_t primary) {
     size_t low = 0, high = removal->count;
     while (low < high) {
@@ -171,8 +173,8 @@ void afc__disk_removal_add(afc__disk_removal *removal, afc__cache_store_name nam
 }
 
 /**
- * Without memory or thread: the file goes at once, on this thread. The journal can't say so, and the caller discards
- * it.
+ * Removes a file on the calling thread, for want of memory or of the disk's thread. The journal can't record it; the
+ * caller discards it.
  */
 static void remove_unordered(afc__disk *disk, afc__cache_store_name name, uint64_t content) {
     if (content == 0) afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
@@ -213,14 +215,17 @@ void afc__disk_remove(afc__disk *disk, const afc__cache_store_name *names, size_
 typedef struct unknown_job {
     afc__disk_job job;
     afc__cache_store_filter filter;
-    uint64_t clock; /* When it was ordered. */
+    uint64_t clock; /* The cache's clock when it was ordered. */
 } unknown_job;
 
 static bool is_selected(const afc__entry_record *record, const afc__cache_store_filter *filter) {
     return (record->places & AFC__ENTRY_ON_DISK) != 0 && afc__cache_store_matches(record, filter);
 }
 
-/** Collects what matches, of the table as it is now. Under the lock. NULL: nothing, or out of memory. */
+/**
+ * Makes a removal of all matching entries that the table has on disk now. Returns NULL if there are none, or if out of
+ * memory. Under the cache's lock.
+ */
 static afc__disk_removal *collect_unknown(afc__disk *disk, const afc__cache_store_filter *filter) {
     const afc__entry_table *table = &disk->cache->table;
     size_t count = 0;
@@ -237,8 +242,8 @@ static afc__disk_removal *collect_unknown(afc__disk *disk, const afc__cache_stor
 }
 
 /**
- * Removes what matches after the journal was read. What the table knew before is removed by the caller; what was put
- * since waits behind this, and its file is written when the older one is gone.
+ * Removes what matches once the journal was read. The caller has already removed what the table named before. A
+ * response that was put since waits behind this job: its file is written when the older one is gone.
  */
 static bool work_remove_unknown(afc__disk_job *work) {
     unknown_job *job = AFC__OWNER(work, unknown_job, job);
@@ -250,7 +255,10 @@ static bool work_remove_unknown(afc__disk_job *work) {
         afc__disk_removal *removal = collect_unknown(disk, &job->filter);
         afc__disk_unlock(disk);
         if (removal != NULL) {
-            /* Jobs that wait already come before its first slice, but after this removal. */
+            /*
+             * Jobs that already wait run before its first slice, but must find the entries removed
+             * (afc__disk_settle()).
+             */
             begin_slices(removal);
             afc__disk_lock(disk);
             order(removal, job->clock);

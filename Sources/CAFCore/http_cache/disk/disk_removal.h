@@ -1,7 +1,7 @@
 /**
- * Removing entries from the disk, in slices: after each, other processes have the journal and other jobs their turn.
- * For these, all of it has happened when it was ordered: a job that deals with a key does first what is left to do for
- * it.
+ * Removes entries from the disk in slices; between these, other processes can lock the journal and other jobs run. To
+ * other jobs a removal is complete from the moment when it was ordered: a job that deals with a key first calls
+ * afc__disk_settle(), which does for this key what is left to do.
  */
 #ifndef AFC_HTTP_CACHE_DISK_DISK_REMOVAL_H
 #define AFC_HTTP_CACHE_DISK_DISK_REMOVAL_H
@@ -10,28 +10,31 @@
 
 /* ---- Under the cache's lock ------------------------------------------------------------------- */
 
-/** Removes entries. `content`: only if their body has this number; 0: in any case. */
+/** Orders a removal of entries. Unless `content` is 0, only those whose body has this number are removed. */
 void afc__disk_remove(afc__disk *disk, const afc__cache_store_name *names, size_t count,
                       uint64_t content);
 
-/** A removal of entries that are named little by little. */
+/** A removal whose entries are added one by one. */
 typedef struct afc__disk_removal afc__disk_removal;
 
-/** Begins one of at most `most` entries. NULL: out of memory. */
+/** Makes a removal of at most `most` entries. Returns NULL if out of memory. */
 afc__disk_removal *afc__disk_removal_new(afc__disk *disk, size_t most);
 
-/** Names an entry, which the caller has removed from table and memory. */
+/** Adds an entry, which the caller has removed from table and memory. */
 void afc__disk_removal_add(afc__disk_removal *removal, afc__cache_store_name name);
 
-/** Orders the removal, and takes it. */
+/** Orders the removal, and takes ownership of it. */
 void afc__disk_removal_order(afc__disk_removal *removal);
 
-/** Removes what matches and isn't in the table yet: another process stored it, or the folder is being scanned. */
+/**
+ * Orders the removal of matching entries that aren't in the table yet, because another process has stored them, or
+ * because the folder is being scanned.
+ */
 void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *filter);
 
 /**
- * Records that all of a key was removed, for other processes that have requested it before. Call it after the removals:
- * who reads the record finds no file of before.
+ * Orders a journal record that all responses of a key were removed: other processes don't store what they have
+ * requested before. Call it after the removals, so that a process that reads the record finds no older file.
  */
 void afc__disk_record_change(afc__disk *disk, uint64_t primary);
 

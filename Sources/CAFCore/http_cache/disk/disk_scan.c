@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-    /* Entries that one scan finds; more are found by the next one. */
+    /* Maximum number of entries that one scan finds; the next scan finds more. */
     MAX_FOUND = 1 << 20
 };
 
@@ -27,8 +27,8 @@ typedef struct folder_scan {
     DIR *names;
     found_entry *found;
     size_t count, capacity;
-    bool is_cut;   /* Not all that was found was read and kept. */
-    bool is_short; /* Because memory or descriptors were out: another scan finds more. */
+    bool is_cut;   /* Some entries couldn't be read or kept. */
+    bool is_short; /* Memory or descriptors ran out, so that another scan can find more. */
 } folder_scan;
 
 void afc__disk_scan_without(afc__disk *disk, const uint64_t *primary) {
@@ -69,9 +69,9 @@ static void keep(folder_scan *scan, const found_entry *entry) {
     scan->found[scan->count++] = *entry;
 }
 
-/** Takes note of an entry that can't be opened. */
+/** Notes that an entry can't be opened or read. */
 static void lack(folder_scan *scan, int error) {
-    /* Missing, or no file of an entry. */
+    /* It was removed, or isn't a regular file but a symbolic link (ELOOP) or a socket (ENXIO). */
     if (error == ENOENT || error == ELOOP || error == ENXIO) return;
     scan->is_cut = true;
     if (afc__is_shortage(error)) scan->is_short = true;
@@ -114,7 +114,7 @@ static int compare_time(const void *a, const void *b) {
     return first->changed.tv_nsec < second->changed.tv_nsec ? -1 : 1;
 }
 
-/** Adds what was found to the table. */
+/** Adds what was found to the table, and removes the files of entries that were removed meanwhile. */
 static void take_found(folder_scan *scan) {
     afc__disk *disk = scan->job.disk;
     for (size_t i = 0; i < scan->count; i++) {
@@ -130,7 +130,7 @@ static void take_found(folder_scan *scan) {
     }
 }
 
-/** Writes a journal that is complete now. A failure leaves the one that says that it isn't. */
+/** Writes a journal that counts as complete. On failure the old one stays, which is marked as incomplete. */
 static void complete_journal(afc__disk *disk) {
     disk->journal.is_incomplete = false;
     if (!afc__disk_rewrite_journal(disk)) disk->journal.is_incomplete = true;
@@ -141,11 +141,13 @@ static void finish(folder_scan *scan) {
     bool begins_again = false;
     if (scan->count != 0) qsort(scan->found, scan->count, sizeof *scan->found, compare_time);
     if (afc__disk_lock_journal(disk)) {
-        /* Entries that the table has lost since the beginning were known, and passed over. */
+        /*
+         * If the journal was read anew during the scan, the table has lost entries that the scan had skipped as known.
+         */
         begins_again = disk->journal.needs_scan;
         take_found(scan);
         if (!scan->is_cut && !disk->journal.needs_scan) complete_journal(disk);
-        /* The next change begins it. */
+        /* The next change begins another scan (afc__disk_records_end()). */
         if (scan->is_short) disk->journal.needs_scan = true;
         afc__journal_unlock(&disk->journal);
     } else {
@@ -158,7 +160,7 @@ static void finish(folder_scan *scan) {
 
 static bool work_scan(afc__disk_job *work) {
     folder_scan *scan = AFC__OWNER(work, folder_scan, job);
-    /* Their files are still in the folder, and would come back into the table. */
+    /* Wait for removals in slices: their files are still in the folder, and would get back into the table. */
     if (!afc__list_is_empty(&work->disk->removals)) return true;
     for (unsigned i = 0; i < AFC__DISK_SLICE && scan->names != NULL; i++) {
         uint64_t primary, variant;

@@ -96,7 +96,7 @@ bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary) {
 bool afc__disk_has_content(afc__disk *disk, afc__cache_store_name name, uint64_t content) {
     afc__entry_head head;
     int file = afc__folder_open_entry(&disk->folder, name.primary, name.variant, AFC__FOLDER_READ);
-    /* Without descriptors it isn't known: removing another body costs less than keeping this one. */
+    /* Without descriptors the answer is unknown: removing another body costs less than keeping this one. */
     if (file < 0) return afc__is_shortage(errno);
     bool has = afc__entry_read_head(file, &head) && head.content == content;
     close(file);
@@ -106,7 +106,7 @@ bool afc__disk_has_content(afc__disk *disk, afc__cache_store_name name, uint64_t
 /* ---- The journal ----------------------------------------------------------------------------- */
 
 bool afc__disk_lock_journal(afc__disk *disk) {
-    /* The rest of the folder may have been removed with it. */
+    /* The rest of the folder may have been removed with the journal. */
     if (!afc__journal_is_in_place(&disk->journal)) (void)afc__folder_restore(&disk->folder);
     return afc__journal_lock(&disk->journal);
 }
@@ -135,7 +135,7 @@ void afc__disk_apply(afc__disk *disk, const afc__journal_record *record) {
     if (record->kind == AFC__JOURNAL_USE) {
         if (known != NULL) known->used = ++cache->clock;
     } else if (record->kind == AFC__JOURNAL_CHANGE) {
-        /* Its entries have records of their own. */
+        /* Nothing to do: the removed entries have records of their own. */
     } else if (record->kind == AFC__JOURNAL_REMOVE) {
         afc__cache_store_leave_disk(cache, record->primary, record->variant);
     } else {
@@ -151,7 +151,7 @@ void afc__disk_apply(afc__disk *disk, const afc__journal_record *record) {
             put.order = known->order;
             put.date_s = known->date_s;
         }
-        /* Without memory the table lacks a file, and so would a journal that is written from it. */
+        /* Without memory the table lacks this file, and so would a journal that is written from the table. */
         if (!afc__entry_table_put(&cache->table, &put)) afc__journal_lack(&disk->journal);
     }
 }

@@ -36,14 +36,14 @@ void afc__entry_head_write(char out[AFC__ENTRY_HEAD_SIZE], const afc__entry_head
     afc__save_64(out + SUM_OFFSET, afc__checksum(head->content, out, SUM_OFFSET));
 }
 
-/** Returns whether this part of the file is behind the body, and has a size that a meta may have. */
+/** Returns whether a meta may have this offset and size: behind the body, and not too far. */
 static bool is_valid_extent(const afc__entry_head *head, uint64_t offset, uint64_t size) {
     uint64_t end = AFC__ENTRY_HEAD_SIZE + span_of(head->body_size);
     return offset >= end && offset - end <= 2 * AFC__HTTP_CACHE_META_MAX &&
            size <= AFC__HTTP_CACHE_META_MAX;
 }
 
-/** Reads the head of a file. false: not a head, a damaged one, or one of another version. */
+/** Parses the head of a file. Returns false if it is invalid, damaged, or of another version. */
 static bool parse_head(afc__entry_head *out, const char bytes[AFC__ENTRY_HEAD_SIZE]) {
     if (memcmp(bytes, MAGIC, sizeof MAGIC) != 0) return false;
     *out = (afc__entry_head){
@@ -113,7 +113,7 @@ int afc__entry_write_blocks(int descriptor, uint64_t content, uint64_t first_blo
         }
         ssize_t written = pwritev(descriptor, parts, (int)(2 * count), (off_t)start);
         if (written < 0) return errno;
-        /* Fewer only on a full disk, or after a signal, which is as good a reason to give up. */
+        /* A short write means a full disk or, rarely, a signal: give up in both cases. */
         if ((size_t)written != total) return ENOSPC;
     }
     return 0;
@@ -161,7 +161,10 @@ static bool is_trimmed_value(afc_slice value) {
     return afc__is_field_value(value) && afc__trim(value).size == value.size;
 }
 
-/** Returns whether a server could have sent this head: a file with right checksums may have been written by others. */
+/**
+ * Returns whether a server could have sent this head. A file with valid checksums may still have been written by
+ * another program.
+ */
 static bool is_valid(const afc_head *head) {
     bool is_valid = is_trimmed_value(head->reason);
     for (size_t i = 0; i < head->header_count && is_valid; i++) {
@@ -238,7 +241,7 @@ bool afc__entry_change(int descriptor, uint64_t content, afc_slice meta, uint64_
     if (!afc__entry_read_head(descriptor, &head) || head.content != content) return false;
     uint64_t body_end = AFC__ENTRY_HEAD_SIZE + span_of(head.body_size);
     uint64_t old_end = head.meta_offset + head.meta_size;
-    /* Before the valid meta, where the one before it was, else behind it. */
+    /* Into the gap between body and valid meta, where a previous meta was, if it fits; else behind the valid one. */
     bool fits_before = head.meta_offset - body_end >= meta.size;
     head.meta_offset = fits_before ? body_end : old_end;
     head.meta_size = (uint32_t)meta.size;

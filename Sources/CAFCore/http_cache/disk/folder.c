@@ -76,7 +76,7 @@ static bool is_private(int descriptor) {
     return false;
 }
 
-/** Writes this key, or a random one. */
+/** Writes the key file, with `key` or, if that is NULL, with a random key; `bytes` becomes its content. */
 static bool write_key(int root, char bytes[KEY_SIZE], const uint64_t *key) {
     memcpy(bytes, MAGIC, sizeof MAGIC);
     if (key != NULL) {
@@ -98,8 +98,9 @@ static bool write_key(int root, char bytes[KEY_SIZE], const uint64_t *key) {
 
 typedef enum key_state {
     KEY_READ,
-    KEY_NONE,   /**< The file doesn't exist, or its content isn't a key. */
-    KEY_UNKNOWN /**< It can't be read now, with errno: a new key would lose every entry. */
+    KEY_NONE, /**< The file doesn't exist, or its content isn't a key. */
+    /** It can't be read now, with errno. Don't replace it: with a new key every entry would be lost. */
+    KEY_UNKNOWN
 } key_state;
 
 static key_state read_key(int root, char bytes[KEY_SIZE]) {
@@ -129,7 +130,7 @@ bool afc__folder_lock(int descriptor, int patience_ms) {
     return true;
 }
 
-/** Reads the key, or makes it of `key` or a random one, under a lock that other processes respect. */
+/** Reads the key. If there is none, writes `key` or, if that is NULL, a random one, under a lock on FOLDER/1. */
 static bool have_key(afc__folder *folder, const uint64_t *key) {
     char bytes[KEY_SIZE];
     key_state state = read_key(folder->root, bytes);
@@ -156,7 +157,7 @@ static bool open_all(afc__folder *folder, int outer, const uint64_t *key) {
     return folder->fresh >= 0 && have_key(folder, key);
 }
 
-/** Opens a folder, and gives it this key if it has none; NULL: a random one. */
+/** Opens a folder. If it has no key, gives it `key` or, if that is NULL, a random one. */
 static afc_status open_with_key(afc__folder *folder, const char *path, const uint64_t *key,
                                 afc_failure *failure) {
     *folder = (afc__folder){.root = -1, .entries = -1, .fresh = -1};
@@ -199,7 +200,7 @@ static bool is_linked(int descriptor) {
     return fstat(descriptor, &facts) == 0 && facts.st_nlink > 0;
 }
 
-/** Other threads may be using the numbers. */
+/** Replaces the open files with dup3(), which keeps the descriptors' numbers: other threads may be using them. */
 static bool replace_descriptors(const afc__folder *folder, const afc__folder *made) {
     return dup3(made->root, folder->root, O_CLOEXEC) >= 0 &&
            dup3(made->entries, folder->entries, O_CLOEXEC) >= 0 &&
@@ -219,7 +220,7 @@ bool afc__folder_restore(afc__folder *folder) {
 
 /* ---- Entries -------------------------------------------------------------------------------- */
 
-/** Locks without waiting, or closes. */
+/** Locks a file without waiting, and returns its descriptor. On failure closes it and returns -1 with errno. */
 static int locked(int descriptor, int lock) {
     if (descriptor < 0 || flock(descriptor, lock | LOCK_NB) == 0) return descriptor;
     int error = errno;
@@ -233,7 +234,7 @@ int afc__folder_open_entry(const afc__folder *folder, uint64_t primary, uint64_t
     char name[AFC__FOLDER_NAME_SIZE];
     make_name(name, primary, variant);
     int mode = access == AFC__FOLDER_CHANGE ? O_RDWR : O_RDONLY;
-    /* A FIFO of that name must not block. */
+    /* O_NONBLOCK, as opening a FIFO of that name must not block. */
     int flags = mode | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     return locked(openat(folder->entries, name, flags), LOCK_SH);
 }

@@ -17,16 +17,16 @@ enum {
     RECORD_SIZE = 40,
     HEAD_SIZE = 64,
     BOOT_SIZE = 36,
-    /* Written at once. */
+    /* Records that are written at once. */
     BATCH = 1024,
-    /* Read at once, into the stack: a journal isn't damaged because there is no memory. */
+    /* Records that are read at once, to the stack: a lack of memory must not make the journal look damaged. */
     READ_BATCH = 256
 };
 
-/* A journal isn't read beyond this; one that needed it would be for more than a million entries. */
+/* A larger journal counts as damaged. It would be needed for more than a million entries. */
 static const int64_t MAX_SIZE = INT64_C(256) << 20;
 
-/* The size that is known of a journal that wasn't read yet; no file has it. */
+/* The value of `known` for a journal that wasn't read yet; no file has this size. */
 static const uint64_t UNREAD = UINT64_MAX;
 
 static const char NAME[] = "journal", NEW_NAME[] = "journal.new";
@@ -36,7 +36,10 @@ static const char MAGIC[8] = {'A', 'F', 'j', 'r', 'n', 'l', '0', '1'};
 
 /* ---- The format ----------------------------------------------------------------------------- */
 
-/* In the place of the units. Programs from before that know REMOVE, which has removed an entry that isn't there. */
+/*
+ * CHANGE is written as REMOVE with this number in place of the units. Older programs read it as the removal of an entry
+ * that doesn't exist.
+ */
 enum { IS_CHANGE = 1 };
 
 static void encode(char out[RECORD_SIZE], const afc__journal_record *record, uint64_t seed) {
@@ -67,7 +70,7 @@ static bool decode(afc__journal_record *out, const char *bytes, uint64_t seed) {
     return true;
 }
 
-/** Reads the name of this boot; zeros, which are no boot's, if the system has none. */
+/** Reads the id of this boot. Writes zeros, which no boot has, if the system doesn't provide it. */
 static void read_boot(char out[BOOT_SIZE]) {
     memset(out, 0, BOOT_SIZE);
     int descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -83,10 +86,10 @@ static void make_head(char out[HEAD_SIZE], const afc__journal *journal) {
     afc__save_64(out + HEAD_SIZE - 8, afc__checksum(journal->seed, out, HEAD_SIZE - 8));
 }
 
-/** What a journal is good for. */
+/** Whether a journal can be trusted. */
 typedef enum journal_state {
     VALID,
-    INCOMPLETE, /* From another boot, or from none: entries may be missing. */
+    INCOMPLETE, /* It names another boot or none: entries may be missing. */
     DAMAGED
 } journal_state;
 
@@ -109,7 +112,7 @@ static void set_known(afc__journal *journal, uint64_t size) {
     atomic_store(&journal->settled, size);
 }
 
-/** Reads whole records up to `end`. false: damaged. */
+/** Reads whole records from `known` up to `end`. Returns false if they are damaged. */
 static bool read_records(afc__journal *journal, uint64_t end) {
     char bytes[READ_BATCH * RECORD_SIZE];
     uint64_t at = atomic_load(&journal->known);
@@ -154,7 +157,7 @@ bool afc__journal_is_in_place(const afc__journal *journal) {
     return fstat(journal->descriptor, &facts) == 0 && facts.st_nlink > 0;
 }
 
-/** Opens the file that has the journal's name now, under the number that the journal has. */
+/** Opens the file that has the journal's name now, and keeps the descriptor's number. */
 static bool reopen(afc__journal *journal) {
     int descriptor = open_file(journal->folder, NAME, O_CREAT);
     if (descriptor < 0) return false;
@@ -165,11 +168,11 @@ static bool reopen(afc__journal *journal) {
     return result >= 0;
 }
 
-/** Locks the file that has the journal's name now. It may be another one than before, which is UNREAD. */
+/** Locks the file that has the journal's name now. If that is another file than before, `known` becomes UNREAD. */
 static bool lock_current(afc__journal *journal, int patience_ms) {
     enum { MAX_TRIES = 100 };
     for (unsigned i = 0; i < MAX_TRIES; i++) {
-        /* Another process may keep a file locked that has been removed. */
+        /* Another process may still hold the lock of a journal that was removed: don't wait for that. */
         if (!afc__journal_is_in_place(journal) && !reopen(journal)) return false;
         if (!afc__folder_lock(journal->descriptor, patience_ms)) return false;
         if (afc__journal_is_in_place(journal)) {
@@ -217,7 +220,10 @@ void afc__journal_unlock(afc__journal *journal) {
 
 bool afc__journal_has_changed(const afc__journal *journal) {
     struct stat facts;
-    /* In this order: what is between them was written by this process, or read by it before `known` says so. */
+    /*
+     * The order matters: bytes between `settled` and `known` were written by this process, or were read by it before it
+     * raised `known`.
+     */
     uint64_t settled = atomic_load(&journal->settled);
     if (fstat(journal->descriptor, &facts) != 0) return false;
     uint64_t size = (uint64_t)facts.st_size;
@@ -235,7 +241,7 @@ bool afc__journal_append(afc__journal *journal, const afc__journal_record *recor
         encode(bytes + i * RECORD_SIZE, &records[i], journal->seed);
     }
     uint64_t known = atomic_load(&journal->known);
-    /* Before the write: other threads compare it with the size of the file. */
+    /* Raised before the write, as other threads compare it with the size of the file. */
     atomic_store(&journal->known, known + size);
     int error = afc__write_all(journal->descriptor, bytes, size);
     if (bytes != few) afc_free(bytes);
@@ -244,7 +250,10 @@ bool afc__journal_append(afc__journal *journal, const afc__journal_record *recor
         return true;
     }
     atomic_store(&journal->known, known);
-    /* A part of a record would spoil all that follow. If this fails as well, the next reader finds it damaged. */
+    /*
+     * A part of a record would make all that follow unreadable. If it can't be cut off either, the next reader finds
+     * the journal damaged.
+     */
     return ftruncate(journal->descriptor, (off_t)known) == 0 && false;
 }
 
@@ -261,11 +270,14 @@ bool afc__journal_replace(afc__journal *journal, const afc__journal_record *reco
         size_t some = count - i < BATCH ? count - i : BATCH;
         is_made = afc__journal_append(&made, records + i, some);
     }
-    /* One that was discarded meanwhile says what this process doesn't know. */
+    /*
+     * If the journal was discarded meanwhile, this process lacks a change that others have made: it must start over,
+     * too.
+     */
     is_made = is_made && afc__journal_is_in_place(journal) &&
               renameat(journal->folder, NEW_NAME, journal->folder, NAME) == 0;
     if (is_made && dup3(descriptor, journal->descriptor, O_CLOEXEC) >= 0) {
-        /* The lock belongs to the open file, which stays open under the other number. */
+        /* The lock of flock() belongs to the open file, which stays open under the other number. */
         set_known(journal, atomic_load(&made.known));
     } else {
         unlinkat(journal->folder, NEW_NAME, 0);

@@ -4,7 +4,7 @@
 
 enum { FIRST_CAPACITY = 64 };
 
-/* More than any disk holds; keeps sizes in range. */
+/* More entries than any disk holds; keeps the sizes below in range. */
 static const size_t MAX_RECORDS = (size_t)1 << 26;
 
 void afc__entry_table_clear(afc__entry_table *table) {
@@ -12,7 +12,7 @@ void afc__entry_table_clear(afc__entry_table *table) {
     *table = (afc__entry_table){0};
 }
 
-/** The hashes are keyed, so their low bits are as good as any. */
+/** Returns the slot where a search for the key begins. The hashes are keyed, so their low bits are as good as any. */
 static size_t home(const afc__entry_table *table, uint64_t primary) {
     return (size_t)primary & (table->capacity - 1);
 }
@@ -27,7 +27,7 @@ static void insert(afc__entry_table *table, const afc__entry_record *record) {
     table->slots[at] = *record;
 }
 
-/** Reserves capacity for `count` records. false: out of memory. */
+/** Makes room for `count` records at a load of at most three quarters. Returns false if out of memory. */
 static bool reserve(afc__entry_table *table, size_t count) {
     if (count > MAX_RECORDS) return false;
     size_t capacity = table->capacity != 0 ? table->capacity : FIRST_CAPACITY;
@@ -91,7 +91,7 @@ void afc__entry_table_remove(afc__entry_table *table, afc__entry_record *record)
     size_t hole = (size_t)(record - table->slots);
     table->count--;
     table->units -= record->units;
-    /* Moves back those that the hole would cut off from their home. */
+    /* Moves records back into the hole if a search from their home slot would stop at it. */
     for (size_t at = after(table, hole); table->slots[at].places != 0; at = after(table, at)) {
         size_t from_home = (at - home(table, table->slots[at].primary)) & (table->capacity - 1);
         size_t from_hole = (at - hole) & (table->capacity - 1);

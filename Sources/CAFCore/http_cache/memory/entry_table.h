@@ -1,15 +1,16 @@
 /**
- * What is stored, without heads and bodies: one small record for each entry, found by the hash of its key. Pure.
+ * What is stored, without heads and bodies: one small record for each entry, found by the hash of its key. Pure
+ * functions.
  *
- * An open table with linear probing. All variants of a key start at the same slot, so that a search finds them
- * together.
+ * A hash table with open addressing and linear probing. All variants of a key start at the same slot, so that a search
+ * finds them together.
  */
 #ifndef AFC_HTTP_CACHE_MEMORY_ENTRY_TABLE_H
 #define AFC_HTTP_CACHE_MEMORY_ENTRY_TABLE_H
 
 #include <afcore/base.h>
 
-/** Where an entry is; bits. */
+/** Where an entry is, as bits. */
 enum { AFC__ENTRY_IN_MEMORY = 1u << 0, AFC__ENTRY_ON_DISK = 1u << 1 };
 
 enum { AFC__ENTRY_UNIT = 512 /**< Sizes of files are rounded up to this. */ };
@@ -20,19 +21,19 @@ typedef struct afc__entry_record {
     uint32_t units;    /**< Size of its file, in AFC__ENTRY_UNIT. */
     uint32_t stored_s; /**< When it was stored, in Unix seconds. */
     uint32_t host;     /**< Hash of the host. */
-    uint32_t places;   /**< AFC__ENTRY_… bits. 0: the slot is free. */
+    uint32_t places;   /**< AFC__ENTRY_… bits; 0 if the slot is free. */
     /* About the last response that this process stored here; `order` is 0 if there was none. */
-    uint32_t
-        order; /**< The number of its head: greater is later, unless they have wrapped around. */
-    uint32_t date_s; /**< When the server made it, in Unix seconds. */
+    /** The number of its head: greater is later, unless the numbers have wrapped around. */
+    uint32_t order;
+    uint32_t date_s; /**< Its Date in Unix seconds, at most UINT32_MAX. */
 } afc__entry_record;
 
-/** Zeroed: empty. */
+/** A zeroed table is empty. */
 typedef struct afc__entry_table {
     afc__entry_record *slots;
     size_t capacity; /**< 0 or a power of two. */
     size_t count;
-    uint64_t units; /**< Sum of all records. */
+    uint64_t units; /**< Sum of `units` of all records. */
 } afc__entry_table;
 
 void afc__entry_table_clear(afc__entry_table *table);
@@ -51,12 +52,12 @@ size_t afc__entry_table_variants(const afc__entry_table *table, uint64_t primary
 /** Changes the size of a record's file. */
 void afc__entry_table_set_units(afc__entry_table *table, afc__entry_record *record, uint32_t units);
 
-/** Adds a record, or replaces that with its hashes. false: out of memory. */
+/** Adds a record, or replaces the one with its hashes. Returns false if out of memory. */
 bool afc__entry_table_put(afc__entry_table *table, const afc__entry_record *record);
 
 /**
- * Removes a record of the table. Another one may move to its slot; a scan in ascending order that looks at the slot
- * again misses none.
+ * Removes a record of the table. Another record may move to its slot: a scan in ascending order must look at this slot
+ * again.
  */
 void afc__entry_table_remove(afc__entry_table *table, afc__entry_record *record);
 

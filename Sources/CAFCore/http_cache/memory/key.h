@@ -1,4 +1,4 @@
-/** The key of a stored response: a partition and a normalised URL. Only responses to GET are stored. Pure. */
+/** The key of a stored response: a partition and a normalised URL. Only responses to GET are stored. Pure functions. */
 #ifndef AFC_HTTP_CACHE_MEMORY_KEY_H
 #define AFC_HTTP_CACHE_MEMORY_KEY_H
 
@@ -7,14 +7,14 @@
 #include <afcore/error.h>
 
 /**
- * Appends the key of a URL, normalised as afc__url_parse() does. Partitions share no responses; one has no line feed.
- * AFC_EINVAL (a line feed), AFC_ETOOBIG, AFC_ENOMEM.
+ * Appends the key of a URL that afc__url_parse() has normalised. Partitions share no responses. Fails with AFC_EINVAL
+ * if the partition contains a line feed, AFC_ETOOBIG or AFC_ENOMEM.
  */
 afc_status afc__http_cache_key_make(afc__buffer *out, afc_slice partition, afc_slice url);
 
 /**
- * As afc__http_cache_key_make(), for a URL as a program writes it, with an internationalised host as A-labels.
- * `partition` may be NULL. AFC_EINVAL also for an invalid URL; `failure` may be NULL.
+ * Does the same for a URL as a program writes it; an internationalised host must be given as A-labels. `partition` may
+ * be NULL. Fails with AFC_EINVAL also if the URL is invalid; `failure` may be NULL.
  */
 afc_status afc__http_cache_key_parse(afc__buffer *out, const char *partition, const char *url,
                                      afc_failure *failure);

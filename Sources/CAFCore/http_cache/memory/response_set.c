@@ -44,7 +44,7 @@ bool afc__http_cache_found_remove(afc__http_cache_found *found, uint64_t variant
     return is_removed;
 }
 
-/** By the time when the server made them, then by that of their receipt (RFC 9111 4.1). */
+/** Compares the times when the server made them (Date), then those of their receipt (RFC 9111 4.1). */
 static bool is_newer(const afc__http_cache_stored *one, const afc__http_cache_stored *other) {
     if (one->date != other->date) return one->date > other->date;
     return one->meta.response_time > other->meta.response_time;

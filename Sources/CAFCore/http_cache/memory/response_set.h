@@ -1,6 +1,4 @@
-/**
- * The variants of one key in memory: an immutable set with a reference count. A change makes another set.
- */
+/** The variants of one key in memory: an immutable, reference-counted set. A change makes another set. */
 #ifndef AFC_HTTP_CACHE_MEMORY_RESPONSE_SET_H
 #define AFC_HTTP_CACHE_MEMORY_RESPONSE_SET_H
 
@@ -12,26 +10,26 @@ typedef struct afc__response_set {
     uint64_t cost;               /**< Bytes of memory. */
 } afc__response_set;
 
-/** Makes a set with references of its own. NULL: out of memory. */
+/** Makes a set that retains the responses in `found`. Returns NULL if out of memory. */
 afc__response_set *afc__response_set_new(const afc__http_cache_found *found);
 void afc__response_set_retain(afc__response_set *set);
 /** NULL is allowed. */
 void afc__response_set_release(afc__response_set *set);
 
-/** Returns the response with this variant; NULL without one. */
+/** Returns the response with this hash of its variant, or NULL. The reference stays with `found`. */
 afc__http_cache_stored *afc__http_cache_found_variant(const afc__http_cache_found *found,
                                                       uint64_t variant);
 
 /** Removes a variant; doesn't release it. Returns whether it was there. */
 bool afc__http_cache_found_remove(afc__http_cache_found *found, uint64_t variant);
 
-/** Inserts a response at its place in the order; there must be capacity. Doesn't retain it. */
+/** Inserts a response by its date; `found` must have room for it. Doesn't retain the response. */
 void afc__http_cache_found_insert(afc__http_cache_found *found, afc__http_cache_stored *stored);
 
-/** Releases all and empties. */
+/** Releases all responses and empties `found`. */
 void afc__http_cache_found_clear(afc__http_cache_found *found);
 
-/** Copies those with this key, with references of their own. */
+/** Copies and retains the responses with this key: another one may have the same hash. */
 void afc__http_cache_found_copy(afc__http_cache_found *out, const afc__http_cache_found *found,
                                 afc_slice key);
 

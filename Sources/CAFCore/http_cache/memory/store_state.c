@@ -90,7 +90,7 @@ bool afc__cache_store_is_older(const afc_http_cache *cache, const afc__http_cach
                                afc__http_cache_mark mark) {
     const afc__entry_record *now = afc__entry_table_find(&cache->table, stored->id.primary,
                                                          stored->id.variant);
-    /* What was received before the request was sent is older, whatever the clocks of the servers say. */
+    /* A stored response that was received before this one was requested is older, whatever its Date. */
     if (now == NULL || now->order == 0 || !is_order_after(now->order, mark.order)) return false;
     uint32_t date = afc__cache_store_date(stored);
     return date != now->date_s ? date < now->date_s : is_order_after(now->order, stored->order);
@@ -111,7 +111,7 @@ static size_t copy_variants(const afc_http_cache *cache, uint64_t primary,
     return afc__entry_table_variants(&cache->table, primary, out, AFC__HTTP_CACHE_VARIANTS_MAX);
 }
 
-/** Takes the place away from a record, and the record itself when that was the last one. */
+/** Clears a place bit of a record, and removes the record if no other place is left. */
 static void leave_place(afc_http_cache *cache, uint64_t primary, uint64_t variant, unsigned place) {
     afc__entry_record *record = afc__entry_table_find(&cache->table, primary, variant);
     if (record == NULL) return;
@@ -132,7 +132,10 @@ static void take_memory_places(afc_http_cache *cache, uint64_t primary) {
 
 void afc__cache_store_leave_memory(afc_http_cache *cache, uint64_t primary) {
     if (afc_lru_get_cost(cache->memory) != 0) afc_lru_remove(cache->memory, set_key(&primary));
-    /* Also without a set: a response that was recorded may have found no room. */
+    /*
+     * Needed without a set, too: a record says that its response is in memory before the set is put there, which may
+     * fail.
+     */
     take_memory_places(cache, primary);
 }
 
@@ -150,7 +153,7 @@ void afc__cache_store_on_evict(void *context, afc_slice key, void *value, afc_lr
     (void)reason;
     memcpy(&primary, key.bytes, sizeof primary);
     pthread_mutex_lock(&cache->lock);
-    /* A new set may have taken the place of the evicted one. */
+    /* Unless a new set has taken the place of the evicted one. */
     afc__response_set *set = afc__cache_store_copy_set(cache, primary);
     if (set == NULL) take_memory_places(cache, primary);
     afc__response_set_release(set);
@@ -160,6 +163,7 @@ void afc__cache_store_on_evict(void *context, afc_slice key, void *value, afc_lr
 void afc__cache_store_trim(afc_http_cache *cache) {
     uint64_t capacity = cache->memory_bytes;
     if (afc_lru_get_cost(cache->memory) <= capacity) return;
+    /* Evicts an eighth of the capacity more, so that not every put has to evict. */
     afc_lru_trim(cache->memory, capacity - capacity / 8, AFC_LRU_COST);
 }
 
@@ -195,7 +199,7 @@ bool afc__cache_store_has_more(afc_http_cache *cache, const afc__http_cache_stor
                                                     : NULL;
     bool is_later = record->order != 0 && is_order_after(record->order, mark.order);
     uint64_t extent = now != NULL ? afc__http_cache_stored_extent(now)
-                      : is_later  ? UINT64_MAX /* Unknown: rather keep it than a part. */
+                      : is_later  ? UINT64_MAX /* Unknown: better keep it than a part. */
                                   : seen;
     afc__response_set_release(set);
     return extent > part->body_size;

@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 /*
- * An encoded meta: these numbers of 32 bits, then of 64 bits, then the key, the reason, the selecting fields, and the
- * fields of the response. A field is the sizes of its name and value (32 bits each) and both texts.
+ * The format of an encoded meta, with little-endian numbers: these numbers of 32 bits, then those of 64 bits, then the
+ * key, the reason, the selecting fields, and the fields of the response. Each field is encoded as the sizes of its name
+ * and value (32 bits each), followed by both texts.
  */
 enum {
     KEY_SIZE,
@@ -143,7 +144,10 @@ static bool take_fields(afc_slice *rest, afc_header *out, size_t count) {
     return true;
 }
 
-/** Fills in everything that the block says; its size is at least NUMBERS_SIZE, and the counts were checked. */
+/**
+ * Decodes stored->block. The caller has checked that its size is at least NUMBERS_SIZE, and its counts of fields.
+ * Returns false if the block is invalid.
+ */
 static bool decode(afc__http_cache_stored *stored) {
     afc_slice block = stored->block, rest = block, numbers, selecting;
     afc__http_cache_meta *meta = &stored->meta;
@@ -182,7 +186,10 @@ static bool decode(afc__http_cache_stored *stored) {
     return true;
 }
 
-/** Makes one with storage for `field_count` fields in all and for a block, which the caller writes at `*block`. */
+/**
+ * Allocates a response with room for `field_count` fields altogether and for a block, which the caller writes at
+ * `*block`.
+ */
 static afc__http_cache_stored *new_stored(size_t field_count, size_t size, char **block) {
     afc__http_cache_stored *stored;
     size_t head_size = sizeof *stored + field_count * sizeof(afc_header);

@@ -9,9 +9,9 @@
 /** One directive: "name", "name=token" or "name=\"text\"". */
 typedef struct member {
     afc_slice name;
-    afc_slice value;  /**< Without quotes; escapes in it stay, as no directive has any. */
+    afc_slice value;  /**< Without quotes. Escapes are kept, as no directive needs them. */
     bool has_value;   /**< There is a "=". */
-    bool is_unquoted; /**< A quoted string that doesn't end. */
+    bool is_unquoted; /**< It contains a quoted string without an end. */
 } member;
 
 static bool next_directive(afc_slice *rest, member *out) {
@@ -36,7 +36,7 @@ bool afc__delta_seconds_read(afc_slice text, int64_t *out) {
     return afc__parse_clamped(text, AFC__DELTA_MAX, out);
 }
 
-/** The first one counts; `otherwise` is taken for a number that is missing or invalid. */
+/** Sets a number unless a previous directive has set it. `otherwise` replaces a number that is missing or invalid. */
 static void set_number(int64_t *out, const member *from, int64_t otherwise) {
     int64_t number;
     if (*out != AFC__CONTROL_ABSENT) return;
@@ -107,7 +107,7 @@ static bool says_no_cache(const afc_header *header) {
     return false;
 }
 
-/** Whose fields are read. */
+/** The sender of the fields that are read. */
 typedef enum sender { CLIENT, SERVER } sender;
 
 static void read_control(afc__http_cache_control *out, const afc_header *headers, size_t count,

@@ -2,14 +2,17 @@
 
 enum { OK = 200, NOT_MODIFIED = 304, PARTIAL_CONTENT = 206, GATEWAY_TIMEOUT = 504 };
 
-/** Appends a literal or a text of the caller to one that has room for it. */
+/** Appends to a text that has room for it. */
 static void append(char *text, size_t *size, const char *more) {
     size_t count = strlen(more);
     memcpy(text + *size, more, count);
     *size += count;
 }
 
-/** In decimal. Without snprintf(), which was a tenth of a hit's instructions (the row cache_hit in Benchmarks). */
+/**
+ * Appends a number in decimal. Without snprintf(), which was a tenth of a hit's instructions (the row cache_hit in
+ * Benchmarks).
+ */
 static void append_number(char *text, size_t *size, int64_t number) {
     char digits[AFC__CACHED_RESPONSE_NUMBER_SIZE];
     size_t first = sizeof digits;
@@ -33,7 +36,10 @@ static void add_length(afc__cached_response_head *out, int64_t length) {
     add(out, "Content-Length", out->length, size);
 }
 
-/** Without those that are written anew, and of a 304 without those that describe a body (RFC 9110 15.4.5). */
+/**
+ * Returns whether a stored field is passed on: not those that are written anew nor, in a 304, those that describe a
+ * body (RFC 9110 15.4.5).
+ */
 static bool is_kept(const afc__cached_response *response, afc_slice name) {
     if (afc__same_name(name, "Content-Length") || afc__same_name(name, "Content-Range")) {
         return response->kind != AFC__CACHED_RESPONSE_COMPLETED && response->range == NULL &&
@@ -76,7 +82,7 @@ static void set_status(afc_head *head, int status, const char *reason) {
     head->reason = afc_slice_of(reason);
 }
 
-/** What a program stored may have no version. */
+/** Returns the version to report: HTTP/2 if a program has stored the response without one. */
 static afc_http_version version_of(const afc_head *head) {
     bool is_known = head->version == AFC_HTTP_1_0 || head->version == AFC_HTTP_1_1 ||
                     head->version == AFC_HTTP_3;

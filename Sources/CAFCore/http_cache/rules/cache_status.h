@@ -16,21 +16,25 @@ enum {
     AFC__CACHED_RESPONSE_STATUS_SIZE = 64
 };
 
-/** Where a response of the cache comes from. */
+/** How a response of the cache has come about. */
 typedef enum afc__cached_response_kind {
     AFC__CACHED_RESPONSE_HIT,
-    AFC__CACHED_RESPONSE_VALIDATED, /**< The server said 304. */
-    AFC__CACHED_RESPONSE_COMPLETED, /**< A 200 of a stored part and the rest, which the server sends. */
-    AFC__CACHED_RESPONSE_MISSING /**< There is nothing, and the server may not be asked: 504. */
+    AFC__CACHED_RESPONSE_VALIDATED, /**< The server has confirmed it with a 304. */
+    /** A 200, made of a stored part and of the rest, which the server sends. */
+    AFC__CACHED_RESPONSE_COMPLETED,
+    /** Nothing is stored, and the server must not be asked: a 504. */
+    AFC__CACHED_RESPONSE_MISSING
 } afc__cached_response_kind;
 
 typedef struct afc__cached_response {
     afc__cached_response_kind kind;
-    const afc_head *head;  /**< The stored one; NULL with MISSING. It may have been updated. */
-    int64_t age, lifetime; /**< Seconds; ttl is what is left. */
-    bool is_not_modified;  /**< 304: the client has it. */
-    const afc__byte_range *range; /**< 206 of a whole: this part; NULL: what is stored. */
-    int64_t total;                /**< Size of the representation; with `range` or COMPLETED. */
+    /** The stored head, which may have been updated; NULL with MISSING. */
+    const afc_head *head;
+    int64_t age, lifetime; /**< Seconds; the ttl in Cache-Status is their difference. */
+    bool is_not_modified;  /**< Make a 304: the client has the response. */
+    /** If not NULL, make a 206 with this part of a stored whole. */
+    const afc__byte_range *range;
+    int64_t total; /**< Size of the representation in bytes; with `range` or COMPLETED. */
 } afc__cached_response;
 
 /** The head of a cached response. It refers to the stored head and to its own texts, so it can't be copied. */

@@ -1,4 +1,4 @@
-/** Fingerprints of secrets: equal for equal ones, and stored in their place. */
+/** Fingerprints of secrets: equal secrets have equal fingerprints. They are stored in place of the secrets. */
 #ifndef AFC_HTTP_CACHE_RULES_FINGERPRINT_H
 #define AFC_HTTP_CACHE_RULES_FINGERPRINT_H
 
@@ -7,7 +7,7 @@
 /** Size of a fingerprint as text, with its NUL: SHA-256 in hexadecimal. */
 #define AFC__FINGERPRINT_SIZE 65
 
-/** false: out of memory; `out` is then empty. */
+/** Writes the fingerprint of a secret. Returns false if out of memory; `out` is then empty. */
 bool afc__fingerprint(char out[AFC__FINGERPRINT_SIZE], afc_slice secret);
 
 #endif

@@ -11,7 +11,7 @@ static int64_t at_least(int64_t value, int64_t limit) {
     return value > limit ? value : limit;
 }
 
-/** Seconds between two times, of which the first may be before 1970; 0 if `to` isn't later. */
+/** Returns the seconds from one time, which may be before 1970, to another; 0 if `to` isn't later. */
 static int64_t elapsed(int64_t from, int64_t to) {
     if (to <= from) return 0;
     return from < 0 && to > INT64_MAX + from ? INT64_MAX : to - from;
@@ -25,9 +25,7 @@ bool afc__status_has_heuristic(int status) {
     return false;
 }
 
-/**
- * Returns the first value of the first Age field (RFC 9111 5.1). Returns 0 if the field is missing or invalid.
- */
+/** Returns the first value of the first Age field (RFC 9111 5.1); 0 if it is missing or invalid. */
 static int64_t read_age(const afc_head *head) {
     int64_t age;
     const afc_header *header = afc_head_find(head, "Age");
@@ -42,7 +40,9 @@ bool afc__http_cache_date_read(const afc_head *head, const char *name, int64_t n
     return header != NULL && afc__date_parse_any_case(header->value, now, out);
 }
 
-/** 0 if it is invalid, or if several say different things (RFC 9111 4.2.1, 5.3). */
+/**
+ * Returns the lifetime by Expires in seconds; 0 if it is invalid, or if several fields differ (RFC 9111 4.2.1, 5.3).
+ */
 static int64_t lifetime_of_expires(const afc_head *head, int64_t date, int64_t now) {
     int64_t expires = 0;
     const afc_header *first = NULL;
@@ -73,7 +73,7 @@ afc__freshness afc__freshness_of(const afc__freshness_question *question) {
     int64_t response_time = question->response_time, date;
     bool has_date = afc__http_cache_date_read(head, "Date", response_time, &date);
     if (!has_date) date = response_time;
-    /* RFC 9111 4.2.3. A clock that was set back while the request was under way makes no negative delay. */
+    /* RFC 9111 4.2.3. If the clock was set back during the request, the delay is 0, not negative. */
     int64_t apparent_age = elapsed(date, response_time);
     int64_t delay = at_most(elapsed(question->request_time, response_time), AFC__DELTA_MAX);
     out.initial_age = at_most(at_least(apparent_age, read_age(head) + delay), AFC__DELTA_MAX);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/** With a NUL behind each part, so that no two identities have the same text. */
+/** Appends a part and a NUL, so that no two identities have the same text. */
 static afc_status add(afc__buffer *text, afc_slice part) {
     return afc__buffer_append_two(text, part, (afc_slice){"", 1});
 }
@@ -60,7 +60,7 @@ bool afc__identity_of(char out[AFC__FINGERPRINT_SIZE], const afc__identity_quest
     size_t most = most_bytes(question);
     afc__buffer_init(&text, most);
     out[0] = '\0';
-    /* Reserved at once: a growing buffer would leave copies behind that aren't overwritten. */
+    /* Reserved at once: a buffer that grows would leave copies of secrets in freed memory. */
     afc_status status = afc__buffer_reserve(&text, most);
     if (status == AFC_OK) status = add_all(&text, question);
     bool is_made = status == AFC_OK &&

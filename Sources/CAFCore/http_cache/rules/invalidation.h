@@ -6,17 +6,18 @@
 
 #include <afcore/message.h>
 
-/** Returns whether this method is safe (RFC 9110 9.2.1). Methods that aren't known may not be. */
+/** Returns whether this method is safe (RFC 9110 9.2.1). Unknown methods count as unsafe. */
 bool afc__method_is_safe(const char *method);
 
-/** Returns whether a response with this status to an unsafe method says that something was changed. */
+/** Returns whether a response with this status to an unsafe method makes stored responses invalid: any but errors. */
 static inline bool afc__status_invalidates(int status) {
     return status >= 200 && status <= 399;
 }
 
 /**
- * Resolves Location or Content-Location, whose entry is invalid too if it has the same origin as the request: another
- * site can't be made to lose its entries. `which` is 0 or 1. false: no such URL, or of another origin.
+ * Resolves Location (`which` is 0) or Content-Location (1) of a response to an unsafe method: the entry of that URL is
+ * invalid, too. Returns false if there is no such URL, or if its origin isn't the request's: no site can make another
+ * one lose its entries.
  */
 bool afc__invalidated_url(afc__url *out, const afc__url *request, const afc_head *head,
                           size_t which);

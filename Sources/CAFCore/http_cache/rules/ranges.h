@@ -9,12 +9,13 @@
 
 typedef enum afc__part_kind {
     AFC__PART_ABSENT,        /**< The request asks for the whole. */
-    AFC__PART_SATISFIABLE,   /**< `first` to `last`. */
-    AFC__PART_UNSATISFIABLE, /**< It begins behind the end: 416. */
-    AFC__PART_OTHER /**< Several ranges, another unit, an invalid one: only the server answers. */
+    AFC__PART_SATISFIABLE,   /**< From `first` to `last`. */
+    AFC__PART_UNSATISFIABLE, /**< It begins after the end: a 416. */
+    /** Several ranges, another unit, or an invalid range: only the server can answer. */
+    AFC__PART_OTHER
 } afc__part_kind;
 
-/** Reads Range for a representation of `total` bytes. */
+/** Reads the Range of a request for a representation of `total` bytes, negative if that is unknown. */
 afc__part_kind afc__part_read(const afc_header *headers, size_t count, int64_t total,
                               afc__byte_range *out);
 

@@ -4,7 +4,7 @@ static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/** The lifetime as the request sees it: no longer than its own max-age, and shorter by its min-fresh. */
+/** Returns the lifetime for this request: at most its max-age, and less its min-fresh (RFC 9111 5.2.1). */
 static int64_t lifetime_for(const afc__reuse_question *question) {
     const afc__http_cache_control *request = question->request;
     int64_t lifetime = question->freshness->lifetime;
@@ -21,14 +21,14 @@ static afc__reuse by_protocol(const afc__reuse_question *question) {
     if (((request->flags | response->flags) & AFC__CONTROL_NO_CACHE) != 0) {
         return AFC__REUSE_AFTER_VALIDATING;
     }
-    /* A reload doesn't ask for what can't change (RFC 8246 2). */
+    /* Even on request, a fresh immutable response isn't validated: it can't change (RFC 8246 2). */
     if (question->policy == AFC_HTTP_CACHE_REVALIDATE) {
         return is_immutable && is_valid ? AFC__REUSE_FRESH : AFC__REUSE_AFTER_VALIDATING;
     }
     int64_t lifetime = lifetime_for(question);
     if (lifetime > question->age) return AFC__REUSE_FRESH;
     if ((response->flags & AFC__CONTROL_MUST_REVALIDATE) != 0) return AFC__REUSE_AFTER_VALIDATING;
-    /* max-stale and the like allow a known staleness only. */
+    /* max-stale and stale-while-revalidate need a known age. This one is unknown or out of range. */
     if (question->age >= AFC__DELTA_MAX) return AFC__REUSE_AFTER_VALIDATING;
     int64_t staleness = question->age - lifetime;
     if (request->max_stale != AFC__CONTROL_ABSENT && staleness <= request->max_stale) {

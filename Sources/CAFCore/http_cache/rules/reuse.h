@@ -12,21 +12,25 @@ typedef enum afc__reuse {
     AFC__REUSE_FRESH,
     AFC__REUSE_STALE,            /**< The request allows a stale one. */
     AFC__REUSE_WHILE_VALIDATING, /**< Use it, and validate it in the background. */
-    AFC__REUSE_AFTER_VALIDATING, /**< Ask the server first. */
-    AFC__REUSE_NEVER             /**< As if it weren't there. */
+    AFC__REUSE_AFTER_VALIDATING, /**< Validate it first: the server decides. */
+    AFC__REUSE_NEVER             /**< Treat it as if it weren't stored. */
 } afc__reuse;
 
 typedef struct afc__reuse_question {
     const afc__http_cache_control *request;  /**< The request's directives. */
     const afc__http_cache_control *response; /**< The stored response's. */
     const afc__freshness *freshness;         /**< The stored response's. */
-    int64_t age;                             /**< Now; see afc__current_age(). */
+    int64_t age;                             /**< In seconds; see afc__current_age(). */
     afc_http_cache_policy policy;
 } afc__reuse_question;
 
+/** Returns how a stored response may be used for a request. */
 afc__reuse afc__reuse_of(const afc__reuse_question *question);
 
-/** Returns whether it may be used because the server sent no valid head, or a server error (RFC 5861 4). */
+/**
+ * Returns whether a stale response may be used because the server sent no valid head, or an error (stale-if-error, RFC
+ * 5861 4).
+ */
 bool afc__reuse_on_error(const afc__reuse_question *question);
 
 /** Returns whether stale-if-error applies to this status (RFC 5861 4). */

@@ -6,7 +6,7 @@
 
 /* ---- Statuses ------------------------------------------------------------------------------ */
 
-/** Statuses that concern one request or one user's credentials, or that only update what is stored. */
+/** Returns whether the status concerns one request or one user's credentials, or only updates what is stored. */
 static bool is_never_stored(int status) {
     static const short statuses[] = {304, 401, 407, 412, 416, 417, 421, 425, 426, 511};
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
@@ -23,7 +23,10 @@ bool afc__status_supersedes(int status) {
     return status < 500 && !is_never_stored(status);
 }
 
-/** Those whose caching this library knows the rules of (RFC 9110 15), for must-understand (RFC 9111 5.2.2.3). */
+/**
+ * Returns whether this library knows the caching rules of a status (RFC 9110 15), for must-understand (RFC 9111
+ * 5.2.2.3).
+ */
 static bool is_understood(int status) {
     static const short statuses[] = {200, 203, 204, 206, 300, 301, 302, 303, 307, 308, 400,
                                      403, 404, 405, 410, 414, 500, 501, 502, 503, 504};
@@ -44,7 +47,10 @@ static bool has_validator(const afc_head *head) {
     return afc_head_find(head, "ETag") != NULL || afc_head_find(head, "Last-Modified") != NULL;
 }
 
-/** Stale responses without a validator are also of use, if they may be used stale. */
+/**
+ * Returns whether a stored response could ever be used. With an explicit lifetime it may be used stale, even without a
+ * validator; else it needs a validator.
+ */
 static bool may_be_used(const afc__storable_question *question) {
     const afc_head *head = question->head;
     unsigned flags = question->response->flags;
@@ -70,7 +76,7 @@ afc__storable afc__storable_of(const afc__storable_question *question) {
     if ((response->flags & AFC__CONTROL_BROKEN) != 0) return AFC__STORABLE_NOT_READABLE;
     bool must_understand = (response->flags & AFC__CONTROL_MUST_UNDERSTAND) != 0;
     if (must_understand && !is_understood(status)) return AFC__STORABLE_NOT_UNDERSTOOD;
-    /* A cache that implements must-understand ignores no-store beside it. */
+    /* A cache that implements must-understand ignores no-store beside it (RFC 9111 5.2.2.3). */
     bool is_forbidden = (response->flags & AFC__CONTROL_NO_STORE) != 0 && !must_understand;
     if (is_forbidden || (question->request->flags & AFC__CONTROL_NO_STORE) != 0) {
         return AFC__STORABLE_NOT_ALLOWED;

@@ -7,8 +7,10 @@
 /** Why a response isn't stored. */
 typedef enum afc__storable {
     AFC__STORABLE,
-    AFC__STORABLE_NOT_METHOD, /**< Only responses to GET are stored, and few to POST. */
-    AFC__STORABLE_NOT_STATUS, /**< A status that is never stored: 206 of another kind, 304, 401, … */
+    /** Only responses to GET are stored, and to POST if Content-Location names the request's URL. */
+    AFC__STORABLE_NOT_METHOD,
+    /** A status that is never stored, such as 304 and 401. */
+    AFC__STORABLE_NOT_STATUS,
     AFC__STORABLE_NOT_UNDERSTOOD, /**< must-understand, with an unknown status. */
     AFC__STORABLE_NOT_ALLOWED,    /**< no-store, in the request or the response. */
     AFC__STORABLE_NOT_SELECTABLE, /**< Vary: *. */
@@ -22,25 +24,25 @@ typedef struct afc__storable_question {
     const afc_head *head;
     const afc__http_cache_control *request;  /**< The request's directives. */
     const afc__http_cache_control *response; /**< The response's. */
-    /** POST: Content-Location is the URL of the request (RFC 9110 9.3.3). */
+    /** For POST: Content-Location is the URL of the request (RFC 9110 9.3.3). */
     bool is_content_of_url;
 } afc__storable_question;
 
 afc__storable afc__storable_of(const afc__storable_question *question);
 
 /**
- * Returns whether a final response to GET replaces what was stored for such a request, also if it isn't stored itself
- * (RFC 9111 4.3.3): any status that says what the server has under the URL. The others are those of errors of the
- * server, of parts, and of requests that were made wrongly, too early, too often or without credentials.
+ * Returns whether a final response to GET with this status replaces what was stored for such a request, even if it
+ * isn't stored itself (RFC 9111 4.3.3). False for statuses that don't describe the resource: errors of the server,
+ * parts, and requests that were malformed, too early, too frequent or without credentials.
  */
 bool afc__status_supersedes(int status);
 
-/** The reason as a text; NULL: it is stored. */
+/** Returns the reason as a text; NULL for AFC__STORABLE. */
 const char *afc__storable_text(afc__storable storable);
 
 /**
- * Does the request ask for something that the URL doesn't name? Then it neither uses nor makes an entry: a Host of its
- * own, another method in a field.
+ * Returns whether the request asks for something that the URL doesn't name: it has a Host of its own, or a field that
+ * names another method. Such a request neither uses nor makes an entry.
  */
 bool afc__request_is_unkeyed(const afc_header *headers, size_t count);
 

@@ -16,7 +16,7 @@ static bool is_in(const afc_slice *names, size_t count, afc_slice name) {
     return false;
 }
 
-/** Those that concern a connection or a proxy only (RFC 9110 7.6.1, RFC 9111 3.1). */
+/** Returns whether a field concerns a connection or a proxy only (RFC 9110 7.6.1, RFC 9111 3.1). */
 static bool is_of_connection(afc_slice name) {
     static const afc_slice names[] = {NAME("Close"),
                                       NAME("Connection"),
@@ -45,13 +45,16 @@ static bool describes_receipt(afc_slice name) {
 
 /* ---- Names in other fields ----------------------------------------------------------------- */
 
-/** The fields that no-cache="…" (first) and Connection name. Names refer to the head. */
+/** The names in no-cache="…", followed by those in Connection. They refer to the head. */
 typedef struct named_fields {
     afc_slice names[AFC__NAMED_FIELDS_MAX];
-    size_t count, hidden_count; /**< All, and those that no-cache names. */
+    size_t count, hidden_count; /**< All names, and those from no-cache. */
 } named_fields;
 
-/** Those that aren't stored anyway don't count: most heads name only close and keep-alive. false: too many. */
+/**
+ * Adds the names in a list, except for fields that aren't stored in any case: most heads name only close and
+ * keep-alive. Returns false if there are too many.
+ */
 static bool add_names(named_fields *out, afc_slice list) {
     afc_slice each;
     while (afc__next_member(&list, &each)) {
@@ -71,7 +74,7 @@ static bool add_names_of_connection(named_fields *out, const afc_head *head) {
     return true;
 }
 
-/** Reads each list once, as a server may fill a head with them. false: too many. */
+/** Reads each list once, as a server may fill a head with them. Returns false if there are too many names. */
 static bool read_names(named_fields *out, const afc_head *head,
                        const afc__http_cache_control *control) {
     out->count = 0;
@@ -97,12 +100,12 @@ static bool is_stored(const named_fields *names, afc_slice name) {
 
 /* ---- Selecting ----------------------------------------------------------------------------- */
 
-/** What a program adds may have spaces around it; what was received has none. */
+/** A value that a program adds may have spaces around it. */
 static void add(afc__field_list *out, const afc_header *header) {
     afc__field_list_add(out, header->name, afc__trim(header->value));
 }
 
-/** Ends a selection. */
+/** Clears a selection that is too large, and returns AFC_ETOOBIG. */
 static afc_status check_size(afc__field_list *list) {
     size_t size = 0;
     for (size_t i = 0; i < list->count; i++) {
@@ -148,7 +151,10 @@ afc_status afc__stored_fields_edit(afc__field_list *out, const afc_head *receive
     return check_size(out);
 }
 
-/** `names`: those of the update. What its no-cache="…" names is passed on with this response, RFC 9111 5.2.2.4. */
+/**
+ * Returns whether a field of the update replaces the stored ones of its name; `names` are the update's. Those that
+ * no-cache="…" names do, as this response passes them on (RFC 9111 5.2.2.4).
+ */
 static bool updates(const named_fields *names, afc_slice name) {
     return !describes_bytes(name) && !is_of_connection(name) &&
            !is_in(names->names + names->hidden_count, names->count - names->hidden_count, name);
@@ -165,7 +171,7 @@ static int compare_names(const void *a, const void *b) {
     return 0;
 }
 
-/** Collects and sorts the fields of an update that replace others, to be found by their names. */
+/** Collects the fields of an update that replace others, sorted by name for is_replaced(). */
 static afc_status sort_updates(afc__field_list *out, const afc_head *update,
                                const named_fields *names) {
     afc_status status = afc__field_list_init(out, update->header_count);

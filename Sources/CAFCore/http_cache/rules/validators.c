@@ -95,7 +95,7 @@ afc__condition afc__condition_of(const afc_header *headers, size_t count, const 
     }
     const afc_header *date = find(headers, count, "If-Modified-Since");
     if (date == NULL) return AFC__CONDITION_NONE;
-    /* An invalid date is as if it weren't there (RFC 9110 13.1.3). */
+    /* An invalid date is ignored (RFC 9110 13.1.3). */
     if (!afc__date_parse_any_case(date->value, response_time, &since)) return AFC__CONDITION_NONE;
     bool has_date = afc__http_cache_date_read(stored, "Last-Modified", response_time, &modified) ||
                     afc__http_cache_date_read(stored, "Date", response_time, &modified);
@@ -105,7 +105,7 @@ afc__condition afc__condition_of(const afc_header *headers, size_t count, const 
 
 /* ---- Comparing ----------------------------------------------------------------------------- */
 
-/* The difference of two dates with two-digit years is the same in every century. */
+/* The current time for parsing years with two digits. Any is right here: only differences of two dates matter. */
 enum { ANY_TIME = 0 };
 
 const afc_header *afc__strong_validator(const afc_head *head) {
@@ -135,7 +135,7 @@ bool afc__validators_agree(const afc_head *a, const afc_head *b) {
     return false;
 }
 
-/** Returns whether both have dates of modification, and these differ. */
+/** Returns whether both have a Last-Modified, and these differ. */
 static bool has_other_date(const afc_head *update, const afc_head *stored) {
     int64_t modified, old;
     return afc__http_cache_date_read(update, "Last-Modified", ANY_TIME, &modified) &&

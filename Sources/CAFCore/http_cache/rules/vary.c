@@ -27,13 +27,13 @@ bool afc__vary_is_any(const afc_head *head) {
 
 /* ---- Values of the request ----------------------------------------------------------------- */
 
-/** Appends a line or a member, with ", " behind what is there. */
+/** Appends a line or a member, after ", " unless it is the first. */
 static afc_status add_member(afc__buffer *out, afc_slice text) {
     afc_status status = out->size > 1 ? afc__buffer_append(out, ", ", 2) : AFC_OK;
     return status == AFC_OK ? afc__buffer_append(out, text.bytes, text.size) : status;
 }
 
-/** Appends one line's members, without the blanks around them, which mean nothing unless they are quoted. */
+/** Appends the members of one line, without the blanks around them, which have no meaning outside of quoted strings. */
 static afc_status add_members(afc__buffer *out, afc_slice value) {
     afc_slice rest = value, each;
     afc_status status = AFC_OK;
@@ -53,7 +53,10 @@ static int compare(afc_slice a, afc_slice b) {
 
 enum { MAX_LANGUAGES = 32 };
 
-/** Languages are compared without case, and their order means nothing: their weights do (RFC 9110 12.5.4). */
+/**
+ * Sorts the languages and makes them lower case: neither case nor order has a meaning, only the weights (RFC 9110
+ * 12.5.4).
+ */
 static afc_status sort_languages(afc__buffer *value) {
     afc_slice members[MAX_LANGUAGES];
     size_t count = 0;
@@ -83,6 +86,7 @@ static afc_status sort_languages(afc__buffer *value) {
     return AFC_OK;
 }
 
+/** Replaces a secret value by its fingerprint. */
 static afc_status hide(afc__buffer *value) {
     char text[AFC__FINGERPRINT_SIZE];
     bool is_made = afc__fingerprint(text, afc__buffer_slice(value));
@@ -91,7 +95,7 @@ static afc_status hide(afc__buffer *value) {
     return afc__buffer_append_two(value, afc_slice_of("="), afc_slice_of(text));
 }
 
-/** What the session adds if the request has no such field; NULL: nothing. */
+/** Returns what the session adds if the request has no such field; NULL if nothing. */
 static const char *added_value(const afc__http_cache_request *request, afc_slice name) {
     if (afc__same_name(name, "Cookie")) return request->cookies;
     if (afc__same_name(name, "User-Agent")) return request->user_agent;
@@ -99,7 +103,7 @@ static const char *added_value(const afc__http_cache_request *request, afc_slice
     return NULL;
 }
 
-/** Reserves what read_value() writes at most: a buffer that grows would leave copies of secrets behind. */
+/** Reserves the most that read_value() writes: a buffer that grows would leave copies of secrets behind. */
 static afc_status reserve_value(afc__buffer *out, const afc__http_cache_request *request,
                                 afc_slice name) {
     const char *added = added_value(request, name);
@@ -111,7 +115,10 @@ static afc_status reserve_value(afc__buffer *out, const afc__http_cache_request 
     return afc__buffer_reserve(out, size > size_added ? size : size_added);
 }
 
-/** Into an empty buffer. It stays empty if there is no such field. */
+/**
+ * Writes the request's value of a field to an empty buffer, in the form that afc__selecting_fields_add() describes. The
+ * buffer stays empty if there is no such field.
+ */
 static afc_status read_value(afc__buffer *out, const afc__http_cache_request *request,
                              afc_slice name) {
     bool is_secret = afc_header_is_credential(name);
@@ -126,13 +133,13 @@ static afc_status read_value(afc__buffer *out, const afc__http_cache_request *re
         if (!is_sent) status = afc__buffer_append(out, "=", 1);
         is_sent = true;
         if (status != AFC_OK) break;
-        /* Secrets aren't known to be lists. */
+        /* A secret may not be a list, so it isn't split at commas. */
         status = is_secret ? add_member(out, header->value) : add_members(out, header->value);
     }
     bool is_merged = request->cookies != NULL && afc__same_name(name, "Cookie");
     const char *added = is_mentioned && !is_merged ? NULL : added_value(request, name);
     if (status == AFC_OK && added != NULL) {
-        /* What the session sends has the request's own cookies in it. */
+        /* The cookies that the session sends include the request's own. */
         out->size = 0;
         is_sent = true;
         status = afc__buffer_append_two(out, afc_slice_of("="), afc_slice_of(added));
@@ -189,7 +196,10 @@ afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
             names_authorization = names_authorization || afc__same_name(each, "Authorization");
         }
     }
-    /* The field may be the session's own, which the request doesn't have. */
+    /*
+     * Authorization may be added by the session, so that the request doesn't have it: the identity stands for its
+     * value.
+     */
     bool is_shared = is_public && !names_authorization;
     if (status == AFC_OK && !is_shared)
         status = afc__fields_add(out, afc_slice_of(identity_name), afc_slice_of(request->identity));
@@ -209,7 +219,7 @@ bool afc__selecting_fields_match_trust(const afc_header *selecting, size_t count
 }
 
 static bool matches(const afc_header *selecting, const afc__http_cache_request *request) {
-    /* afc__selecting_fields_match_trust() compares it. */
+    /* Compared by afc__selecting_fields_match_trust(). */
     if (afc__is_same(selecting->name, afc_slice_of(trust_name))) return true;
     if (afc__is_same(selecting->name, afc_slice_of(identity_name))) {
         return afc__is_same(selecting->value, afc_slice_of(request->identity));
@@ -248,7 +258,7 @@ static int read_weight(afc_slice text) {
     return weight <= HIGHEST_WEIGHT ? weight : INVALID_WEIGHT;
 }
 
-/** Splits "de;q=0.5". A parameter of another name makes it invalid. */
+/** Splits a member such as "de;q=0.5" and returns its weight; INVALID_WEIGHT if it has another parameter. */
 static int read_member(afc_slice member, afc_slice *language) {
     const char *end = memchr(member.bytes, ';', member.size);
     *language = member;
@@ -260,7 +270,7 @@ static int read_member(afc_slice member, afc_slice *language) {
     return read_weight((afc_slice){parameter.bytes + 2, parameter.size - 2});
 }
 
-/** false: none, or several with the same weight. */
+/** Finds the language with the highest weight. Returns false if there is none, or several with the same weight. */
 static bool find_preferred(afc_slice accept_language, afc_slice *out) {
     int highest = 0;
     bool is_single = false;
@@ -291,7 +301,7 @@ static bool is_in_preferred_language(const afc_head *head, afc_slice accept_lang
         if (content != NULL) return false;
         content = &head->headers[i];
     }
-    /* A list of several is no token, and "*" is no language. */
+    /* A list of languages isn't a token, and "*" isn't a language. */
     if (content == NULL || !afc__is_token(content->value)) return false;
     if (!find_preferred(accept_language, &preferred)) return false;
     return afc__same_names(preferred, content->value) &&

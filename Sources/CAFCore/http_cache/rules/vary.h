@@ -5,25 +5,26 @@
 #include "message/fields.h"
 
 enum {
-    AFC__VARY_MAX = 32,            /**< Names; a response with more isn't stored. */
-    AFC__SELECTING_MAX = 16 * 1024 /**< Bytes of all selecting fields. */
+    AFC__VARY_MAX = 32, /**< Maximum number of names in Vary; a response with more isn't stored. */
+    AFC__SELECTING_MAX = 16 * 1024 /**< Maximum size of all selecting fields in bytes. */
 };
 
 /** A request as the cache sees it: its own fields, and those that the session adds unless the request has them. */
 typedef struct afc__http_cache_request {
     const afc_header *headers;
     size_t header_count;
-    const char *cookies;         /**< All, if some are of a jar; NULL: none is. A secret. */
-    const char *user_agent;      /**< NULL: none. */
-    const char *accept_encoding; /**< NULL: none. */
+    const char *cookies;    /**< All cookies that are sent, a secret; NULL if none is from a jar. */
+    const char *user_agent; /**< NULL if there is none. */
+    const char *accept_encoding; /**< NULL if there is none. */
     /**
-     * Whose request it is: the fingerprint of its credentials, empty if it has none. Responses to one are only
-     * reused for the same, unless they say that they are public.
+     * The fingerprint of the request's credentials, empty if it has none. A response to a request with one identity is
+     * only reused for the same, unless it is public.
      */
     const char *identity;
     /**
-     * The trust policy that verifies the server: its fingerprint, empty for the default one. A response is only reused
-     * under the policy that has accepted its server, or if a program has stored it. NULL: any, as there is no server.
+     * The fingerprint of the trust policy that verifies the server, empty for the default policy. A response is only
+     * reused under the policy that has accepted its server, unless a program has stored it. NULL matches any policy, as
+     * there is no server.
      */
     const char *trust;
 } afc__http_cache_request;
@@ -42,7 +43,10 @@ bool afc__vary_is_any(const afc_head *head);
 afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
                                      const afc__http_cache_request *request, bool is_public);
 
-/** Returns whether the request has the same values. false also when out of memory. */
+/**
+ * Returns whether the request has the same values. Also returns false if out of memory. Doesn't compare the trust
+ * policy.
+ */
 bool afc__selecting_fields_match(const afc_header *selecting, size_t count,
                                  const afc__http_cache_request *request);
 
@@ -51,8 +55,9 @@ bool afc__selecting_fields_match_trust(const afc_header *selecting, size_t count
                                        const afc__http_cache_request *request);
 
 /**
- * Does a response with this head fit although Accept-Language has another value, because it is in the single language
- * that the request prefers? All other selecting fields must be the same. false also when out of memory.
+ * Returns whether a response with this head fits although Accept-Language has another value, because the response is in
+ * the single language that the request prefers. All other selecting fields must be the same. Also returns false if out
+ * of memory.
  */
 bool afc__selecting_fields_match_language(const afc_header *selecting, size_t count,
                                           const afc__http_cache_request *request,
