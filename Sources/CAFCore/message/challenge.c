@@ -29,7 +29,7 @@ static bool is_token68_octet(char c) {
     return afc__is_letter(c) || afc__is_digit(c) || (c != '\0' && strchr("-._~+/", c) != NULL);
 }
 
-/** Returns the size of the token68 that makes up a whole member; 0 without one. */
+/** Returns the size of a token68 that makes up a whole member; 0 if there is none. */
 static size_t token68_size(afc_slice text) {
     size_t size = 0;
     while (size < text.size && is_token68_octet(text.bytes[size])) size++;
@@ -67,7 +67,7 @@ static bool begins_challenge(afc_slice text) {
     return text.size == 0 || text.bytes[0] != '=';
 }
 
-/** Takes the parameters at the start of `text`; false if they are malformed. */
+/** Takes the parameters at the start of `text`. Returns false if they are malformed. */
 static bool take_params(afc_slice *text, afc_slice *params) {
     afc_slice names[AFC__CHALLENGE_PARAMS_MAX], value;
     size_t count = 0;
@@ -89,7 +89,7 @@ static bool take_params(afc_slice *text, afc_slice *params) {
     }
 }
 
-/** Takes a challenge with its parameters; false without one, or if it is malformed. */
+/** Takes a challenge with its parameters. Returns false if there is none, or if it is malformed. */
 static bool take_challenge(afc_slice *text, afc__challenge *out) {
     *out = (afc__challenge){{NULL, 0}, {NULL, 0}, {NULL, 0}};
     size_t size = afc_token_size(*text);
@@ -262,7 +262,7 @@ bool afc__credentials_lack_basic(const afc_credentials *credentials) {
     return is_allowed && credentials->user != NULL && strchr(credentials->user, ':') != NULL;
 }
 
-/** Ranks challenges: the schemes are numbered by strength; for Digest the stronger hash ranks higher. */
+/** Ranks challenges: AFC_AUTH_… bits increase with strength, and for Digest a stronger hash ranks higher. */
 static unsigned strength(unsigned scheme, const afc__access_terms *terms) {
     return scheme * 8 + (scheme == AFC_AUTH_DIGEST ? (unsigned)terms->hash : 0);
 }
@@ -290,6 +290,9 @@ void afc__challenge_choose(const afc__challenge_question *question, afc__challen
         out->challenge = challenge;
         out->terms = terms;
     }
+    /*
+     * Basic isn't used if the server offers Digest too, even if that challenge can't be answered; see afc_credentials.
+     */
     bool allows_digest = credentials == NULL || credentials->schemes == 0 ||
                          (credentials->schemes & AFC_AUTH_DIGEST) != 0;
     if (out->scheme == AFC_AUTH_BASIC && has_digest && allows_digest) out->scheme = 0;

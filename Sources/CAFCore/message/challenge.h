@@ -1,6 +1,6 @@
 /**
- * Challenges in WWW-Authenticate and Proxy-Authenticate (RFC 9110 11.6), and the choice of the one to answer. Pure
- * functions.
+ * Challenges in WWW-Authenticate and Proxy-Authenticate (RFC 9110 11.6), and the choice of the challenge that is
+ * answered. Pure functions.
  */
 #ifndef AFC_MESSAGE_CHALLENGE_H
 #define AFC_MESSAGE_CHALLENGE_H
@@ -20,7 +20,7 @@ enum {
 /** A challenge. Its slices point into the head. */
 typedef struct afc__challenge {
     afc_slice scheme;
-    afc_slice token68; /**< Empty without one; otherwise there are no parameters. */
+    afc_slice token68; /**< Empty if there is none; otherwise `params` is empty. */
     afc_slice params;  /**< As written; see afc__challenge_find(). */
 } afc__challenge;
 
@@ -37,24 +37,24 @@ typedef struct afc__challenge_reader {
 void afc__challenge_reader_init(afc__challenge_reader *reader, const afc_head *head, bool is_proxy);
 
 /**
- * Returns the next well-formed challenge; false at the end. What follows a malformed one in the same field is
- * skipped, because their border is unknown. A repeated parameter makes a challenge malformed.
+ * Returns the next well-formed challenge; false at the end. What follows a malformed challenge in the same field is
+ * skipped, because it is unknown where that challenge ends. A repeated parameter makes a challenge malformed.
  */
 bool afc__challenge_next(afc__challenge_reader *reader, afc__challenge *out);
 
 /**
- * Finds a parameter by its name, ignoring case. The value has no quotes but still its backslash escapes. false:
- * no parameter has that name.
+ * Finds a parameter by its name, ignoring case. The value has no quotes, but still its backslash escapes. Returns false
+ * if no parameter has that name.
  */
 bool afc__challenge_find(const afc__challenge *challenge, const char *name, afc_slice *value);
 
-/** Appends a value without its backslash escapes. AFC_ENOMEM, AFC_ETOOBIG. */
+/** Appends a value without its backslash escapes. Fails with AFC_ENOMEM or AFC_ETOOBIG. */
 afc_status afc__challenge_unescape(afc_slice value, afc__buffer *out);
 
-/** Appends a value as a quoted string. AFC_ENOMEM, AFC_ETOOBIG. */
+/** Appends a value as a quoted string. Fails with AFC_ENOMEM or AFC_ETOOBIG. */
 afc_status afc__challenge_quote(afc_slice value, afc__buffer *out);
 
-/** In increasing order of strength. */
+/** The hash algorithms of Digest, in increasing order of strength. */
 typedef enum afc__access_hash {
     AFC__ACCESS_UNKNOWN,
     AFC__ACCESS_MD5,
@@ -67,7 +67,7 @@ typedef enum afc__access_qop { AFC__QOP_NONE, AFC__QOP_AUTH, AFC__QOP_AUTH_INT }
 /** The parameters of a Digest challenge (RFC 7616); values as from afc__challenge_find(). */
 typedef struct afc__access_terms {
     afc__access_hash hash;
-    bool is_session; /**< "-sess". */
+    bool is_session; /**< The algorithm's name ends in "-sess". */
     afc__access_qop qop;
     bool is_stale, hashes_user;
     afc_slice realm, nonce, opaque; /**< `opaque.bytes` is NULL if it is missing. */
@@ -75,7 +75,7 @@ typedef struct afc__access_terms {
 } afc__access_terms;
 
 /**
- * Reads a Digest challenge. false: it can't be answered, because of another scheme, a missing nonce, an unknown
+ * Reads a Digest challenge. Returns false if it can't be answered: it has another scheme, no nonce, an unknown
  * algorithm, a quality of protection other than auth and (if the body's bytes are known in advance) auth-int, or a
  * control character in a value. Declared for tests.
  */
@@ -89,12 +89,12 @@ typedef struct afc__challenge_question {
     /** The bytes of the request's body are known in advance, or there is no body. */
     bool knows_body;
     unsigned possible; /**< AFC_AUTH_… bits that libcurl supports for this HTTP version. */
-    /** NULL: no credentials yet; the strongest challenge is chosen. */
+    /** NULL if there are no credentials yet: the strongest challenge is chosen. */
     const afc_credentials *credentials;
 } afc__challenge_question;
 
 typedef struct afc__challenge_choice {
-    unsigned scheme;  /**< AFC_AUTH_…; 0: no challenge can be answered. */
+    unsigned scheme;  /**< AFC_AUTH_…; 0 if no challenge can be answered. */
     unsigned offered; /**< AFC_AUTH_… bits of all challenges that could be answered. */
     afc__challenge challenge;
     afc__access_terms terms; /**< For AFC_AUTH_DIGEST. */
@@ -103,10 +103,10 @@ typedef struct afc__challenge_choice {
 /** Chooses the strongest challenge that fits the credentials; see afc_credentials. */
 void afc__challenge_choose(const afc__challenge_question *question, afc__challenge_choice *out);
 
-/** Returns the AFC_AUTH_… bits that the credentials allow and have data for. */
+/** Returns the AFC_AUTH_… bits of the schemes that the credentials allow and have data for. */
 unsigned afc__credentials_fit(const afc_credentials *credentials);
 
-/** Returns whether Basic would fit if the user's name had no colon. */
+/** Returns whether Basic is allowed, but impossible because the user's name has a colon. */
 bool afc__credentials_lack_basic(const afc_credentials *credentials);
 
 #endif

@@ -12,14 +12,15 @@ typedef enum afc__content_range {
     AFC__CONTENT_RANGE_PART,        /**< "bytes 5-9/10" of a 206. */
     AFC__CONTENT_RANGE_UNSATISFIED, /**< "bytes *\/10" of a 416. */
     AFC__CONTENT_RANGE_MISSING,
-    AFC__CONTENT_RANGE_REPEATED, /**< Several fields, even equal ones: it is no list (RFC 9110 5.3). */
+    /** Several fields, even equal ones: the field isn't a list (RFC 9110 5.3). */
+    AFC__CONTENT_RANGE_REPEATED,
     AFC__CONTENT_RANGE_OTHER_UNIT,
     AFC__CONTENT_RANGE_INVALID
 } afc__content_range;
 
 /**
- * Reads Content-Range. PART sets the range, and the total to AFC_LENGTH_UNKNOWN for "*"; UNSATISFIED sets only the
- * total. A range begins at or before its end, which is below the total.
+ * Reads Content-Range. PART sets the range and the total, which is AFC_LENGTH_UNKNOWN for "*"; UNSATISFIED sets only
+ * the total. A range that is returned is valid: it doesn't end before it begins, and ends before the total.
  */
 afc__content_range afc__content_range_read(const afc_head *head, afc__byte_range *range,
                                            int64_t *total);

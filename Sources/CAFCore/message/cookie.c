@@ -8,7 +8,7 @@
 
 /* ---- Dates --------------------------------------------------------------------------------- */
 
-/* A component that was not found yet. */
+/* The value of a component that wasn't found yet. */
 enum { UNSEEN = -1 };
 
 static bool is_delimiter(char c) {
@@ -17,7 +17,7 @@ static bool is_delimiter(char c) {
            (u >= 0x5b && u <= 0x60) || (u >= 0x7b && u <= 0x7e);
 }
 
-/** Reads a number of `least` to `most` digits that no digit follows. Returns its size, or 0. */
+/** Reads a number of `least` to `most` digits, which must not be followed by another digit. Returns its size, or 0. */
 static size_t read_digits(afc_slice text, size_t least, size_t most, int *out) {
     size_t size = 0;
     int value = 0;
@@ -73,7 +73,7 @@ bool afc__cookie_date(afc_slice text, int64_t *seconds) {
         while (at < text.size && !is_delimiter(text.bytes[at])) at++;
         if (at > start) read_token(&date, (afc_slice){text.bytes + start, at - start});
     }
-    /* RFC 6265bis 5.1.1, which is about cookies alone: afc_date_parse() goes by RFC 9110. */
+    /* RFC 6265bis 5.1.1 defines this century for cookies only: afc_date_parse() follows RFC 9110. */
     if (date.year >= 70 && date.year <= 99) date.year += 1900;
     if (date.year >= 0 && date.year <= 69) date.year += 2000;
     /* UNSEEN is out of range for every component. */
@@ -91,7 +91,9 @@ bool afc__cookie_is_clean(afc_slice name, afc_slice value, const char **why) {
     return *why == NULL;
 }
 
-/** Splits at the first `mark` and trims both parts. false: no mark was found, and `first` is the whole text. */
+/**
+ * Splits at the first `mark` and trims both parts. Returns false if there is no mark; `first` is then the whole text.
+ */
 static bool cut(afc_slice text, char mark, afc_slice *first, afc_slice *second) {
     const char *found = text.size > 0 ? memchr(text.bytes, mark, text.size) : NULL;
     size_t size = found != NULL ? (size_t)(found - text.bytes) : text.size;

@@ -7,8 +7,10 @@
 #include <afcore/cookie.h>
 
 enum {
-    AFC__COOKIE_MAX = 4096,           /**< Size of name and value together. */
-    AFC__COOKIE_ATTRIBUTE_MAX = 1024, /**< Longer attributes are ignored. */
+    AFC__COOKIE_MAX = 4096, /**< Maximum size of name and value together, in bytes. */
+    /** Maximum size of an attribute's value in bytes; longer ones are ignored. */
+    AFC__COOKIE_ATTRIBUTE_MAX = 1024,
+    /** Maximum lifetime in seconds, 400 days (RFC 6265bis 5.5). */
     AFC__COOKIE_LIFE_MAX = 400 * 86400
 };
 
@@ -16,13 +18,13 @@ enum {
 typedef struct afc__cookie_line {
     afc_slice name, value;
     afc_slice domain;  /**< Without a leading dot; empty if missing. */
-    afc_slice path;    /**< Empty: the default path. */
-    int64_t expires_s; /**< From Max-Age, else Expires, else AFC_COOKIE_SESSION. */
+    afc_slice path;    /**< Empty if the default path applies. */
+    int64_t expires_s; /**< Unix time: from Max-Age, else Expires, else AFC_COOKIE_SESSION. */
     bool is_secure, is_http_only;
     afc_same_site same_site;
 } afc__cookie_line;
 
-/** Parses a Set-Cookie. `now` is Unix time. false: invalid; `*why` is the reason. */
+/** Parses a Set-Cookie. `now` is Unix time. Returns false if it is invalid; `*why` is then the reason. */
 bool afc__cookie_read(afc__cookie_line *out, afc_slice line, int64_t now, const char **why);
 
 /** Parses a cookie date by the tolerant rules of RFC 6265 5.1.1. Declared for tests. */
@@ -39,7 +41,10 @@ afc_slice afc__cookie_default_path(afc_slice url_path);
 
 bool afc__cookie_path_matches(afc_slice url_path, afc_slice cookie_path);
 
-/** Returns whether `host` is the domain or a name (not an address) below it (RFC 6265 5.1.3). Both in lower case. */
+/**
+ * Returns whether `host` is the domain, or a name (not an address) below it (RFC 6265 5.1.3). Both must be in lower
+ * case.
+ */
 bool afc__cookie_domain_matches(afc_slice host, afc_slice domain);
 
 #endif

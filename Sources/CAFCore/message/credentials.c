@@ -24,7 +24,7 @@ static afc_status check_text(const char *text, size_t size, const char *what,
     return AFC_OK;
 }
 
-/** Checks "user:password" after decoding; the first colon ends the user, which has none. */
+/** Checks "user:password" after decoding. The first colon ends the user, as a user can't contain one. */
 static afc_status check_userinfo(const unsigned char *plain, size_t size, afc_failure *failure) {
     const char *user = (const char *)plain, *colon = memchr(plain, ':', size);
     size_t user_size = (size_t)(colon - user);
@@ -43,7 +43,7 @@ static char *basic(const unsigned char *plain, size_t size) {
     return field;
 }
 
-/** The server would take what follows the colon for a part of the password (RFC 7617 2). */
+/** Fails: the server would read what follows the colon as a part of the password (RFC 7617 2). */
 static afc_status refuse_colon(const char *whose, afc_failure *failure) {
     return afc__fail(failure, AFC_EINVAL,
                      "%s user name contains a colon, which Basic doesn't allow (RFC 7617 2)",
@@ -117,7 +117,7 @@ static size_t size_of(const char *text) {
     return text != NULL ? strlen(text) + 1 : 0;
 }
 
-/** Basic is the only scheme left for the user, and can't be used. */
+/** Refuses a user with a colon if Basic, which can't send it, is the only scheme allowed for users. */
 static afc_status check_basic(const afc_credentials *credentials, const char *whose,
                               afc_failure *failure) {
     unsigned for_users = credentials->schemes & (AFC_AUTH_BASIC | AFC_AUTH_DIGEST | AFC_AUTH_NTLM);

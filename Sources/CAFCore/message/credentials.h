@@ -14,9 +14,9 @@ typedef struct afc__identity {
 } afc__identity;
 
 /**
- * Checks and copies credentials. If they have neither user nor token, `userinfo` of a URL is used, which may be
- * NULL. AFC_EINVAL (a control character, a text that is too long, an unknown scheme, a user with a colon for which
- * only Basic is allowed), AFC_ENOMEM; `*out` is then NULL.
+ * Checks and copies credentials. If they have neither user nor token, the userinfo of a URL is used, which may be NULL.
+ * Fails with AFC_EINVAL (a control character, a text that is too long, an unknown scheme, a user with a colon for whom
+ * only Basic is allowed) or AFC_ENOMEM; `*out` is then NULL.
  */
 afc_status afc__identity_new(afc__identity **out, const afc_credentials *credentials,
                              const char *userinfo, afc_failure *failure);
@@ -25,16 +25,16 @@ afc_status afc__identity_new(afc__identity **out, const afc_credentials *credent
 void afc__identity_free(afc__identity *identity);
 
 /**
- * Returns the field value "Basic …" or "Bearer …", owned by the caller: afc__free_secret(). NULL when out of
- * memory.
+ * Return the field value "Basic …" or "Bearer …", owned by the caller, who frees it with afc__free_secret(). They
+ * return NULL if out of memory.
  */
 char *afc__basic_field(const char *user, const char *password);
 char *afc__bearer_field(const char *token);
 
 /**
- * Makes the field value "Basic …" for the userinfo of a URL ("user:password", percent-encoded; a missing password
- * is empty), owned by the caller: afc__free_secret(). AFC_EINVAL (a colon in the user, which Basic doesn't allow; a
- * control character, a text that is too long), AFC_ENOMEM.
+ * Makes the field value "Basic …" for the userinfo of a URL ("user:password", percent-encoded; a missing password is
+ * empty). The caller owns it and frees it with afc__free_secret(). Fails with AFC_EINVAL (a colon in the user, which
+ * Basic doesn't allow; a control character; a text that is too long) or AFC_ENOMEM.
  */
 afc_status afc__basic_credentials(char **out, const char *userinfo, afc_failure *failure);
 

@@ -72,7 +72,7 @@ static afc__date date_of(int64_t seconds) {
 
 /* ---- Fields -------------------------------------------------------------------------------- */
 
-/** The remaining text; every reader removes its part, or fails. */
+/** The text that remains to be read. Each take_…() removes its part from the front, or fails. */
 typedef struct date_rest {
     const char *at, *end;
     bool ignores_case;

@@ -125,7 +125,7 @@ static afc__digest_kind kind_of(afc_slice name) {
     return AFC__DIGEST_NONE;
 }
 
-/** Reads a dictionary (RFC 8941 3.2). false: malformed, and nothing in it counts. */
+/** Reads a dictionary (RFC 8941 3.2). Returns false if it is malformed: then it must be ignored as a whole. */
 static bool read_dictionary(afc_slice value, afc__digest *out) {
     field_cursor cursor = {value.bytes, value.bytes + value.size};
     afc_slice key, bytes;

@@ -9,7 +9,7 @@
 
 #include <afcore/message.h>
 
-/** In increasing order of strength. */
+/** The algorithms of digests, in increasing order of strength. */
 typedef enum afc__digest_kind {
     AFC__DIGEST_NONE,
     AFC__DIGEST_MD5,
@@ -19,13 +19,13 @@ typedef enum afc__digest_kind {
 
 enum { AFC__DIGEST_MAX = 64 };
 
-/** Zeroed: none. */
+/** A digest. Zeroed if there is none. */
 typedef struct afc__digest {
     afc__digest_kind kind;
     unsigned char bytes[AFC__DIGEST_MAX];
 } afc__digest;
 
-/** Returns the name of Repr-Digest, such as "sha-256"; "md5"; "none". */
+/** Returns the name of an algorithm as in Repr-Digest, such as "sha-256"; also "md5" and "none". */
 const char *afc__digest_name(afc__digest_kind kind);
 
 /** Returns the size of a digest of this kind, in bytes. */
@@ -38,10 +38,10 @@ size_t afc__digest_size(afc__digest_kind kind);
  */
 afc__digest afc__declared_digest(const afc_head *head, bool is_whole);
 
-/** Appends "sha-256=BASE64", for a token. AFC_ENOMEM, AFC_ETOOBIG. */
+/** Appends "sha-256=BASE64", as a line of a resume token has it. Fails with AFC_ENOMEM or AFC_ETOOBIG. */
 afc_status afc__digest_write(const afc__digest *digest, afc__buffer *out);
 
-/** Reads that format; false if it is malformed. */
+/** Reads the format of afc__digest_write(). Returns false if the text is malformed. */
 bool afc__digest_read(afc_slice text, afc__digest *out);
 
 #endif

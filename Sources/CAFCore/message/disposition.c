@@ -15,7 +15,10 @@ static afc_slice from(afc_slice text, size_t offset) {
     return (afc_slice){text.bytes + offset, text.size - offset};
 }
 
-/** Decodes percent-encoding. false: a percent sign without two digits, which is kept as it is. */
+/**
+ * Decodes percent-encoding. Returns false if a percent sign isn't followed by two hexadecimal digits; it is then kept
+ * as it is.
+ */
 static bool decode_percent(afc__name_text *out, afc_slice text) {
     bool is_clean = true;
     out->size = 0;
@@ -101,7 +104,7 @@ static size_t name_size(afc_slice text) {
     return size;
 }
 
-/** Takes the next part between semicolons. One without "=" has no value and is invalid. */
+/** Takes the next part between semicolons. A part without "=" has no value and is marked as broken. */
 static bool next_parameter(afc_slice *text, field_parameter *out) {
     if (text->size == 0) return false;
     *out = (field_parameter){.is_broken = true};

@@ -4,15 +4,15 @@
 
 #include <afcore/base.h>
 
-/** Returns the octet of the "%XX" at the start of `text`; -1: none. */
+/** Returns the octet of the "%XX" at the start of `text`; -1 if there is none. */
 int afc__percent_octet(afc_slice text);
 
-/** Writes "%XX" and returns what follows it. */
+/** Writes "%XX" and returns its end. */
 char *afc__percent_put(char *out, char octet);
 
 /**
- * Decodes a percent-encoded text; invalid escapes are kept. `out` has room for text.size bytes and may be the text
- * itself. Adds no NUL.
+ * Decodes a percent-encoded text, and returns the size of the result, which has no NUL. Invalid escapes are kept. `out`
+ * must have room for strlen(text) bytes and may be the text itself.
  */
 size_t afc__percent_decode(unsigned char *out, const char *text);
 

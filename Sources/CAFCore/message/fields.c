@@ -36,7 +36,7 @@ void afc__fields_restart(afc__fields *fields) {
     fields->count = 0;
 }
 
-/** For `count` fields more. */
+/** Makes room for `count` more fields. */
 static afc_status ensure_capacity(afc__fields *fields, size_t count) {
     if (count <= fields->capacity - fields->count) return AFC_OK;
     size_t most = SIZE_MAX / 2 / sizeof *fields->headers;
@@ -75,7 +75,7 @@ afc_status afc__fields_add_all(afc__fields *fields, const afc_header *headers, s
     if (status != AFC_OK) return status;
     for (size_t i = 0; i < count; i++) {
         afc_slice name = headers[i].name, value = headers[i].value;
-        /* In stored heads both are one text. */
+        /* In heads from the HTTP cache, name and value follow each other, so that one copy does. */
         bool is_one_text = name.size != 0 && value.bytes == name.bytes + name.size;
         if (name.size != 0) memcpy(at, name.bytes, name.size + (is_one_text ? value.size : 0));
         at += name.size;
@@ -269,7 +269,7 @@ static bool is_one_of(afc_slice name, const char *const *names) {
     return false;
 }
 
-/** Returns whether one of these ends the name. */
+/** Returns whether the name ends with one of these. */
 static bool has_end(afc_slice name, const char *const *ends) {
     for (; *ends != NULL; ends++) {
         size_t size = strlen(*ends);
@@ -303,7 +303,7 @@ static bool has_forbidden(const char *bytes, size_t size) {
     return false;
 }
 
-/** Returns whether one of eight bytes is below 16. In practice only tabs are. */
+/** Returns whether one of eight bytes is below 16, as CR, LF and NUL are. In practice only tabs are found. */
 static bool has_low_byte(uint64_t bytes) {
     const uint64_t each = UINT64_C(0x0101010101010101);
     return ((bytes - each * 16) & ~bytes & each * 0x80) != 0;
@@ -381,7 +381,10 @@ afc_status afc_header_check(const afc_header *header, afc_failure *failure) {
     return check_header(header, failure);
 }
 
-/** RFC 9112 section 3.2: servers refuse a second one. libcurl would send the first one only. */
+/**
+ * Returns whether this is a Host field. Servers refuse a second one (RFC 9112 3.2), and libcurl would send only the
+ * first.
+ */
 static bool is_host(const afc_header *header) {
     return (header->flags & AFC_HEADER_REMOVE) == 0 && afc__same_name(header->name, "Host");
 }

@@ -8,7 +8,7 @@
 enum {
     /* Maximum length of an extension, with its dot; a longer one is part of the name. */
     MAX_EXTENSION = 16,
-    /* Size of the mark that keeps shortened names apart: "~" and 16 hexadecimal digits. */
+    /* Size of the mark that makes shortened names differ: "~" and 16 hexadecimal digits. */
     MARK_SIZE = 17
 };
 
@@ -63,7 +63,7 @@ bool afc__name_text_is_utf8(const afc__name_text *text) {
     return true;
 }
 
-/** The characters of windows-1252 at 0x80 to 0x9F; 0: undefined. */
+/** The characters of windows-1252 at 0x80 to 0x9F; 0 if undefined. */
 static const uint16_t western[32] = {
     0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
     0x2039, 0x0152, 0,      0x017D, 0,      0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
@@ -82,7 +82,10 @@ void afc__name_text_from_latin1(afc__name_text *text) {
 
 /* ---- Safety -------------------------------------------------------------------------------- */
 
-/** Control characters, and bidirectional formatting characters, which can make "gpj.exe" look like "exe.jpg". */
+/**
+ * Returns whether this is a control character or a bidirectional formatting character, which can make "gpj.exe" look
+ * like "exe.jpg".
+ */
 static bool is_unwanted(uint32_t c) {
     bool is_control = c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029;
     bool turns = c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) ||
@@ -100,12 +103,17 @@ bool afc__name_text_has_control(const afc__name_text *text) {
     return false;
 }
 
-/** Characters that a name must not start or end with: such names are hidden, or truncated by some systems. */
+/**
+ * Returns whether a name must not start or end with this character: such names are hidden, or truncated by some
+ * systems.
+ */
 static bool is_edge(char c) {
     return c == '.' || c == ' ';
 }
 
-/** Device names reserved by Windows, with any extension; the disk may be shared with Windows. */
+/**
+ * Returns whether this is a device name reserved by Windows, with any extension: the disk may be shared with Windows.
+ */
 static bool is_device(const char *name, size_t size) {
     static const char *const whole[] = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"};
     /* Windows treats the superscripts 1, 2 and 3 as digits here. */
@@ -132,7 +140,7 @@ static size_t cut(const char *name, size_t size, size_t limit) {
     return limit;
 }
 
-/** Returns the size of the extension with its dot; 0 without an extension worth keeping. */
+/** Returns the size of the extension with its dot; 0 if there is none, or none worth keeping. */
 static size_t extension_size(const char *name, size_t size) {
     const char *dot = memrchr(name, '.', size);
     if (dot == NULL || dot == name) return 0;
@@ -140,7 +148,7 @@ static size_t extension_size(const char *name, size_t size) {
     return length <= MAX_EXTENSION ? length : 0;
 }
 
-/** Writes what tells a shortened name from others with the same beginning: FNV-1a of the whole name. */
+/** Writes the mark of a shortened name, which differs for names with the same beginning: FNV-1a of the whole name. */
 static void write_mark(char mark[MARK_SIZE + 1], const char *name, size_t size) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < size; i++) hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
@@ -159,7 +167,7 @@ static size_t shorten(char *out, const char *name, size_t size, size_t capacity)
 }
 
 static void copy_name(char *out, const char *name, size_t size) {
-    /* Leaves one byte free, in case it is a device name. */
+    /* Leaves one byte free for the "_" in front of a device name. */
     size_t capacity = AFC_FILE_NAME_MAX - 1;
     char *start = out + 1;
     if (size > capacity) {

@@ -6,7 +6,7 @@
 
 #include <afcore/message.h>
 
-/** Maximum size of the source text in bytes of UTF-8, the longest path of Linux. */
+/** Maximum size of the source text in bytes of UTF-8: that of a path on Linux. */
 enum { AFC__FILE_NAME_SOURCE = 4096 };
 
 /** A buffer for a name that is being decoded. */
@@ -16,7 +16,7 @@ typedef struct afc__name_text {
     bool is_too_long;
 } afc__name_text;
 
-/** Appends an octet. */
+/** Appends an octet, or sets `is_too_long`. */
 void afc__name_text_add(afc__name_text *text, unsigned char octet);
 
 /** Returns whether the text is well-formed UTF-8. */
@@ -25,12 +25,13 @@ bool afc__name_text_is_utf8(const afc__name_text *text);
 /** Returns whether the text has a C0 or C1 control or a bidirectional formatting character. */
 bool afc__name_text_has_control(const afc__name_text *text);
 
-/** Converts from windows-1252, which is what ISO-8859-1 means on the web (WHATWG Encoding). */
+/** Converts from windows-1252, which browsers use for ISO-8859-1 (WHATWG Encoding), to UTF-8. */
 void afc__name_text_from_latin1(afc__name_text *text);
 
 /**
- * Makes a safe name by the rules of afc_suggest_file_name() from UTF-8; from a path, its last component. A name
- * that is too long keeps its extension, and gets a hash of the whole. false: nothing is left.
+ * Makes a safe name from UTF-8 by the rules of afc_suggest_file_name(); of a path it takes the last component. A name
+ * that is too long is shortened, keeps its extension, and gets a hash of the whole name. Returns false if nothing is
+ * left.
  */
 bool afc__safe_file_name(char name[AFC_FILE_NAME_MAX + 1], const afc__name_text *text);
 

@@ -47,7 +47,7 @@ static afc_status count_fields(afc__head_reader *reader, size_t count, afc_failu
                                       (unsigned)reader->limits.count));
 }
 
-/** Sets the text for AFC_ENOMEM and AFC_ETOOBIG and returns the status. */
+/** Sets the failure's text for AFC_ENOMEM and AFC_ETOOBIG, and returns the status. */
 static afc_status explain(afc_status status, afc_failure *failure) {
     return status == AFC_OK ? AFC_OK : afc__fail(failure, status, "%s", afc_status_text(status));
 }
@@ -73,7 +73,7 @@ static afc_http_version version_of(int major, int minor) {
     }
 }
 
-/** Parses "HTTP/1.1 200 OK" or "HTTP/2 200"; false if it is malformed. */
+/** Parses "HTTP/1.1 200 OK" or "HTTP/2 200". Returns false if the line is malformed. */
 static bool parse_status_line(afc_slice line, afc_head *out) {
     if (!afc__begins_with(line, http)) return false;
     const char *at = line.bytes + sizeof http - 1, *end = line.bytes + line.size;
@@ -93,7 +93,7 @@ static bool parse_status_line(afc_slice line, afc_head *out) {
     return out->status >= 100 && afc__is_field_value(out->reason);
 }
 
-/** Other 1xx heads are followed by another one (RFC 9110 15.2). */
+/** Returns whether another head follows (RFC 9110 15.2): after 1xx, except for a 101 that was asked for. */
 static bool is_informational(const afc__head_reader *reader) {
     bool is_upgrade = reader->head.status == 101 && reader->awaits_upgrade;
     return reader->head.status < 200 && !is_upgrade;
@@ -152,9 +152,9 @@ static afc_slice last_name(const afc__fields *fields) {
 }
 
 /**
- * libcurl before 8.18.0 reads these fields line by line, and would find other values than we do in a joined one: the
- * end of the body would be unknown. Later versions join the lines before we see them. RFC 9112 5.2 allows a client to
- * refuse a response for its folds.
+ * Refuses folded lines of fields that decide where the body ends. libcurl before 8.18.0 reads these fields line by
+ * line, and would find other values than this reader does in a joined one. Later versions join the lines before they
+ * reach this reader. RFC 9112 5.2 allows a client to refuse a response for its folds.
  */
 static afc_status check_fold(const afc__fields *fields, afc_failure *failure) {
     static const char *const framing[] = {"Content-Length", "Transfer-Encoding",
@@ -232,7 +232,7 @@ void afc__head_reader_reopen(afc__head_reader *reader) {
 
 /* ---- Heads without lines ------------------------------------------------------------------- */
 
-/** Returns how many bytes the lines of a head have. */
+/** Returns the size in bytes that the lines of a head would have. */
 static size_t size_of_lines(const afc_head *head) {
     bool has_minor = head->version < AFC_HTTP_2;
     size_t size = has_minor ? sizeof "HTTP/1.1 200 \r\n" - 1 : sizeof "HTTP/2 200 \r\n" - 1;
@@ -289,7 +289,10 @@ static afc_status read_length(afc_slice list, int64_t *length, afc_failure *fail
     return AFC_OK;
 }
 
-/** Reads a line of Transfer-Encoding. false: a coding follows "chunked", which libcurl would ignore (RFC 9112 6.1). */
+/**
+ * Reads a Transfer-Encoding field. Returns false if a coding follows "chunked", which libcurl would ignore (RFC 9112
+ * 6.1).
+ */
 static bool read_codings(afc_slice list, bool *is_chunked) {
     afc_slice member;
     while (afc__next_member(&list, &member)) {
@@ -301,7 +304,7 @@ static bool read_codings(afc_slice list, bool *is_chunked) {
     return true;
 }
 
-/** Returns whether a list names a coding other than "identity" and `framing`; NULL: any other. */
+/** Returns whether a list names a coding other than "identity" and `framing`, which may be NULL. */
 static bool names_coding(afc_slice list, const char *framing) {
     afc_slice member;
     while (afc__next_member(&list, &member)) {
@@ -351,8 +354,8 @@ afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__fr
                           .is_encoded = afc__head_is_encoded(head)};
     out->content_coding = only_content_coding(head);
     /*
-     * For every version in the status line: a server that sends "HTTP/2" over HTTP/1.1 is read as HTTP/1.1, and
-     * HTTP/2 itself doesn't allow the field.
+     * Both fields are checked for every version in the status line: a server that sends "HTTP/2" over HTTP/1.1 is read
+     * as HTTP/1.1, and HTTP/2 itself doesn't allow Transfer-Encoding.
      */
     bool has_transfer_coding = false, is_chunked = false;
     for (size_t i = 0; i < head->header_count; i++) {
@@ -374,7 +377,7 @@ afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__fr
         return afc__fail(failure, AFC_EPROTOCOL,
                          "the response has both Content-Length and Transfer-Encoding");
     }
-    /* Its sender may have passed on a field that it doesn't know, so the body may end elsewhere. */
+    /* An HTTP/1.0 sender may have passed on a field that it doesn't know, so the body may end elsewhere. */
     out->must_close = has_transfer_coding && head->version == AFC_HTTP_1_0;
     if (has_no_body(head->status, is_head_request)) {
         out->kind = AFC__FRAMING_NONE;

@@ -8,11 +8,11 @@
 
 #include <afcore/message.h>
 
-/** Limits for all lines of a hop, 1xx heads and trailers included. */
+/** Limits for all lines of a hop (a request and its response), including 1xx heads and trailers. */
 typedef struct afc__head_limits {
-    uint32_t bytes;         /**< Bytes, with line ends. */
-    uint32_t count;         /**< Fields. */
-    uint32_t informational; /**< 1xx heads. */
+    uint32_t bytes;         /**< Maximum number of bytes, with line ends. */
+    uint32_t count;         /**< Maximum number of fields. */
+    uint32_t informational; /**< Maximum number of 1xx heads. */
 } afc__head_limits;
 
 typedef enum afc__head_step {
@@ -34,11 +34,11 @@ typedef struct afc__head_reader {
     uint64_t bytes;         /**< Bytes of all lines so far. */
     uint32_t field_count;   /**< All fields so far. */
     uint32_t informational; /**< 1xx heads so far. */
-    bool awaits_upgrade;    /**< The request asks for an upgrade: a 101 is the final head. */
+    bool awaits_upgrade;    /**< The request asks for an upgrade, so a 101 is the final head. */
     afc__head_state state;
     afc_head head;
     afc__fields fields;   /**< Fields of `head`; their text starts with the reason phrase. */
-    afc__fields trailers; /**< After the final head. */
+    afc__fields trailers; /**< Fields after the final head. */
 } afc__head_reader;
 
 void afc__head_reader_init(afc__head_reader *reader, afc__head_limits limits);
@@ -47,8 +47,9 @@ void afc__head_reader_init(afc__head_reader *reader, afc__head_limits limits);
 void afc__head_reader_clear(afc__head_reader *reader);
 
 /**
- * Returns whether a line is one that libcurl takes for a status line: one that begins with "HTTP/" in any case. What
- * follows libcurl's steps must decide as it does; afc__head_reader_feed() refuses any case but that of RFC 9112, 2.3.
+ * Returns whether libcurl treats a line as a status line: it begins with "HTTP/" in any case. Code that follows
+ * libcurl's steps must decide in the same way, although afc__head_reader_feed() refuses any case but that of RFC 9112
+ * 2.3.
  */
 bool afc__is_status_line(afc_slice line);
 
@@ -60,24 +61,24 @@ bool afc__is_status_line(afc_slice line);
  *     " more\r\n"                                A fold: joined to the value before with a space.
  *     "\r\n"                                     The end of a head.
  *
- * AFC_EPROTOCOL: an invalid status line, a 101 unless it is awaited, a status line after the final head; a
- * field without a colon, or with a name that isn't a token, spaces before the colon included; NUL or a bare CR;
- * a fold without a previous line. AFC_ETOOBIG: a limit is exceeded. AFC_ENOMEM. After a failure the reader can
- * only be cleared.
+ * Fails with AFC_EPROTOCOL for an invalid status line, a 101 that isn't awaited, a status line after the final head; a
+ * field without a colon, or with a name that isn't a token (also because of spaces before the colon); NUL or a bare CR;
+ * a fold without a previous line. Fails with AFC_ETOOBIG if a limit is exceeded, and AFC_ENOMEM. After a failure the
+ * reader can only be cleared.
  */
 afc_status afc__head_reader_feed(afc__head_reader *reader, afc_slice line, afc__head_step *step,
                                  afc_failure *failure);
 
-/** Reopens the reader after a final head, because another one follows. Counters continue. */
+/** Makes the reader accept another head after a final one. The counters continue. */
 void afc__head_reader_reopen(afc__head_reader *reader);
 
-/** Returns whether a head keeps within what is left of the limits, as its lines would. */
+/** Returns whether the lines of a head would fit what is left of the limits. */
 bool afc__head_reader_fits(const afc__head_reader *reader, const afc_head *head);
 
 /**
- * Sets the final head, instead of its lines, to a copy of `head`: one that was parsed before, and that belongs to no
- * part of the reader. It counts against the limits as its lines would. AFC_ETOOBIG, AFC_ENOMEM: as with
- * afc__head_reader_feed().
+ * Sets the final head to a copy of `head`, as if its lines had been fed. `head` was parsed before, and must not be a
+ * part of the reader. It counts against the limits as its lines would. Fails with AFC_ETOOBIG or AFC_ENOMEM, as
+ * afc__head_reader_feed() does.
  */
 afc_status afc__head_reader_set(afc__head_reader *reader, const afc_head *head,
                                 afc_failure *failure);
@@ -89,11 +90,11 @@ typedef enum afc__framing_kind {
     AFC__FRAMING_NONE, /**< No body: HEAD, 1xx, 204 and 304. */
     AFC__FRAMING_LENGTH,
     AFC__FRAMING_CHUNKED,
-    AFC__FRAMING_CLOSE /**< Until the connection, or the HTTP/2 stream, ends. */
+    AFC__FRAMING_CLOSE /**< The body ends with the connection, or with the HTTP/2 stream. */
 } afc__framing_kind;
 
 typedef enum afc__content_coding {
-    AFC__CONTENT_OTHER, /**< None, one that isn't below, or several. */
+    AFC__CONTENT_OTHER, /**< No coding, another one, or several. */
     AFC__CONTENT_BROTLI,
     AFC__CONTENT_GZIP,
     AFC__CONTENT_ZSTD
@@ -101,7 +102,7 @@ typedef enum afc__content_coding {
 
 typedef struct afc__framing {
     afc__framing_kind kind;
-    int64_t length;  /**< Content-Length, also with NONE; or AFC_LENGTH_UNKNOWN. */
+    int64_t length;  /**< Content-Length, even with NONE; AFC_LENGTH_UNKNOWN without it. */
     bool is_encoded; /**< Content-Encoding names something other than identity. */
     afc__content_coding content_coding : 8;
     bool has_coding; /**< Transfer-Encoding names something other than chunked and identity. */
@@ -109,14 +110,14 @@ typedef struct afc__framing {
 } afc__framing;
 
 /**
- * Determines how the body ends (RFC 9112 6.3). AFC_EPROTOCOL for an invalid, overflowing or conflicting
- * Content-Length (equal repetitions are allowed, also "5, 5"), and for Content-Length together with
- * Transfer-Encoding over HTTP/1.x: two recipients could disagree about the end of the body.
+ * Determines how the body ends (RFC 9112 6.3). Fails with AFC_EPROTOCOL for an invalid, overflowing or conflicting
+ * Content-Length (equal repetitions are allowed, also "5, 5"), for a transfer coding after "chunked", and for
+ * Content-Length together with Transfer-Encoding: two recipients could disagree about the end of the body.
  */
 afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__framing *out,
                              afc_failure *failure);
 
-/** Returns whether a line of Content-Encoding names something other than identity. */
+/** Returns whether a Content-Encoding field names something other than identity. */
 bool afc__head_is_encoded(const afc_head *head);
 
 #endif

@@ -5,7 +5,7 @@
 #include "message/fields.h"
 #include "message/url.h"
 
-/** Octets that a host name may have, including "_" and those of internationalised names. */
+/** Returns whether a host name may have this octet: also "_", and those of internationalised names. */
 static bool is_host_octet(char c) {
     return afc__is_letter(c) || afc__is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~' ||
            (unsigned char)c > 127;
@@ -140,7 +140,7 @@ afc_status afc__authority_split(afc__authority *out, afc_slice text, afc_failure
     afc_status status = read_host(out, failure);
     if (status != AFC_OK || parts.port.size == 0) return status;
     if (afc__port_parse(&out->port, parts.port)) return AFC_OK;
-    /* Not shown: in "name:secret/rest@host" it is the start of a password. */
+    /* The port isn't shown: in "name:secret/rest@host" it is the start of a password. */
     return afc__fail(failure, AFC_EINVAL,
                      "invalid port in the URL: expected a number from 1 to 65535");
 }

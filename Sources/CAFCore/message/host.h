@@ -10,14 +10,15 @@
 
 /** An authority split into its parts, without checks. The `bytes` of absent parts are NULL. */
 typedef struct afc__authority_text {
-    /** Before the last "@", so that nothing before it can be mistaken for the host. */
+    /** The text before the last "@", so that nothing in it can be mistaken for the host. */
     afc_slice userinfo;
     afc_slice host;    /**< Without brackets. */
-    afc_slice port;    /**< After the colon. */
+    afc_slice port;    /**< The text after the colon. */
     bool is_bracketed; /**< The host was in brackets. */
     afc_slice excess;  /**< Text between the closing bracket and the port. */
 } afc__authority_text;
 
+/** Splits an authority into its parts without checking them. */
 void afc__authority_cut(afc__authority_text *out, afc_slice text);
 
 /** Parses a number from 1 to 65535. */
@@ -28,11 +29,14 @@ typedef struct afc__authority {
     afc_slice userinfo; /**< Empty if missing. */
     afc_slice host;     /**< As written; an IPv6 address without brackets. */
     bool is_ipv6;
-    afc__ip ip;    /**< The address, if the host is one in any notation; otherwise its size is 0. */
+    afc__ip ip; /**< The address, if the host is one in any notation; otherwise its `size` is 0. */
     uint16_t port; /**< 0 if missing. */
 } afc__authority;
 
-/** Splits and checks an authority, the text between "//" and the path. AFC_EINVAL as afc__url_parse(). */
+/**
+ * Splits and checks an authority, which is the text between "//" and the path. Fails with AFC_EINVAL, as
+ * afc__url_parse() does.
+ */
 afc_status afc__authority_split(afc__authority *out, afc_slice text, afc_failure *failure);
 
 /**
@@ -47,8 +51,8 @@ static inline size_t afc__authority_host_size(const afc__authority *authority) {
 }
 
 /**
- * Writes a host as a URL has it: an IPv6 address in brackets. At most two bytes more than the host, without a NUL;
- * returns their end.
+ * Writes a host as URLs have it: an IPv6 address in brackets. Writes at most two bytes more than the host has, without
+ * a NUL, and returns their end.
  */
 char *afc__host_write(char *at, afc_slice host);
 

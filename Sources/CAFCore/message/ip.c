@@ -88,7 +88,10 @@ bool afc__ip_parse(afc__ip *out, afc_slice text) {
 
 /* ---- Hosts of URLs ------------------------------------------------------------------------- */
 
-/** Saturates: a number that is too large is invalid in every address. */
+/**
+ * Reads a number in decimal, octal or hexadecimal. It saturates: a number that is too large is invalid in every
+ * address.
+ */
 static bool read_number(afc_slice text, uint64_t *out) {
     unsigned radix = 10;
     bool begins_with_zero = text.size > 1 && text.bytes[0] == '0';
@@ -171,7 +174,10 @@ static int longest_gap(const afc__ip *ip, int *start) {
     return longest;
 }
 
-/** Without snprintf(), which takes as long as the rest of a URL: every request to an address needs this. */
+/**
+ * Writes dotted decimal. Without snprintf(), which takes as long as all else of a URL: every request to an address
+ * needs this.
+ */
 static size_t write_v4(const afc__ip *ip, char *out) {
     char *at = out;
     for (int i = 0; i < 4; i++) {
@@ -273,8 +279,8 @@ static bool begins_with(const afc__ip *ip, const char *text, unsigned prefix) {
 }
 
 /**
- * Returns whether the interface is ISATAP's: a router of the network sends packets to the IPv4 address in it (RFC 5214
- * 6.1).
+ * Returns whether the interface identifier is that of ISATAP: a router of the network then sends packets to the IPv4
+ * address in it (RFC 5214 6.1).
  */
 static bool is_isatap(const afc__ip *ip) {
     /* The bits "u" and "g" of a modified EUI-64. */

@@ -18,20 +18,21 @@ bool afc__ip_parse(afc__ip *out, afc_slice text);
 typedef enum afc__host_kind {
     AFC__HOST_NAME,
     AFC__HOST_ADDRESS,
-    AFC__HOST_INVALID /**< Ends in a number but isn't an IPv4 address: resolvers disagree about it. */
+    /** It ends in a number but isn't an IPv4 address: resolvers disagree about it. */
+    AFC__HOST_INVALID
 } afc__host_kind;
 
 /**
- * Classifies the host of a URL, without brackets, as the URL Standard and inet_aton() do: one to four numbers in
- * decimal, octal or hexadecimal, of which the last one fills the rest, are an IPv4 address, also with a trailing
- * dot.
+ * Classifies the host of a URL, without brackets, as the URL Standard and inet_aton() do. One to four numbers in
+ * decimal, octal or hexadecimal are an IPv4 address, even with a trailing dot; the last number fills the remaining
+ * bytes.
  */
 afc__host_kind afc__ip_read_host(afc__ip *out, afc_slice host);
 
 /** Size of an address as text, with a NUL. */
 enum { AFC__IP_SIZE = 46 };
 
-/** Writes the normal form: dotted decimal, or RFC 5952 without its dotted form. Returns the size. */
+/** Writes the normal form: dotted decimal, or that of RFC 5952 without dotted decimal in it. Returns the size. */
 size_t afc__ip_write(const afc__ip *ip, char out[AFC__IP_SIZE]);
 
 /** Returns whether both have the same family and the same first `prefix` bits. */

@@ -16,7 +16,7 @@ static int compare_types(const void *key, const void *entry) {
     return strcmp(key, ((const afc__media_type *)entry)->type);
 }
 
-/** Converts to lower case with a NUL; false if the text is empty, too long or contains a NUL. */
+/** Converts to lower case and adds a NUL. Returns false if the text is empty, too long or contains a NUL. */
 static bool make_key(char *key, size_t capacity, afc_slice text) {
     if (text.size == 0 || text.size >= capacity) return false;
     for (size_t i = 0; i < text.size; i++) {

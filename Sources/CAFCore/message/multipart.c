@@ -1,4 +1,4 @@
-/* Multipart forms: their parts, how the heads are encoded, and reading the form as one body. */
+/* Multipart forms: their parts, the encoding of the parts' heads, and reading the form as one body. */
 #include <afcore/multipart.h>
 
 #include "base/alloc.h"
@@ -22,10 +22,10 @@ typedef enum afc__part_kind { AFC__PART_BYTES, AFC__PART_FILE, AFC__PART_READER 
 /** A part: its head, ready to be sent, and its body. */
 typedef struct afc__part {
     afc__part_kind kind;
-    void *block;    /**< Contains the head, and a copy of the bytes or the path. */
+    void *block;    /**< The memory of the head, and of a copy of the bytes or the path. */
     afc_slice head; /**< Delimiter, header lines and empty line. */
-    int64_t
-        length; /**< Length of the body; AFC_LENGTH_UNKNOWN: to the end of the reader or file. */
+    /** Length of the body; AFC_LENGTH_UNKNOWN if it extends to the end of the reader or file. */
+    int64_t length;
     /* BYTES */
     const char *bytes;
     void (*release)(void *context);
@@ -33,7 +33,7 @@ typedef struct afc__part {
     /* FILE */
     const char *path;
     int64_t offset;
-    int64_t file_size; /**< AFC_LENGTH_UNKNOWN: any size that includes the range. */
+    int64_t file_size; /**< AFC_LENGTH_UNKNOWN if any size is right that includes the range. */
     /* READER */
     afc_reader reader;
     bool was_read; /**< The reader gave bytes, ended or failed since the last rewind. */
@@ -48,17 +48,17 @@ struct afc_multipart {
     char content_type[AFC_MULTIPART_BOUNDARY_MAX + 32];
     char closing[AFC_MULTIPART_BOUNDARY_MAX + 16];
 
-    size_t packet_size; /**< 0: no throttle. */
+    size_t packet_size; /**< Maximum size of a read with a throttle; 0 without one. */
     int64_t delay_us, not_before_us;
     bool was_too_early; /**< The last read returned AFC_READ_AGAIN because of the throttle. */
 
     /* The position of reading. */
     bool has_started; /**< Reading has started: parts can't be added. */
-    /** In the body of parts[at], not its head; at == count: in the closing delimiter. */
+    /** The position is in the body of parts[at], not in its head. With at == count it is in the closing delimiter. */
     bool is_in_body;
     size_t at;
     int64_t position;    /**< Position within that head, body or closing delimiter. */
-    int descriptor;      /**< Descriptor of the current file. */
+    int descriptor;      /**< Descriptor of the current file; -1 if none is open. */
     afc_failure failure; /**< Set by the first failure. */
 };
 
@@ -76,7 +76,7 @@ static afc_status wrong_size(const afc__part *part, const char *how, int64_t exp
                      (long long)expected);
 }
 
-/** Checks the size of the open file; `*size` is its present size. AFC_EFILE. */
+/** Checks the size of an open file; `*size` is its present size. Fails with AFC_EFILE. */
 static afc_status check_size(const afc__part *part, int descriptor, int64_t *size,
                              afc_failure *failure) {
     struct stat facts;
@@ -102,7 +102,10 @@ static void close_file(afc_multipart *form) {
 
 /* ---- The boundary -------------------------------------------------------------------------- */
 
-/** Characters that are allowed in a boundary (RFC 2046 5.1.1) and need no quotes as a parameter. */
+/**
+ * Returns whether a text consists of characters that are allowed in a boundary (RFC 2046 5.1.1) and need no quotes as a
+ * parameter.
+ */
 static bool is_boundary(const char *text) {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                   "'+_-.";
@@ -160,7 +163,7 @@ void afc_multipart_trust_boundary(afc_multipart *form) {
     form->is_own_boundary = false;
 }
 
-/** Releases what the part borrows. */
+/** Calls the release functions of what the part borrows. */
 static void release_part(const afc__part *part) {
     if (part->kind == AFC__PART_BYTES && part->release != NULL) part->release(part->context);
     if (part->kind == AFC__PART_READER && part->reader.release != NULL) {
@@ -256,7 +259,7 @@ static afc_status check_slices(const afc_part *part, afc_failure *failure) {
     return status;
 }
 
-/** Also limits every size, so that their sum can't overflow. */
+/** Checks a part. Also limits every size, so that their sum can't overflow. */
 static afc_status check_part(const afc_part *part, bool is_raw, afc_failure *failure) {
     const size_t limit = AFC_MULTIPART_HEAD_MAX;
     afc_status status = check_slices(part, failure);
@@ -283,7 +286,7 @@ static afc_status check_part(const afc_part *part, bool is_raw, afc_failure *fai
 
 /* ---- Writing a head ------------------------------------------------------------------------ */
 
-/** Only measures if `bytes` is NULL. */
+/** Writes texts one after the other; only counts their size if `bytes` is NULL. */
 typedef struct part_writer {
     char *bytes;
     size_t size;
@@ -347,7 +350,10 @@ static void put_head(part_writer *writer, const afc_multipart *form, const afc_p
 
 static bool has_delimiter(const afc_multipart *form, afc_slice text) {
     if (text.size == 0) return false;
-    /* Within the closing delimiter: after its line break, without the second pair of hyphens. */
+    /*
+     * The delimiter "--boundary" is a part of the closing delimiter: without its line break and the second pair of
+     * hyphens.
+     */
     return memmem(text.bytes, text.size, form->closing + 2, strlen(form->boundary) + 2) != NULL;
 }
 
@@ -387,7 +393,7 @@ static afc_status ensure_capacity(afc_multipart *form, afc_failure *failure) {
     return AFC_OK;
 }
 
-/** Writes the head and `copied` into one block of the part. */
+/** Writes the head and `copied` to the block of the part. */
 static afc_status write_block(const afc_multipart *form, const afc_part *part, bool is_raw,
                               afc_slice copied, afc__part *made, afc_failure *failure) {
     part_writer writer = {NULL, 0};
@@ -408,7 +414,10 @@ static afc_status write_block(const afc_multipart *form, const afc_part *part, b
     return AFC_OK;
 }
 
-/** The last step of all functions that add parts: `made` has the body, `copied` is stored after the head. */
+/**
+ * Checks and adds a part, as the last step of all functions that add one. `made` has the body; `copied` is stored
+ * behind the head.
+ */
 static afc_status append(afc_multipart *form, const afc_part *part, bool is_raw, afc_slice copied,
                          afc__part *made, afc_failure *failure) {
     afc_part named;
@@ -517,7 +526,7 @@ static afc_status measure_file(const afc_part_file *file, afc__part *made, afc_f
     if (status != AFC_OK) return status;
     bool is_open_end = file->length == AFC_LENGTH_UNKNOWN;
     bool is_stream = length == AFC_LENGTH_UNKNOWN && file->offset == 0 && is_open_end;
-    /* `made` says so already: of unknown length, and of any size. */
+    /* A stream of unknown length: `made` already has AFC_LENGTH_UNKNOWN for both sizes. */
     if (is_stream && file->size == AFC_LENGTH_UNKNOWN) return AFC_OK;
     if (is_stream) return wrong_size(made, "longer", file->size, failure);
     if (file->offset + (is_open_end ? 0 : file->length) > size) {
@@ -573,7 +582,7 @@ static ptrdiff_t read_file(afc_multipart *form, const afc__part *part, void *buf
                            afc_failure *failure) {
     if (form->descriptor < 0 && open_file(form, part, failure) != AFC_OK) return AFC_READ_FAILED;
     if (size == 0) {
-        /* Checked again at the end: of a file that grew meanwhile, only a part was sent. */
+        /* Checked again at the end: if the file has grown meanwhile, only a part of it was sent. */
         int64_t now;
         afc_status status = check_size(part, form->descriptor, &now, failure);
         return status == AFC_OK ? AFC_READ_END : AFC_READ_FAILED;
@@ -630,7 +639,7 @@ static ptrdiff_t read_text(const afc_multipart *form, afc_slice text, void *buff
     return (ptrdiff_t)size;
 }
 
-/** Reads a body. AFC_READ_END: it is complete. */
+/** Reads from the current body. Returns AFC_READ_END when it is complete. */
 static ptrdiff_t read_body(afc_multipart *form, void *buffer, size_t size, afc_failure *failure) {
     afc__part *part = &form->parts[form->at];
     if (part->length != AFC_LENGTH_UNKNOWN) {

@@ -36,7 +36,7 @@ static afc_status set_credentials(afc__proxy *proxy, afc_slice userinfo, afc_fai
     if (colon != NULL) password = (afc_slice){colon + 1, userinfo.size - size - 1};
     afc_status status = decode(&proxy->user, (afc_slice){userinfo.bytes, size}, failure);
     if (status == AFC_OK) status = decode(&proxy->password, password, failure);
-    /* They are sent as Basic (RFC 7617 2). SOCKS has no such rule. */
+    /* An HTTP proxy gets them with Basic (RFC 7617 2). SOCKS allows a colon. */
     bool has_colon = status == AFC_OK && strchr(proxy->user, ':') != NULL;
     if (has_colon && afc__proxy_speaks_http(proxy)) {
         return afc__fail(failure, AFC_EINVAL,
@@ -69,7 +69,10 @@ static afc_status read_scheme(afc__proxy *proxy, afc_slice *text, afc_failure *f
     return AFC_OK;
 }
 
-/** Not ignored: after socks5:// curl takes a path for that of a socket. A password may have a slash, too. */
+/**
+ * Returns whether the address has a path. It isn't ignored: after socks5:// curl uses a path as that of a socket. A
+ * slash in the password isn't a path.
+ */
 static bool has_path(afc_slice text) {
     const char *at = memrchr(text.bytes, '@', text.size);
     size_t start = at != NULL ? (size_t)(at - text.bytes) + 1 : 0;
@@ -135,7 +138,7 @@ void afc__proxy_clear(afc__proxy *proxy) {
 
 /* ---- All of a session ---------------------------------------------------------------------- */
 
-/** The name of a setting, for error messages, and its value, a proxy's URL; NULL or empty: none. */
+/** The name of a setting, for error messages, and its value: the URL of a proxy, or NULL or an empty text for none. */
 typedef struct proxy_setting {
     const char *name, *text;
 } proxy_setting;
@@ -187,7 +190,10 @@ static afc_status set_bypass(afc__proxies *proxies, const char *list, afc_failur
     return proxies->bypass != NULL ? AFC_OK : afc__fail_memory(failure);
 }
 
-/** AFC_EINVAL: a proxy that the source doesn't use. Ignoring a configured proxy could reveal the client's address. */
+/**
+ * Fails with AFC_EINVAL if a proxy is set that the source doesn't use: ignoring a configured proxy could reveal the
+ * client's address.
+ */
 static afc_status check_unused(const afc_proxies *given, afc_failure *failure) {
     const proxy_setting settings[] = {
         {"http", given->http}, {"https", given->https}, {"all", given->all}};
@@ -309,7 +315,7 @@ static bool is_separator(char c) {
     return c == ',' || c == ' ' || c == '\t';
 }
 
-/** Takes the next entry off the list, which is never empty. Returns false at its end. */
+/** Takes the next entry from the list; an entry is never empty. Returns false at the end. */
 static bool next_entry(afc_slice *list, afc_slice *entry) {
     size_t start = 0, end;
     while (start < list->size && is_separator(list->bytes[start])) start++;
@@ -364,7 +370,7 @@ afc_status afc__proxies_choose(const afc__proxies *proxies, const afc__url *url,
 
 /* ---- As libcurl chooses -------------------------------------------------------------------- */
 
-/** curl_getenv(): ignores an empty variable. */
+/** Returns the first variable that is set. An empty variable is ignored, as by curl_getenv(). */
 static const char *first_set(const char *const *names, size_t count, afc__variable *variable,
                              void *context) {
     for (size_t i = 0; i < count; i++) {
@@ -386,7 +392,7 @@ static bool plain_entry_has(afc_slice entry, afc_slice host, const afc__ip *ip) 
 }
 
 bool afc__libcurl_has_proxy(const afc__url *url, afc__variable *variable, void *context) {
-    /* Curl_detect_proxy() and Curl_check_noproxy(). */
+    /* The variables of Curl_detect_proxy() and Curl_check_noproxy(), in their order. */
     static const char *const proxies[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
     static const char *const bypasses[] = {"no_proxy", "NO_PROXY"};
     if (first_set(proxies, sizeof proxies / sizeof *proxies, variable, context) == NULL)

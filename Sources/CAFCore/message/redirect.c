@@ -13,7 +13,10 @@ static bool becomes_get(int status, const char *method) {
     return (status == 301 || status == 302) && strcmp(method, "POST") == 0;
 }
 
-/** A host that stays in another script can't be connected to: it is the server's mistake, not the caller's. */
+/**
+ * Converts the host to A-labels. A host that can't be converted can't be connected to: that is the server's mistake,
+ * and so AFC_EREDIRECT.
+ */
 static afc_status use_a_labels(afc__url *url, afc__to_ascii *to_ascii, afc_failure *failure) {
     afc_status status = afc__url_use_a_labels(url, to_ascii, failure);
     if (status != AFC_OK || to_ascii == NULL || afc__is_ascii(url->host)) return status;
@@ -79,7 +82,7 @@ afc_status afc__redirect_decide(const afc__redirect_question *question, afc__red
     return AFC_OK;
 }
 
-/** Returns whether a field is for one origin, or for its proxy. */
+/** Returns whether a field is meant for one origin, or for its proxy. */
 static bool is_of_origin(const afc_header *header) {
     return (header->flags & AFC_HEADER_SECRET) != 0 || afc_header_is_credential(header->name) ||
            afc__begins_with_name(header->name, "Proxy-") || afc__same_name(header->name, "Host");
@@ -106,8 +109,8 @@ void afc__redirect_restore_mark(afc_header *header, const afc_header *old, size_
 }
 
 /**
- * Returns whether the same field is sent for one of `old`: names have no case, and the blanks around a value aren't
- * sent.
+ * Returns whether a field would be sent like one of `old`: the case of names doesn't matter, and blanks around values
+ * aren't sent.
  */
 static bool is_among(const afc_header *header, const afc_header *old, size_t count) {
     afc_slice value = afc__trim(header->value);

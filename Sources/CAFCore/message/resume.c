@@ -74,7 +74,7 @@ afc_status afc__resume_make(afc__resume_token *out, afc_slice url, const afc_hea
 
 /* ---- The text ------------------------------------------------------------------------------ */
 
-/* How every version begins. */
+/* The beginning of every version. */
 static const char mark[] = "afcore-resume ";
 static const char first_line[] = "afcore-resume 1";
 
@@ -120,7 +120,7 @@ static bool read_validator(afc_slice *text, afc__resume_token *out) {
     if (!next_line(text, &line)) return false;
     if (value_of(line, "etag", &out->validator)) return is_tag_of_token(out->validator);
     out->is_date = true;
-    /* It has to be a date; its century doesn't matter here. */
+    /* It must be a date. Its century doesn't matter here, so that any time will do. */
     return value_of(line, "modified", &out->validator) &&
            afc_date_parse(out->validator, 0, &ignored);
 }
@@ -154,7 +154,7 @@ static bool read_file(afc_slice value, afc__resume_token *out) {
            take_word(&value, &out->birth_time) && value.size == 0;
 }
 
-/** Returns what is damaged, or NULL. */
+/** Reads the lines after the URL. Returns what is damaged, or NULL. */
 static const char *read_rest(afc_slice *text, afc__resume_token *out) {
     afc_slice line, value;
     if (!read_validator(text, out)) return "invalid validator";
@@ -169,7 +169,7 @@ static const char *read_rest(afc_slice *text, afc__resume_token *out) {
     return text->size != 0 ? "unexpected text after the end" : NULL;
 }
 
-/** As afc__resume_read(), with slices into `text`. */
+/** Does the work of afc__resume_read(), with slices into `text`. */
 static afc_status read_text(afc__resume_token *out, afc_slice text, afc_failure *failure) {
     static const char damaged[] = "the resume token is damaged: %s";
     afc_slice line;

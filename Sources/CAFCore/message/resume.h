@@ -14,41 +14,43 @@ enum {
     AFC__RESUME_RANGE_SIZE = 32 /**< "bytes=9223372036854775807-" */
 };
 
-/** A parsed token. Zeroed: none. The slices point into `block`. */
+/** A parsed token. Zeroed if there is none. The slices point into `block`. */
 typedef struct afc__resume_token {
     char *block;
     afc_slice url; /**< URL of the first request, before redirects. */
     afc_slice validator;
     bool is_date;  /**< The validator is a Last-Modified, not an ETag. */
-    int64_t total; /**< Or AFC_LENGTH_UNKNOWN. */
-    /** Size of the file when the download ended; 0 in the token of one that is under way, or was killed. */
+    int64_t total; /**< Size of the whole file in bytes, or AFC_LENGTH_UNKNOWN. */
+    /** Size of the file when the download ended. 0 in the token of a download that is under way, or was killed. */
     int64_t received;
     afc__digest digest; /**< Digest of the whole file. */
-    /** Identify the partial file; creation time too, because inode numbers are reused. */
+    /** Identify the partial file. The creation time is one of them because inode numbers are reused. */
     uint64_t device, inode, birth_time;
 } afc__resume_token;
 
 void afc__resume_clear(afc__resume_token *token);
 
-/** Returns whether a body is multipart/byteranges: its bytes aren't those of a range (RFC 9110 15.3.7.2). */
+/**
+ * Returns whether a body is multipart/byteranges. It contains several parts with heads, not the bytes of one range (RFC
+ * 9110 15.3.7.2).
+ */
 bool afc__has_several_ranges(const afc_head *head);
 
-/** Does a server refuse ranges of what it sends with this head (Accept-Ranges: none)? */
+/** Returns whether the server refuses range requests for what it sends with this head (Accept-Ranges: none). */
 bool afc__refuses_ranges(const afc_head *head);
 
 /** Returns whether there is a token. */
 bool afc__resume_exists(const afc__resume_token *token);
 
 /**
- * Makes a token from the head of the first response, which was received at `now` (Unix time). If the download
- * can't be resumed, `*reason` says why and the token is empty; otherwise `*reason` is NULL. AFC_ENOMEM.
+ * Makes a token from the head of the first response, which was received at `now` (Unix time). If the download can't be
+ * resumed, `*reason` says why and the token is empty; otherwise `*reason` is NULL. Fails with AFC_ENOMEM.
  */
 afc_status afc__resume_make(afc__resume_token *out, afc_slice url, const afc_head *head,
                             const afc__framing *framing, int64_t now, const char **reason);
 
 /**
- * Parses a token's text. The format is strict: every line is required, in this order, and nothing else is
- * allowed.
+ * Parses a token's text. The format is strict: every line is required, in this order, and nothing else is allowed.
  *
  *     afcore-resume 1
  *     url https://example.org/file
@@ -59,7 +61,7 @@ afc_status afc__resume_make(afc__resume_token *out, afc_slice url, const afc_hea
  *     file 2049 131072 1700000000000   device, inode, creation time
  *     end
  *
- * AFC_EINVAL with a text that says what is damaged, AFC_ENOMEM; `*out` is then zeroed.
+ * Fails with AFC_EINVAL, whose text says what is damaged, or AFC_ENOMEM; `*out` is then zeroed.
  */
 afc_status afc__resume_read(afc__resume_token *out, afc_slice text, afc_failure *failure);
 
@@ -85,16 +87,19 @@ typedef enum afc__resume_verdict {
 
 typedef struct afc__resume_decision {
     afc__resume_verdict verdict;
-    int64_t end;        /**< APPEND: offset after the last byte of the body. */
-    int64_t total;      /**< APPEND, COMPLETE: size of the whole file. */
+    int64_t end;        /**< With APPEND: offset after the last byte of the body. */
+    int64_t total;      /**< With APPEND and COMPLETE: size of the whole file. */
     const char *reason; /**< The reason, except for APPEND and COMPLETE. Static. */
 } afc__resume_decision;
 
-/** Decides what the response to such a request means for a partial file of `offset` bytes. */
+/**
+ * Decides what the response to a request with the fields of afc__resume_ask() means for a partial file of `offset`
+ * bytes.
+ */
 afc__resume_decision afc__resume_decide(const afc__resume_token *token, int64_t offset,
                                         const afc_head *head, const afc__framing *framing);
 
-/** As afc__resume_decide(), of the response to a request for the whole file. */
+/** Does the same for the status of a response to a request for the whole file. */
 afc__resume_verdict afc__resume_decide_whole(int status);
 
 #endif

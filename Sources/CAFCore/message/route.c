@@ -30,7 +30,7 @@ static bool is_every_host(const char *host) {
     return strcmp(host, "*") == 0;
 }
 
-/** In lower case, as libcurl's lookup expects. */
+/** Appends the host in lower case, as libcurl's lookup expects it. */
 static afc_status append_host(afc__buffer *text, afc_slice host, afc_failure *failure) {
     afc__authority authority;
     if (is_every_host(host.bytes)) {

@@ -2,7 +2,10 @@
 
 #include "message/fields.h"
 
-/* Last-Modified counts as strong if it is this much older than the response, because clocks differ. */
+/*
+ * Last-Modified is strong if it is this much older than Date, in case the clocks behind the two differ (RFC 9110
+ * 8.8.2.2).
+ */
 enum { STRONG_AGE_S = 60 };
 
 bool afc__is_strong_tag(afc_slice tag) {
@@ -27,7 +30,7 @@ const char *afc__find_strong_date(const afc_head *head, int64_t now, const afc_h
         !afc_date_parse(date_field->value, now, &date)) {
         return "Last-Modified without a Date is a weak validator";
     }
-    /* A year with two digits is near that of Date, whenever it is read. */
+    /* A year with two digits is in the century of Date, whenever it is read. */
     bool is_strong = afc_date_parse((*out)->value, date, &modified) &&
                      date - modified >= STRONG_AGE_S;
     return is_strong ? NULL : "Last-Modified is too close to Date to be a strong validator";

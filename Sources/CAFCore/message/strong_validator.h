@@ -1,4 +1,7 @@
-/** Strong validators: which show that two responses have the same bytes (RFC 9110 8.8, 13.1.5). Pure functions. */
+/**
+ * Finds strong validators: if two responses have the same one, they have the same bytes (RFC 9110 8.8, 13.1.5). Pure
+ * functions.
+ */
 #ifndef AFC_MESSAGE_STRONG_VALIDATOR_H
 #define AFC_MESSAGE_STRONG_VALIDATOR_H
 
@@ -8,8 +11,8 @@
 bool afc__is_strong_tag(afc_slice tag);
 
 /**
- * Finds Last-Modified if it is a strong validator, 60 s older than Date (RFC 9110 8.8.2.2). Returns NULL, or why it
- * isn't. `now` is when the head was received, for the century of years with two digits.
+ * Finds Last-Modified if it is a strong validator, at least 60 s older than Date (RFC 9110 8.8.2.2). Returns NULL, or
+ * why it isn't one. `now` is when the head was received; it decides the century of years with two digits.
  */
 const char *afc__find_strong_date(const afc_head *head, int64_t now, const afc_header **out);
 

@@ -11,7 +11,7 @@
 
 /* ---- Taking apart -------------------------------------------------------------------------- */
 
-/** The parts of the URL that is being built. */
+/** The parts of a URL that is built. */
 typedef struct url_parts {
     bool is_https;
     afc__authority authority;
@@ -41,7 +41,7 @@ static afc_status read_scheme(bool *is_https, afc_slice scheme, afc_failure *fai
                      shown, scheme.bytes);
 }
 
-/** Returns the scheme of the handshake for a ws or wss URL (RFC 6455 3). NULL: another scheme, or none. */
+/** Returns the scheme of the handshake for a ws or wss URL (RFC 6455 3); NULL for another scheme or none. */
 static const char *handshake_scheme(afc_slice scheme) {
     if (afc__same_name(scheme, "wss")) return "https";
     return afc__same_name(scheme, "ws") ? "http" : NULL;
@@ -90,7 +90,10 @@ afc_status afc__url_from_websocket(char **out, afc_slice text) {
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-/** Octets that must be percent-encoded. Brackets are kept: "a[]=1" isn't valid in RFC 3986 but widely understood. */
+/**
+ * Returns whether this octet must be percent-encoded. Brackets are kept: "a[]=1" isn't valid in RFC 3986, but widely
+ * understood.
+ */
 static bool must_escape(char c) {
     switch (c) {
     case ' ':
@@ -170,7 +173,7 @@ static char *write_query(char *at, afc__url *out, afc_slice query) {
     return at;
 }
 
-/** Returns the maximum size of the URL, with a NUL; dot segments make it shorter. */
+/** Returns the maximum size of the URL, with its NUL. Removing dot segments makes it shorter. */
 static size_t size_of(const url_parts *target) {
     static const char fixed[] = "https://[]:65535/?";
     return sizeof fixed + afc__authority_host_size(&target->authority) +
@@ -232,7 +235,7 @@ static void read_below(url_parts *out, const afc__url *base, const afc_url_parts
     }
 }
 
-/** `base` is NULL if the text must be absolute. */
+/** Reads a URL, or a reference to be resolved against `base`. `base` is NULL if the text must be an absolute URL. */
 static afc_status read_target(url_parts *out, const afc__url *base, afc_slice text,
                               afc_failure *failure) {
     afc_status status = check_octets(text, failure);
@@ -266,7 +269,7 @@ afc_status afc_url_check(afc_slice text, afc_failure *failure) {
     afc__clear_failure(failure);
     afc_status status = read_target(&target, NULL, text, failure);
     if (status != AFC_OK || size_of(&target) <= AFC__URL_MAX) return status;
-    /* The size is known only after writing. */
+    /* The estimate is too long, but the URL may not be: its size is known only after writing. */
     afc__url url;
     status = write_url(&url, &target, failure);
     if (status == AFC_OK) afc__url_clear(&url);
@@ -319,7 +322,7 @@ afc_status afc__url_upgrade(afc__url *url, afc_failure *failure) {
 
 afc_status afc__url_set_host(afc__url *url, afc_slice host, afc_failure *failure) {
     const char *start = url->host.bytes;
-    /* An "@" or a slash in it would begin another part of the URL. */
+    /* An "@" or a slash in the host would begin another part of the URL. */
     if (!afc__is_dns_name(host)) {
         return afc__fail(failure, AFC_EINVAL, "\"%.*s\" is not a valid host name", (int)host.size,
                          host.bytes);

@@ -12,7 +12,7 @@ static afc_slice from(afc_slice text, size_t offset) {
     return (afc_slice){text.bytes + offset, text.size - offset};
 }
 
-/** Splits off the text after the first `mark`; absent without one. */
+/** Removes the first `mark` and the text after it, and returns that text; its `bytes` are NULL if there is no mark. */
 static afc_slice cut_after(afc_slice *text, char mark) {
     size_t size = afc__span_until(*text, mark);
     if (size == text->size) return (afc_slice){NULL, 0};
@@ -21,7 +21,7 @@ static afc_slice cut_after(afc_slice *text, char mark) {
     return tail;
 }
 
-/** Returns the length of the scheme before its colon; 0 without one. */
+/** Returns the length of the scheme before its colon; 0 if there is none. */
 static size_t scheme_size(afc_slice text) {
     for (size_t size = 0; size < text.size; size++) {
         char c = text.bytes[size];
@@ -77,14 +77,17 @@ static void put(text_writer *writer, afc_slice text) {
     writer->size += text.size;
 }
 
-/** Writes `mark` and the part, unless it is absent. */
+/** Writes `mark` and the part, unless the part is absent. */
 static void put_after(text_writer *writer, const char *mark, afc_slice part) {
     if (part.bytes == NULL) return;
     put(writer, afc_slice_of(mark));
     put(writer, part);
 }
 
-/** Removes dot segments from `rest` on, which begins with "/" or is empty. ".." may remove what stands before it. */
+/**
+ * Removes dot segments from `rest` on, which begins with "/" or is empty. ".." may also remove a segment before `rest`,
+ * but none before `path`. Returns the new end.
+ */
 static char *remove_dots_from(char *path, char *rest, const char *end) {
     char *out = rest;
     for (const char *in = rest; in < end;) {
@@ -112,7 +115,7 @@ char *afc__remove_dot_segments(char *path, const char *end) {
     return remove_dots_from(path, path, end);
 }
 
-/** The same for a path that doesn't begin with "/": dot segments at its beginning have nothing to remove. */
+/** Does the same for a path that doesn't begin with "/": dot segments at its beginning have nothing to remove. */
 static char *remove_rootless_dots(char *path, char *end) {
     char *in = path;
     for (;;) {
@@ -137,9 +140,9 @@ afc_slice afc__url_directory(afc_slice path) {
 }
 
 /**
- * Writes "." and a slash in front of a path that would be read as something else without its dot segments: after "//"
- * comes an authority, and a colon in the first segment ends a scheme (RFC 3986 3.3, 4.2). Needs two bytes, as a segment
- * had.
+ * Writes "/." or "./" in front of a path that would have another meaning now that its dot segments are removed: an
+ * authority follows "//", and a colon in the first segment ends a scheme (RFC 3986 3.3, 4.2). Needs the two bytes of a
+ * removed segment.
  */
 static char *keep_as_path(char *path, char *end, const afc_url_parts *base) {
     if (base->authority.bytes != NULL) return end;
@@ -200,7 +203,7 @@ size_t afc_url_resolve(char *out, size_t capacity, afc_slice base_text, afc_slic
 
 /* ---- Encoding ------------------------------------------------------------------------------ */
 
-/** Writes the octets that aren't letters, digits or one of `kept` as "%XX"; a space as `space`, unless it is NULL. */
+/** Writes octets that aren't letters, digits or in `kept` as "%XX", and a space as `space`, unless that is NULL. */
 static void put_encoded(text_writer *writer, afc_slice text, const char *kept, const char *space) {
     for (size_t i = 0; i < text.size; i++) {
         char c = text.bytes[i], escape[3];
