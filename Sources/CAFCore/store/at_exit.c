@@ -7,19 +7,25 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static afc__list entries; /* Under the lock. */
-static pid_t process;     /* Whose stores these are. */
+static pid_t process;     /* The process whose stores these are. */
 
-/** A forked child begins with none: another thread may have had the lock, and the parent saves its own stores. */
+/**
+ * Called in a forked child, which begins with no stores: the parent saves its own. The lock is made anew, as another
+ * thread may have held it during the fork.
+ */
 static void forget_others(void) {
     pthread_mutex_init(&lock, NULL);
     afc__list_init(&entries);
     process = getpid();
 }
 
-/** Keeps the lock meanwhile, so that no store is freed. No other thread takes it while it holds another lock. */
+/**
+ * Called by exit(). Keeps the lock meanwhile, so that no store is freed. That can't deadlock: no thread takes it while
+ * it holds another lock.
+ */
 static void save_all(void) {
     afc__node *node;
-    /* A child that was made without fork handlers. */
+    /* True in a child that was made without fork handlers, as by clone(). */
     if (getpid() != process) return;
     pthread_mutex_lock(&lock);
     while ((node = afc__list_first(&entries)) != NULL) {
@@ -33,7 +39,7 @@ static void save_all(void) {
 static void begin(void) {
     forget_others();
     (void)pthread_atfork(NULL, NULL, forget_others);
-    /* Without it, stores are saved by their release only. */
+    /* If this fails, stores are saved by their release only. */
     (void)atexit(save_all);
 }
 

@@ -16,7 +16,7 @@ static const char *const same_sites[] = {NULL, "None", "Lax", "Strict"};
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-/** Splits a line at tabs; the last field takes the rest. Terminates each with a NUL. */
+/** Splits a line at tabs, and terminates each field with a NUL; the last field takes the rest. Returns their number. */
 static size_t split(char *line, const char *fields[FIELDS]) {
     size_t count = 0;
     while (line != NULL && count < FIELDS) {
@@ -40,29 +40,31 @@ static afc_same_site read_same_site(const char *line) {
 }
 
 /**
- * Takes over what curl and browsers write and a jar doesn't hold: names in upper case; an address, or a name that is
- * itself a public suffix, with subdomains, which are then none of its own (RFC 6265 5.3 step 5); a path without a
- * slash, in whose place the default of 5.1.4 is used. `domain` is changed.
+ * Adapts what curl and browsers write to what a jar holds. Names in upper case become lower case. The cookie of an
+ * address, or of a name that is itself a public suffix, isn't sent to subdomains (RFC 6265 5.3 step 5). A path that
+ * doesn't begin with a slash becomes the default path (5.1.4). `domain` is changed.
  */
 static void adapt(afc_cookie *cookie, char *domain) {
     afc__ip ip;
     for (char *at = domain; *at != '\0'; at++) *at = afc__lower(*at);
     cookie->domain = domain;
     bool is_address = afc__ip_read_host(&ip, afc_slice_of(domain)) == AFC__HOST_ADDRESS;
-    /* Without a list the domain stays as it is for the next process, and is sent to itself only. */
+    /*
+     * Without a list of public suffixes the domain is kept for a process that has one; until then the cookie is sent to
+     * that host only.
+     */
     if (is_address || afc__is_known_suffix(domain)) cookie->is_host_only = true;
     if (cookie->path[0] != '/') cookie->path = "/";
 }
 
-/** Ignoring case, as curl does: JavaScript writes "true". */
+/** Compares without case, as curl does: files that JavaScript has written say "true". */
 static bool is_true(const char *field) {
     return afc__same_name(afc_slice_of(field), "TRUE");
 }
 
 /**
- * Reads the seconds of an expiry. Extensions of browsers write them with a fraction, and Python no time at all for a
- * cookie of the session. curl writes INT64_MAX for a cookie with a very large Max-Age; here it would stand for the
- * session.
+ * Reads an expiry in seconds. Browser extensions write a fraction, and Python an empty field for a session cookie. curl
+ * writes INT64_MAX for a very large Max-Age, which is reduced by one here because it would stand for a session cookie.
  */
 static bool read_expiry(const char *field, int64_t *expires_s) {
     afc_slice whole = {field, afc__span_until(afc_slice_of(field), '.')};
@@ -159,7 +161,10 @@ static afc_status write_cookie(afc__buffer *text, const afc_cookie *cookie) {
     return status;
 }
 
-/* Writes the oldest cookie first: the order is the file's only information about creation times. */
+/*
+ * Writes the cookies in the order of the list. Among paths of equal length, older cookies come first there: the file
+ * has no other information about creation times.
+ */
 afc_status afc__cookie_file_write(const afc_cookie_list *list, bool includes_session,
                                   afc_bytes *out, afc_failure *failure) {
     afc__buffer text;

@@ -4,13 +4,14 @@
 
 #include "store/cookie_jar.h"
 
-/** Loads a file into the jar, also one of curl or a browser. Invalid lines are skipped. */
+/** Loads a file into the jar; it may have been written by curl or a browser. Invalid lines are skipped. */
 afc_status afc__cookie_file_load(afc_cookie_jar *jar, const char *path, int64_t now,
                                  afc_failure *failure);
 
 /**
- * Writes the text of a file with the cookies of the list. Those without an expiry are left out, or have the time 0 with
- * `includes_session`. `*out` is the caller's, afc_free(). AFC_EFILE: the text is too long; AFC_ENOMEM.
+ * Writes the text of a file with the cookies of the list. Cookies without an expiry are left out or, with
+ * `includes_session`, have the time 0. The caller owns `*out` (afc_free()). Fails with AFC_EFILE if the text is too
+ * long, or AFC_ENOMEM.
  */
 afc_status afc__cookie_file_write(const afc_cookie_list *list, bool includes_session,
                                   afc_bytes *out, afc_failure *failure);

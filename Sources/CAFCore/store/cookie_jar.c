@@ -12,7 +12,7 @@
 
 /* ---- Cookies in the jar -------------------------------------------------------------------- */
 
-/** Returns the bucket of a root. All cookies of a site, which has one root, are in one bucket. */
+/** Returns the bucket of a root. All cookies of a site have the same root, and so the same bucket. */
 static afc__jar_cookie **bucket_of(const afc_cookie_jar *jar, afc_slice root) {
     return &jar->buckets[afc__keyed_hash(&jar->seed, root) % jar->bucket_count];
 }
@@ -28,7 +28,7 @@ static void put_into_bucket(afc_cookie_jar *jar, afc__jar_cookie *cookie) {
     *link = cookie;
 }
 
-/** Doubles the buckets. When out of memory, lookups take longer. */
+/** Doubles the number of buckets. If out of memory, nothing changes, and lookups take longer. */
 static void grow(afc_cookie_jar *jar) {
     size_t bucket_count = jar->bucket_count * 2;
     afc__jar_cookie **buckets = afc__zalloc(bucket_count * sizeof *buckets);
@@ -117,7 +117,7 @@ static bool goes_before(const afc__jar_cookie *a, const afc__jar_cookie *b) {
     return a->used < b->used;
 }
 
-/** Returns the number of cookies of the site of a new one. */
+/** Returns the number of cookies in the jar of the site of a new cookie. */
 static uint32_t count_beside(const afc_cookie_jar *jar, const afc__jar_cookie *new) {
     uint32_t count = 0;
     for (const afc__jar_cookie *cookie = *bucket_of(jar, new->root); cookie != NULL;
@@ -128,8 +128,9 @@ static uint32_t count_beside(const afc_cookie_jar *jar, const afc__jar_cookie *n
 }
 
 /**
- * Takes out a cookie of the site of a new one, which counts as the one used last. false: the new one would be evicted,
- * as it isn't Secure and all others are: over http an attacker must not evict those (RFC 6265bis 5.7).
+ * Evicts a cookie of the site of a new cookie; the new one counts as the last used. Returns false if the new one would
+ * have to be evicted, because it isn't Secure and all others are: an attacker on http must not evict those (RFC 6265bis
+ * 5.7).
  */
 static bool take_out_of_site(afc_cookie_jar *jar, const afc__jar_cookie *new) {
     afc__jar_cookie **first = NULL;
@@ -150,8 +151,9 @@ static void take_out_of_all(afc_cookie_jar *jar) {
 }
 
 /**
- * Evicts cookies if the site of a new one is full, or the jar. The limit is per site, because with a limit per domain a
- * server with many subdomains could evict all other cookies by a few redirects. false: the new cookie has no room.
+ * Evicts cookies if the jar, or the site of a new cookie, is full. The limit is per site: with a limit per domain, a
+ * server with many subdomains could evict all other cookies with a few redirects. Returns false if there is no room for
+ * the new cookie.
  */
 static bool make_room(afc_cookie_jar *jar, const afc__jar_cookie *new, int64_t now) {
     bool is_full = jar->count >= jar->max_cookies ||
@@ -180,7 +182,7 @@ static afc__jar_cookie **find(afc_cookie_jar *jar, const afc__jar_cookie *wanted
     return NULL;
 }
 
-/** Returns whether a cookie of a bucket is Secure and would be replaced or shadowed by a new one. */
+/** Returns whether a Secure cookie in a bucket would be replaced or shadowed by a new one. */
 static bool has_shadowed(const afc__jar_cookie *bucket, const afc__jar_cookie *new, int64_t now) {
     for (const afc__jar_cookie *old = bucket; old != NULL; old = old->next) {
         bool is_near = old->is_secure && afc__is_same(old->name, new->name) &&
@@ -193,14 +195,15 @@ static bool has_shadowed(const afc__jar_cookie *bucket, const afc__jar_cookie *n
 }
 
 /**
- * An attacker on http must not replace or shadow a Secure cookie (RFC 6265bis 5.7). All below a root are in its bucket;
- * above it are public suffixes, which are their own roots.
+ * Returns whether a new cookie would replace or shadow a Secure one, which an attacker on http must not do (RFC 6265bis
+ * 5.7). All domains below a root are in the bucket of the root. The domains above it are public suffixes, each of which
+ * is its own root.
  */
 static bool would_shadow_secure(const afc_cookie_jar *jar, const afc__jar_cookie *new,
                                 int64_t now) {
     afc_slice root = afc__suffixes_root(new->domain.bytes);
     if (afc__is_public_suffix(root.bytes)) {
-        /* Below it are many roots. */
+        /* There are many roots below a public suffix. */
         for (size_t i = 0; i < jar->bucket_count; i++) {
             if (has_shadowed(jar->buckets[i], new, now)) return true;
         }
@@ -243,8 +246,8 @@ static bool has_tab(afc_slice text) {
 }
 
 /**
- * Checks that apply to every cookie, from servers, programs and files. `given_path` is the path without the default:
- * "__Host-" requires that one was given (RFC 6265bis 5.7).
+ * Checks a cookie from a server, a program or a file. `given_path` is the path without the default: "__Host-" requires
+ * that one was given (RFC 6265bis 5.7).
  */
 static bool is_good(const afc__jar_cookie *cookie, afc_slice given_path, const char **why) {
     if (!afc__cookie_is_clean(cookie->name, cookie->value, why)) return false;
@@ -263,7 +266,10 @@ static bool is_good(const afc__jar_cookie *cookie, afc_slice given_path, const c
     return *why == NULL;
 }
 
-/** Determines a cookie's domain: the Domain attribute in lower case, stored in `storage`, or the host. */
+/**
+ * Determines a cookie's domain: the Domain attribute in lower case, stored in `storage`, or the host. Returns false if
+ * the host may not set cookies for that domain.
+ */
 static bool choose_domain(afc__jar_cookie *out, afc_slice requested_domain, const char *host,
                           char *storage, const char **why) {
     afc_slice own = afc_slice_of(host);
@@ -306,7 +312,7 @@ afc_status afc__cookie_jar_keep(afc_cookie_jar *jar, const afc__cookie_site *sit
                            .same_site = read.same_site};
     if (read.path.size == 0 || has_tab(read.path)) new.path = afc__cookie_default_path(site->path);
     /*
-     * Default paths are limited too: URLs have up to 64 KiB, and a few hundred of them would be too large for a
+     * Default paths are limited, too: URLs have up to 64 KiB, and a few hundred such paths would be too large for a
      * file.
      */
     if (new.path.size > AFC__COOKIE_ATTRIBUTE_MAX) {
@@ -332,7 +338,7 @@ static bool is_name(afc_slice text) {
     return afc__is_dns_name(text);
 }
 
-/** Reads a domain: an address in the normal form of URLs, stored in `storage`, or a name. false: neither. */
+/** Reads a domain: a name, or an address, whose normal form is written to `storage`. Returns false if it is neither. */
 static bool read_domain(afc_slice *domain, bool *is_address, char storage[AFC__IP_SIZE]) {
     afc__ip ip;
     afc__host_kind kind = afc__ip_read_host(&ip, *domain);
@@ -403,7 +409,8 @@ static void select_cookie(cookie_selection *selection, afc__jar_cookie *cookie) 
 }
 
 /**
- * Returns whether the cookies of a domain with subdomains are sent to those: without a list it may be a public suffix.
+ * Returns whether a cookie is sent to subdomains of its domain. Never without a list of public suffixes: the domain may
+ * be one.
  */
 static bool reaches_subdomains(const afc__jar_cookie *cookie) {
     return !cookie->is_host_only && afc__suffixes_are_known();
@@ -435,7 +442,7 @@ static size_t size_of_pair(const afc__jar_cookie *cookie) {
     return cookie->name.size + (cookie->name.size > 0 ? 1 : 0) + cookie->value.size;
 }
 
-/** Leaves out what exceeds the limits of a request; a shorter cookie may fit behind one that doesn't. */
+/** Leaves out cookies that exceed the limits of a request. After one that doesn't fit, a shorter one may. */
 static void keep_what_fits(cookie_selection *selection) {
     size_t kept = 0, size = 0;
     for (size_t i = 0; i < selection->count && kept < AFC__COOKIES_MAX; i++) {
@@ -448,7 +455,7 @@ static void keep_what_fits(cookie_selection *selection) {
     selection->count = kept;
 }
 
-/** All cookies without a site; otherwise those that a request sends. Requires the lock. */
+/** Selects and sorts the cookies that a request to `site` sends, or all cookies if `site` is NULL. Under the lock. */
 static void select_for(const afc_cookie_jar *jar, const afc__cookie_site *site, int64_t now,
                        cookie_selection *out) {
     afc__ip ip;
@@ -471,13 +478,13 @@ static void select_for(const afc_cookie_jar *jar, const afc__cookie_site *site, 
     if (site != NULL) keep_what_fits(out);
 }
 
-/** The value of a Cookie field. */
+/** The value of a Cookie field that is written. */
 typedef struct cookie_text {
-    afc_slice given; /**< What it begins with. */
+    afc_slice given; /**< The beginning of the value: cookies that the request has already. */
     char *out;
 } cookie_text;
 
-/** Returns whether a list of cookies has one of this name. */
+/** Returns whether the value of a Cookie field has a cookie with this name. */
 static bool names_cookie(afc_slice given, afc_slice name) {
     while (given.size > 0) {
         const char *mark = memchr(given.bytes, ';', given.size);
@@ -502,7 +509,7 @@ static afc_status write_cookie(afc__buffer *text, const afc__jar_cookie *cookie)
     return afc__buffer_append(text, cookie->value.bytes, cookie->value.size);
 }
 
-/** Writes the field to `context`, a `cookie_text *`. */
+/** Writes the value to `context`, a `cookie_text *`. */
 static afc_status write_selection(afc_cookie_jar *jar, const cookie_selection *selection,
                                   void *context) {
     cookie_text *field = context;
@@ -510,7 +517,7 @@ static afc_status write_selection(afc_cookie_jar *jar, const cookie_selection *s
     afc__buffer text;
     for (size_t i = 0; i < selection->count; i++) most += 2 + size_of_pair(selection->cookies[i]);
     afc__buffer_init(&text, most);
-    /* Reserved at once: a growing buffer would leave copies behind that aren't overwritten. */
+    /* Reserved at once: a buffer that grows would leave copies of secrets in freed memory. */
     afc_status status = afc__buffer_reserve(&text, most);
     if (status == AFC_OK) {
         status = afc__buffer_append(&text, field->given.bytes, field->given.size);

@@ -31,7 +31,7 @@ static void free_jar(afc_cookie_jar *jar) {
     afc_free(jar);
 }
 
-/** Saves the jar if it has a file and something has changed. */
+/** Saves the jar if it has a file and a persistent cookie has changed. */
 static void save_changes(void *context) {
     afc_cookie_jar *jar = context;
     pthread_mutex_lock(&jar->lock);
@@ -177,7 +177,7 @@ afc_status afc_cookie_jar_save(afc_cookie_jar *jar, const char *path, afc_failur
     if (target == NULL) return afc__fail(failure, AFC_EINVAL, "no path: the jar has no file");
     bool is_own = path == NULL;
     pthread_mutex_lock(&jar->saving);
-    /* Before the cookies are copied: what changes afterwards may not be in the file. */
+    /* Reset before the cookies are copied: a later change may not be in the file. */
     if (is_own) set_changed(jar, false);
     afc_status status = write_to(jar, target, failure);
     if (is_own && status != AFC_OK) set_changed(jar, true);

@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/** Checks whether a file can be created in the folder of `path`: otherwise saving it would fail, perhaps unseen. */
+/**
+ * Checks whether a file can be created in the folder of `path`: otherwise the later save would fail, perhaps unnoticed.
+ */
 static afc_status check_folder(const char *path, afc_failure *failure) {
     char folder[PATH_MAX];
     int error = afc__folder_of(path, folder, sizeof folder);
@@ -84,7 +86,7 @@ static afc_status save(const char *path, afc_slice bytes, afc_failure *failure) 
 
 /**
  * Returns whether a path is the link of a descriptor, such as /proc/self/fd/3, or leads to one, as /dev/stdout does.
- * The file may be deleted, or another's by now.
+ * The file behind a descriptor may be deleted, or another one by now.
  */
 static bool is_descriptor(const char *path) {
     char current[PATH_MAX];
@@ -100,7 +102,9 @@ static bool is_descriptor(const char *path) {
     return false;
 }
 
-/** A link stays what it is: users keep such files elsewhere, under version control for example. */
+/**
+ * Follows symbolic links instead of replacing them: users keep such files elsewhere, for example under version control.
+ */
 afc_status afc__file_save(const char *path, afc_slice bytes, afc_failure *failure) {
     int error;
     if (is_descriptor(path)) return save_failed(failure, "cannot replace", path, EXDEV);

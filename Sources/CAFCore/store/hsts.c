@@ -23,7 +23,7 @@
 enum {
     FIRST_BUCKETS = 64,
     MAX_HOSTS = 10000,
-    /* A site may have at most this fraction of the store, so that its subdomains can't evict all other hosts. */
+    /* A site may have 1/SITE_PART of the store and one more, so that its subdomains can't evict all other hosts. */
     SITE_PART = 20,
     MAX_HOST = 255,
     MAX_FILE = 8 * 1024 * 1024,
@@ -36,8 +36,8 @@ static const int64_t MAX_AGE = INT64_C(100) * 366 * 86400;
 /** A registrable domain that has entries. */
 typedef struct hsts_site {
     struct hsts_site *next;
-    size_t count; /**< Number of its entries. */
-    /** Orders its entries by expiry, from when it first has as many as it may. */
+    size_t count; /**< Number of entries of the site. */
+    /** Orders the entries of the site by expiry. Empty until the site reaches its limit for the first time. */
     afc__timers ends;
     size_t size;
     char name[];
@@ -45,8 +45,8 @@ typedef struct hsts_site {
 
 typedef struct hsts_entry {
     struct hsts_entry *next;
-    afc__timer end;      /**< Expiry in Unix time; the deadline of a timer heap. */
-    afc__timer site_end; /**< The same in the heap of the site. */
+    afc__timer end;      /**< Expiry in Unix time, as the deadline of a timer in afc_hsts.ends. */
+    afc__timer site_end; /**< The same time in the heap of the site, once that is used. */
     hsts_site *site;
     bool includes_subdomains;
     char host[];
@@ -55,21 +55,21 @@ typedef struct hsts_entry {
 struct afc_hsts {
     atomic_uint references;
     /*
-     * Held while the store is saved, so that a save never replaces the file of one that has seen more. Taken before
-     * `lock`, which isn't held while the file is written.
+     * Held while the store is saved, so that no save replaces the file of a later one. It is taken before `lock`, which
+     * isn't held while the file is written.
      */
     pthread_mutex_t saving;
     pthread_mutex_t lock;
-    char *path; /* NULL: none. */
+    char *path; /* The store's file; NULL if it has none. */
     afc__at_exit at_exit;
     uint32_t max_hosts;
     afc__hash_seed seed;
     /* Under the lock. */
-    hsts_entry **buckets; /* Hashed by host. */
-    hsts_site **sites;    /* Hashed by name; as many buckets. */
+    hsts_entry **buckets; /* Lists of entries by the hash of their host. */
+    hsts_site **sites;    /* Lists of sites by the hash of their name; also bucket_count. */
     size_t bucket_count;
     afc__timers ends; /* Orders all entries by expiry. */
-    bool has_changed; /* Since the file was saved. */
+    bool has_changed; /* An entry has changed since the file was saved. */
 };
 
 static int64_t current(void) {
@@ -134,7 +134,7 @@ static hsts_entry *entry_at(const afc_hsts *hsts, size_t index) {
     return AFC__OWNER(hsts->ends.heap[index], hsts_entry, end);
 }
 
-/** Moves all to other tables. */
+/** Moves all entries and sites to other tables, and frees the old ones. */
 static void rehash(afc_hsts *hsts, hsts_entry **buckets, hsts_site **sites, size_t bucket_count) {
     hsts_site **old = hsts->sites;
     size_t old_count = hsts->bucket_count;
@@ -159,7 +159,7 @@ static void rehash(afc_hsts *hsts, hsts_entry **buckets, hsts_site **sites, size
     afc_free(old);
 }
 
-/** Grows the tables. When out of memory, lookups take longer. */
+/** Doubles the tables. If out of memory, nothing changes, and lookups take longer. */
 static void grow(afc_hsts *hsts) {
     size_t count = hsts->bucket_count * 2;
     hsts_entry **buckets = afc__zalloc(count * sizeof *buckets);
@@ -172,7 +172,10 @@ static void grow(afc_hsts *hsts) {
     }
 }
 
-/** Returns the site, and counts another entry of it. NULL: out of memory. */
+/**
+ * Returns the site with this name, which is made if it is missing, and counts another entry of it. Returns NULL if out
+ * of memory.
+ */
 static hsts_site *join_site(afc_hsts *hsts, afc_slice name) {
     hsts_site **link = find_site(hsts, name);
     if (*link == NULL) {
@@ -216,8 +219,8 @@ static size_t max_of_site(const afc_hsts *hsts) {
 }
 
 /**
- * Returns the entry of a site at its limit that expires first; NULL: out of memory. Sites below the limit, nearly all,
- * have no order of their own.
+ * Returns the entry that expires first of a site at its limit. Returns NULL if out of memory. Nearly all sites stay
+ * below the limit, so the entries of a site are only sorted here.
  */
 static hsts_entry *first_of_site(const afc_hsts *hsts, hsts_site *site) {
     if (site->ends.count == 0) {
@@ -238,7 +241,10 @@ static void set_end(afc_hsts *hsts, hsts_entry *entry, int64_t expires_s) {
     hsts->has_changed = true;
 }
 
-/** Evicts entries if the site of a new one, which counts it already, is full, or the store. false: out of memory. */
+/**
+ * Evicts entries if the store, or the site of a new entry, is full; the site counts the new one already. Returns false
+ * if out of memory.
+ */
 static bool make_room(afc_hsts *hsts, hsts_site *site) {
     if (site->count > max_of_site(hsts)) {
         hsts_entry *first = first_of_site(hsts, site);
@@ -266,7 +272,7 @@ static afc_status insert(afc_hsts *hsts, hsts_entry *new, int64_t expires_s) {
     return AFC_OK;
 }
 
-/** Changes the entry of this exact host only, never those of parents and subdomains. */
+/** Adds, changes or removes the entry of this very host; entries of its parents and subdomains stay. */
 static afc_status put(afc_hsts *hsts, const char *host, int64_t expires_s, bool includes_subdomains,
                       int64_t now) {
     hsts_entry *old = *find(hsts, host);
@@ -318,7 +324,7 @@ bool afc__hsts_wants(afc_hsts *hsts, const char *host, int64_t now) {
 
 /* ---- Hosts of programs and files ----------------------------------------------------------- */
 
-/** Reads a host in lower case without a trailing dot. false: not a name. */
+/** Copies a host in lower case, without a trailing dot. Returns false if it isn't a name. */
 static bool read_host(const char *text, char out[MAX_HOST + 1]) {
     afc__ip ip;
     afc_slice host = afc__without_dot(afc_slice_of(text));
@@ -376,7 +382,7 @@ static bool read_moment(const char *text, int64_t *out) {
     if (count != 6 || used == 0 || text[used] != '\0' || parts.tm_year < 1900) return false;
     parts.tm_year -= 1900;
     parts.tm_mon -= 1;
-    /* timegm() makes 31 January of 2031 of "20301331". */
+    /* timegm() normalises: "20301331" would become 31 January 2031. */
     struct tm given = parts;
     *out = (int64_t)timegm(&parts);
     return parts.tm_mon == given.tm_mon && parts.tm_mday == given.tm_mday &&
@@ -385,8 +391,8 @@ static bool read_moment(const char *text, int64_t *out) {
 }
 
 /**
- * Returns whether an entry of a file fits into the store: the order of lines has no meaning, so a later line
- * doesn't evict an entry that expires later.
+ * Returns whether an entry of a file fits into the store. The order of lines has no meaning, so a later line must not
+ * evict an entry that expires later.
  */
 static bool can_stay(const afc_hsts *hsts, const char *host, int64_t expires_s) {
     if (*find(hsts, host) != NULL) return true;
@@ -437,7 +443,10 @@ static afc_status write_entry(afc__buffer *text, const hsts_entry *entry) {
     return afc__buffer_append(text, line, (size_t)size);
 }
 
-/** Writes all that hasn't expired. `*had_changed`: since the file was saved, which this counts as, if `is_own`. */
+/**
+ * Writes all entries that haven't expired. `*had_changed` tells whether the store has changed since its file was saved.
+ * With `is_own`, this is a save of that file, and resets has_changed.
+ */
 static afc_status write_entries(afc_hsts *hsts, bool is_own, bool *had_changed, afc__buffer *text,
                                 afc_failure *failure) {
     static const char head[] = "# Hosts that require https; with a dot, also their subdomains\n";

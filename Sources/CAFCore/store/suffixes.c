@@ -7,7 +7,7 @@
 
 typedef struct psl psl;
 
-/* Declarations of libpsl.h. */
+/* libpsl is loaded at run time; these are the declarations of libpsl.h. */
 static const psl *list;
 static int (*is_suffix)(const psl *list, const char *domain);
 static const char *(*registrable_domain)(const psl *list, const char *domain);
@@ -42,7 +42,7 @@ bool afc__is_known_suffix(const char *domain) {
     return afc__suffixes_are_known() && is_suffix(list, domain) != 0;
 }
 
-/** Returns the registrable domain; NULL: none. */
+/** Returns the registrable domain of a host, or NULL if it has none. */
 static const char *registered(const char *host) {
     afc__ip ip;
     if (afc__ip_parse(&ip, afc_slice_of(host)) || !afc__suffixes_are_known()) return NULL;
