@@ -36,8 +36,8 @@ afc_status afc__descriptor_open(int *out, int descriptor, afc_failure *failure) 
 }
 
 /*
- * The descriptor isn't made non-blocking: that would hold for all of its duplicates, also in other processes, which
- * may share a terminal. After poll() a read doesn't block, unless another process reads from it too.
+ * The descriptor isn't made non-blocking: O_NONBLOCK applies to all duplicates of it, even in other processes, which
+ * may share a terminal. After poll() a read doesn't block, unless another process reads from it, too.
  */
 ptrdiff_t afc__descriptor_read(int descriptor, void *buffer, size_t size, afc_failure *failure) {
     struct pollfd polled = {.fd = descriptor, .events = POLLIN};
@@ -57,8 +57,8 @@ ptrdiff_t afc__descriptor_read(int descriptor, void *buffer, size_t size, afc_fa
 /* ---- Writing ------------------------------------------------------------------------------- */
 
 /**
- * Opens the same pipe or terminal again: the new descriptor doesn't block, and the caller's own, with those who share
- * it, stays as it is. Fails for a terminal of another user, and without /proc.
+ * Opens the same pipe or terminal again without blocking, so that the flags of the caller's descriptor, and of those
+ * who share it, don't change. Fails for a terminal of another user, and without /proc.
  */
 static bool reopen(afc__output *output) {
     char path[32];
@@ -74,7 +74,7 @@ static afc__output_kind find_kind(afc__output *output, int flags, mode_t mode) {
     if (S_ISREG(mode) || S_ISBLK(mode)) return AFC__OUTPUT_FILE;
     if (S_ISSOCK(mode)) return AFC__OUTPUT_SOCKET;
     if ((flags & O_NONBLOCK) != 0) return AFC__OUTPUT_NONBLOCKING;
-    /* Opening other devices again may do something. */
+    /* Opening other devices again may have side effects. */
     bool is_terminal = isatty(output->descriptor);
     if ((S_ISFIFO(mode) || is_terminal) && reopen(output)) return AFC__OUTPUT_NONBLOCKING;
     return is_terminal ? AFC__OUTPUT_TERMINAL : AFC__OUTPUT_BLOCKING;
@@ -122,7 +122,7 @@ static ssize_t write_once(const afc__output *output, const char *bytes, size_t s
     case AFC__OUTPUT_SOCKET:
         return send_now(output->descriptor, bytes, size);
     case AFC__OUTPUT_BLOCKING:
-        /* A pipe with room for anything has room for PIPE_BUF bytes. */
+        /* If poll() reports room in a pipe, PIPE_BUF bytes fit (pipe(7)). */
         return write_if_ready(output->descriptor, bytes, size < PIPE_BUF ? size : PIPE_BUF);
     case AFC__OUTPUT_TERMINAL:
         return write_if_ready(output->descriptor, bytes, 1);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-    /* Another process may create or remove the file between two steps of ours. */
+    /* Number of attempts: another process may create or remove the file between two steps. */
     MAX_ATTEMPTS = 16,
     PRIVATE_MODE = 0600,
     OPEN_FLAGS = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
@@ -105,7 +105,7 @@ static bool is_under_name(const char *path, const struct stat *facts) {
            named.st_ino == facts->st_ino;
 }
 
-/** Returns what stands in place of PATH.part; NULL: a regular file, or nothing. */
+/** Returns what is in place of PATH.part; NULL if that is a regular file, or nothing. */
 static const char *obstacle_at(const char *path) {
     struct stat facts;
     if (lstat(path, &facts) != 0 || S_ISREG(facts.st_mode)) return NULL;
@@ -115,7 +115,7 @@ static const char *obstacle_at(const char *path) {
     return S_ISSOCK(facts.st_mode) ? "a socket" : "a device";
 }
 
-/** Nothing is written through what stands in place of PATH.part, and it isn't removed. */
+/** Fails because of what is in place of PATH.part. Nothing is written through it, and it isn't removed. */
 static afc_status fail_to_open(const afc__file *file, int error, afc_failure *failure) {
     const char *obstacle = obstacle_at(file->partial_path);
     if (obstacle == NULL) return failed_at(file->partial_path, error, failure);
@@ -126,9 +126,8 @@ static afc_status fail_to_open(const afc__file *file, int error, afc_failure *fa
 }
 
 /**
- * Opens PATH.part and locks it. `*is_there` is false if it doesn't exist. The lock only counts if
- * the file still has its name: since it was opened, it may have been renamed to its final name, or
- * replaced.
+ * Opens PATH.part and locks it. `*is_there` is false if it doesn't exist. After locking, the file must still have its
+ * name: since it was opened, it may have been renamed to its final name, or replaced.
  */
 static afc_status open_locked(afc__file *file, struct stat *facts, bool *is_there,
                               afc_failure *failure) {
@@ -173,7 +172,10 @@ static uint64_t birth_of(int descriptor) {
     return (uint64_t)facts.stx_btime.tv_sec * 1000000000u + facts.stx_btime.tv_nsec;
 }
 
-/** A file that grew since its download ended has bytes of another origin. It can be shorter: a beginning is one. */
+/**
+ * Returns whether a file has grown since its download ended: then it has bytes of another origin. A shorter file is the
+ * beginning of the download, and can be resumed.
+ */
 static bool has_grown(const afc__resume_token *token, int64_t size) {
     bool has_ended = token->received > 0;
     return (has_ended && size > token->received) ||
@@ -265,8 +267,8 @@ static int make_folders(const char *path) {
 }
 
 /**
- * Checks for errors that would otherwise be noticed after the last byte, or never: rename() would
- * replace /dev/null or a pipe by a file.
+ * Checks for errors that would otherwise be noticed after the last byte, or never: rename() would replace /dev/null or
+ * a pipe by a file. Returns 0 or an errno.
  */
 static int check_destination(afc__file *file) {
     struct stat facts;
@@ -282,7 +284,7 @@ static int check_destination(afc__file *file) {
     return file->is_device ? 0 : ENOTSUP;
 }
 
-/** Removes an existing file with the name, unless another task is writing it. */
+/** Removes an existing file with the temporary name, unless another task is writing it. */
 static afc_status clear_way(afc__file *file, afc_failure *failure) {
     struct stat facts;
     bool is_there = file->descriptor >= 0;
@@ -343,7 +345,7 @@ afc_status afc__file_resume(afc__file *file, afc_failure *failure) {
     return AFC_OK;
 }
 
-/** Saves the token with the number of bytes that the file ended with; 0: the download is under way. */
+/** Saves the token with the number of bytes in the file at the end of the download; 0 while it is under way. */
 static afc_status save_token(afc__file *file, int64_t received, mode_t *mode, int *error) {
     bool syncs = (file->flags & AFC_FILE_SYNC) != 0;
     file->token.received = received;
@@ -352,7 +354,7 @@ static afc_status save_token(afc__file *file, int64_t received, mode_t *mode, in
     return status;
 }
 
-/** Removes the token. One that this task hasn't saved may be a file of the user. */
+/** Removes the token. A file that this task hasn't saved may be the user's, and is only removed if it is a token. */
 static void remove_token(const afc__file *file) {
     if (file->has_saved_token || !afc__token_is_foreign(file->token_path)) unlink(file->token_path);
 }
@@ -375,7 +377,10 @@ afc_status afc__file_write_token(afc__file *file, afc__resume_token *token, afc_
     int error = 0;
     mode_t mode = 0;
     afc_status status = save_token(file, 0, &mode, &error);
-    /* A file found is private already, so the mode isn't known from it. */
+    /*
+     * A file that was found is private, so the destination's mode isn't known from it: use that of new files in the
+     * folder.
+     */
     if (file->mode == 0) file->mode = mode;
     if (status == AFC_OK) file->has_saved_token = true;
     if (status == AFC_OK) return AFC_OK;
@@ -411,7 +416,7 @@ ssize_t afc__file_read(const afc__file *file, void *buffer, size_t size, int64_t
 
 /* ---- Ending -------------------------------------------------------------------------------- */
 
-/** Returns 0 or an errno. */
+/** Opens the folder of `path`, to sync it. Returns 0 or an errno. */
 static int open_folder_of(const char *path, int *descriptor) {
     char folder[PATH_MAX];
     int error = afc__folder_of(path, folder, sizeof folder);
@@ -420,7 +425,7 @@ static int open_folder_of(const char *path, int *descriptor) {
     return *descriptor >= 0 ? 0 : errno;
 }
 
-/** Closes what open_folder_of() opened, after writing it to the disk if it has changed. Returns 0 or an errno. */
+/** Closes the folder, after syncing it if it has changed. Returns 0 or an errno. */
 static int leave_folder(int descriptor, bool has_changed) {
     if (descriptor < 0) return 0;
     /* EINVAL: some file systems don't support (or need) fsync() on folders. */
@@ -429,7 +434,7 @@ static int leave_folder(int descriptor, bool has_changed) {
     return error;
 }
 
-/** Gives the file this owner and group, as far as the process may. */
+/** Gives the file this owner and group, if the process may. */
 static void set_owner(const afc__file *file, uid_t owner, gid_t group) {
     /* A group of the process is allowed without privileges. */
     bool is_set = fchown(file->descriptor, owner, group) == 0 ||
@@ -437,7 +442,7 @@ static void set_owner(const afc__file *file, uid_t owner, gid_t group) {
     (void)is_set;
 }
 
-/** Gives the file the permissions that it has with its final name. Returns 0 or an errno. */
+/** Gives the file its final permissions. Returns 0 or an errno. */
 static int set_permissions(const afc__file *file) {
     struct stat facts;
     mode_t mode = file->mode;
@@ -451,7 +456,7 @@ static int set_permissions(const afc__file *file) {
     return changes && fchmod(file->descriptor, mode) != 0 ? errno : 0;
 }
 
-/** Gives the file its name. EBUSY: it can't be replaced. */
+/** Gives the file its final name. Returns 0 or an errno: EBUSY if the destination can't be replaced. */
 static int give_name(afc__file *file) {
     bool syncs = (file->flags & AFC_FILE_SYNC) != 0;
     int error = set_permissions(file);
@@ -466,7 +471,7 @@ bool afc__file_is_overwriting(const afc__file *file) {
     return file->overwritten >= 0;
 }
 
-/** Writes the next piece over the file that can't be replaced. */
+/** Writes the next piece over a destination that can't be replaced. Returns 0 or an errno. */
 static int overwrite(afc__file *file, bool *goes_on) {
     int error = afc__overwrite_piece(file->overwritten, file->descriptor, file->size, goes_on);
     if (error != 0 || *goes_on) return error;
@@ -476,12 +481,12 @@ static int overwrite(afc__file *file, bool *goes_on) {
 }
 
 /**
- * Reports bytes that were written but refused: NFS and quotas report them only when a descriptor is closed (close(2)).
- * A copy of the descriptor is closed, because the file must stay locked. Returns 0 or an errno.
+ * Detects bytes that were accepted and then lost: NFS and quotas report them only when a descriptor is closed
+ * (close(2)). A duplicate is closed, because the file must stay locked. Returns 0 or an errno.
  */
 static int flush(afc__file *file) {
     int copy = fcntl(file->descriptor, F_DUPFD_CLOEXEC, 0);
-    /* Without a free descriptor there is no early report, but the bytes may well be written. */
+    /* Without a free descriptor nothing is reported early, but the bytes may well be written. */
     if (copy < 0) return errno == EMFILE || errno == ENFILE ? 0 : errno;
     if (close(copy) == 0 || errno == EINTR) return 0;
     file->has_lost_bytes = true;
@@ -492,7 +497,7 @@ static int put_in_place(afc__file *file, bool may_overwrite, bool *goes_on) {
     if (afc__file_is_overwriting(file)) return overwrite(file, goes_on);
     int error = flush(file);
     if (error == 0) error = give_name(file);
-    /* Only for a path that stands for whatever it leads to. */
+    /* Overwrite only if the path stands for its target, whatever that is. */
     bool stands_for_target = (file->flags & AFC_FILE_FOLLOW_LINKS) != 0;
     bool replaces = (file->flags & AFC_FILE_NO_REPLACE) == 0;
     if (error != EBUSY || !may_overwrite || !replaces || !stands_for_target) return error;
@@ -500,10 +505,7 @@ static int put_in_place(afc__file *file, bool may_overwrite, bool *goes_on) {
     return error == 0 ? overwrite(file, goes_on) : error;
 }
 
-/**
- * Returns whether the file still has its name. The folder may have been removed, or the file
- * replaced.
- */
+/** Returns whether the file still has its temporary name. Its folder may have been removed, or the file replaced. */
 static bool is_in_place(const afc__file *file) {
     struct stat facts;
     if (file->partial_path == NULL) return true;
@@ -517,10 +519,10 @@ afc_status afc__file_finish(afc__file *file, bool may_overwrite, bool *goes_on,
         close_file(file);
         return AFC_OK;
     }
-    /* Opened first: a folder that can't be read can't be synced, and then the old file must stay. */
+    /* Opened first: if it can't be read, it can't be synced either, and then the old file must stay. */
     int folder = -1;
     int error = (file->flags & AFC_FILE_SYNC) != 0 ? open_folder_of(file->path, &folder) : 0;
-    /* Otherwise the rename would give the destination's name to a foreign file. */
+    /* Otherwise rename() would give the destination's name to a foreign file. */
     if (error == 0 && !is_in_place(file)) error = ENOENT;
     if (error == 0) error = put_in_place(file, may_overwrite, goes_on);
     bool is_named = error == 0 && !*goes_on;
@@ -558,7 +560,7 @@ bool afc__file_keep(afc__file *file) {
     }
     mode_t mode;
     int error;
-    /* Without space for it, the token of a download that is under way stays, which is as good. */
+    /* If there is no space for it, the token from the beginning of the download stays, which does as well. */
     (void)save_token(file, file->size, &mode, &error);
     close_file(file);
     return true;

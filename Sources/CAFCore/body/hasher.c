@@ -22,7 +22,7 @@ bool afc__hasher_begin(afc__hasher *hasher, afc__digest_kind kind) {
     *hasher = (afc__hasher){0};
     const EVP_MD *type = algorithm(kind);
     if (type == NULL) return false;
-    /* Also needed on the writer thread. */
+    /* This may be the writer thread, which has no section of its own. */
     afc__fork_gate_enter(NULL);
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     if (context != NULL && EVP_DigestInit_ex(context, type, NULL) != 1) {
@@ -47,8 +47,7 @@ bool afc__hasher_is_active(const afc__hasher *hasher) {
 
 void afc__hasher_take(afc__hasher *hasher, const void *bytes, size_t size) {
     /*
-     * It only fails after the digest was finished. The result would be a mismatch, never a false
-     * match.
+     * EVP_DigestUpdate() fails only after the digest was finished. The result would be a mismatch, never a false match.
      */
     (void)EVP_DigestUpdate(hasher->context, bytes, size);
     hasher->position += (int64_t)size;

@@ -4,13 +4,13 @@
 
 #include "message/digest.h"
 
-/** A zeroed one computes nothing. */
+/** The state of a digest. A zeroed one computes nothing. */
 typedef struct afc__hasher {
     void *context;
     int64_t position; /**< Bytes hashed so far. */
 } afc__hasher;
 
-/** Starts a digest. false: OpenSSL can't compute it (out of memory, or disabled by its policy). */
+/** Starts a digest. Returns false if OpenSSL can't compute it (out of memory, or disabled by its policy). */
 bool afc__hasher_begin(afc__hasher *hasher, afc__digest_kind kind);
 void afc__hasher_clear(afc__hasher *hasher);
 
@@ -20,7 +20,7 @@ bool afc__hasher_is_active(const afc__hasher *hasher);
 void afc__hasher_take(afc__hasher *hasher, const void *bytes, size_t size);
 
 /**
- * Returns whether the digest of all bytes equals `expected`; `*found` is what it is. No more bytes can be hashed
+ * Returns whether the digest of all bytes equals `expected`; `*found` becomes the digest. No more bytes can be hashed
  * afterwards.
  */
 bool afc__hasher_matches(afc__hasher *hasher, const afc__digest *expected, afc__digest *found);

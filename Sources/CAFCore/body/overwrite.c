@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-    /* Between two pieces the writer thread looks after other files: some milliseconds. */
+    /* Bytes of a piece, which take some milliseconds. Between two pieces the writer thread does other work. */
     PIECE = 4 * 1024 * 1024,
     /* The unit of stx_blocks. */
     BLOCK = 512
@@ -20,7 +20,7 @@ static int check(int descriptor, int64_t size) {
     struct statx file;
     unsigned wanted = STATX_TYPE | STATX_BLOCKS;
     if (statx(descriptor, "", AT_EMPTY_PATH, wanted, &file) != 0) return errno;
-    /* File systems also say EBUSY of a file that is in use. */
+    /* File systems also report EBUSY for a file that is in use. */
     if (!S_ISREG(file.stx_mode) || (file.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0) return EBUSY;
     uint64_t available = afc__free_space(descriptor), occupied = file.stx_blocks * BLOCK;
     bool fits = available > UINT64_MAX - occupied || (uint64_t)size <= available + occupied;
@@ -44,7 +44,7 @@ int afc__overwrite_piece(int target, int source, int64_t size, bool *goes_on) {
     while (written < end) {
         ssize_t count = sendfile(target, source, &written, (size_t)(end - written));
         if (count < 0 && errno == EINTR) continue;
-        /* 0: the source has become shorter. */
+        /* 0 means that the source has become shorter. */
         if (count <= 0) return count < 0 ? errno : EIO;
     }
     *goes_on = end < size;

@@ -14,7 +14,7 @@
 
 /* ---- Loading ------------------------------------------------------------------------------- */
 
-/** Only the user can write to it. */
+/** Returns whether only the user can write to the file. */
 static bool is_private(const struct stat *facts) {
     return facts->st_uid == geteuid() && (facts->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
@@ -29,7 +29,7 @@ static afc_status read_token(int descriptor, afc__resume_token *out, afc__token_
     afc_status status = afc__read_all(&text, descriptor);
     int error = errno;
     afc_slice read = afc__buffer_slice(&text);
-    /* A system that crashed may leave an empty one. */
+    /* A crash of the system may leave an empty token. */
     bool is_token = status == AFC_OK && (read.size == 0 || afc_resume_is_token(read));
     if (is_token && is_private(&facts)) {
         status = afc__resume_read(out, read, NULL);
@@ -49,7 +49,7 @@ afc_status afc__token_load(const char *path, afc__resume_token *out, afc__token_
     if (descriptor < 0) {
         if (errno == ENOENT) return AFC_OK;
         *kind = AFC__TOKEN_FOREIGN;
-        /* A link, a file of another user, a socket or a device. */
+        /* A symbolic link, a file of another user, a socket or a device. */
         bool is_other = errno == ELOOP || errno == EACCES || errno == ENXIO || errno == ENODEV;
         return is_other ? AFC_OK : AFC_EFILE;
     }
@@ -70,9 +70,7 @@ bool afc__token_is_foreign(const char *path) {
 
 /* ---- Saving -------------------------------------------------------------------------------- */
 
-/**
- * The name is never used by two tasks: the writer holds the lock of the file that it belongs to.
- */
+/** Creates PATH.new. Two tasks never use the same name: the writer of a token holds the lock of its download. */
 static int create(const char *path, int *descriptor, mode_t *mode) {
     int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     int error = afc__new_file_mode(path, mode);
@@ -80,7 +78,7 @@ static int create(const char *path, int *descriptor, mode_t *mode) {
     *descriptor = open(path, flags, 0600);
     if (*descriptor >= 0) return 0;
     if (errno != EEXIST) return errno;
-    /* What a killed process left is replaced, and nothing else. */
+    /* Only what a killed process has left is replaced. */
     if (afc__token_is_foreign(path)) return EEXIST;
     if (unlink(path) != 0) return errno;
     *descriptor = open(path, flags, 0600);

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #define DEFAULT_MEMORY_LIMIT (64u * 1024u * 1024u)
-/* The limit of memory reserved because of Content-Length; more is allocated as bytes arrive. */
+/* Maximum of the memory that is reserved because of Content-Length; more is allocated as bytes arrive. */
 #define MAX_RESERVE (256u * 1024u * 1024u)
 #define EVERY_FLAG                                                                                 \
     (AFC_FILE_KEEP_PARTIAL | AFC_FILE_RESUME | AFC_FILE_SYNC | AFC_FILE_NO_REPLACE |               \
@@ -22,7 +22,7 @@ void afc__sink_zero(afc__sink *sink) {
     sink->output = AFC__OUTPUT_CLOSED;
 }
 
-/** `default_limit`: of a sink without a limit of its own. */
+/** Sets the kind and resets the buffer. `default_limit` applies if the sink has no limit of its own. */
 static void set_kind(afc__sink *sink, afc_sink_kind kind, uint64_t default_limit) {
     static const uint64_t stages[] = {[AFC_SINK_FILE] = AFC__SINK_STAGE,
                                       [AFC_SINK_CALLBACK] = 0,
@@ -37,7 +37,7 @@ static afc_status set_flags(afc__sink *sink, unsigned flags, afc_failure *failur
     if ((flags & ~EVERY_FLAG) != 0) {
         return afc__fail(failure, AFC_EINVAL, "unknown flags for the sink: %#x", flags);
     }
-    /* Otherwise a second failure would lose what the first one has left. */
+    /* Resuming implies keeping: otherwise a second failure would lose the bytes of the first attempt. */
     if ((flags & AFC_FILE_RESUME) != 0) flags |= AFC_FILE_KEEP_PARTIAL;
     sink->flags = flags;
     return AFC_OK;
@@ -118,7 +118,7 @@ afc_status afc__sink_spare_partial(afc__sink *sink, afc_slice url, afc_failure *
 }
 
 afc_status afc__sink_set_descriptor(afc__sink *sink, int descriptor) {
-    /* What was written to a descriptor can't be taken back. */
+    /* A digest is checked at the end, and bytes written to a descriptor can't be taken back. */
     if (sink->expects_digest) return AFC_EINVAL;
     afc__output output = AFC__OUTPUT_CLOSED;
     afc_status status = afc__output_open(&output, descriptor, NULL);
@@ -142,7 +142,7 @@ void afc__sink_clear(afc__sink *sink) {
     afc__sink_zero(sink);
 }
 
-/** What the size of a body is taken from. */
+/** Where the size of a body in an error text is from. */
 typedef enum size_kind { ANNOUNCED, RECEIVED_SO_FAR } size_kind;
 
 static afc_status too_big(const afc__sink *sink, uint64_t size, size_kind kind,
@@ -172,7 +172,7 @@ static afc_status open_memory(afc__sink *sink, uint64_t expected, bool is_encode
                      (unsigned long long)expected);
 }
 
-/** What a response has of the file. */
+/** How much of the file a response contains. */
 typedef enum file_part { WHOLE_FILE, REST_OF_FILE } file_part;
 
 /** The server's digests are for the bytes on the wire, so a decoded body can't be checked against them. */
@@ -330,7 +330,10 @@ afc_status afc__sink_open(afc__sink *sink, const afc__sink_start *start, afc_fai
 afc_status afc__sink_admit(afc__sink *sink, size_t size, afc_failure *failure) {
     uint64_t before = sink->written, limit = sink->limit;
     if (sink->target == AFC__SINK_TO_NOTHING) {
-        /* The file has what the limit is for. */
+        /*
+         * The limit is for the file, which is complete: the body of this response is discarded, and has a limit of its
+         * own.
+         */
         if (limit < AFC_ERROR_BODY_LIMIT) limit = AFC_ERROR_BODY_LIMIT;
     } else {
         before += (uint64_t)sink->offset;

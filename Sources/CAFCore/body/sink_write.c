@@ -1,10 +1,11 @@
 /*
- * Writes a file, from its first byte to its final name. A small file is written directly. If
- * writing may be slow, the writer thread owns the file, a block at a time: bytes are gathered in
- * `memory` while the previous block is written, and the two buffers are then swapped.
+ * Writes a file from its first byte until it has its final name. A small file is written directly. If writing may be
+ * slow, the writer thread owns the file, a block at a time: bytes are gathered in `memory` while the previous block is
+ * written, and the two buffers are then swapped.
  *
- * What a pipe or socket gets is gathered for one turn of the loop at most, because each write wakes its reader. What it
- * has no room for is such a block, which the loop writes when there is room again; until then the sink is full.
+ * Bytes for a pipe or socket are gathered for at most one turn of the loop, because each write wakes the reader. Bytes
+ * for which it has no room become a block, too, which the loop writes when there is room again; until then the sink is
+ * full.
  */
 #include "body/sink_write.h"
 
@@ -21,39 +22,45 @@ enum {
     LARGE_BLOCK = 8 * 1024,
     HASH_BLOCK = 16 * 1024,
     /*
-     * Larger files are left to the writer; for smaller ones the thread switch would cost more than
-     * writing.
+     * Larger files are written on the writer thread; for smaller ones switching threads would cost more than writing.
      */
     IN_PLACE = 256 * 1024,
-    /* What is gathered while it is busy until no more is taken, */
+    /* While the writer is busy, the sink is full from this size on. */
     FULL_BLOCK = 512 * 1024,
-    /* and with the longest piece that may still come then. */
+    /* Limit of the buffer: FULL_BLOCK and the longest piece that may still follow. */
     MAX_BLOCK = 1024 * 1024,
-    /* Between two pieces of this size the writer looks after other files: some milliseconds. */
+    /* Bytes that are hashed at once, which takes some milliseconds. In between, the writer does other work. */
     SETTLE_SIZE = 4 * 1024 * 1024
 };
 
-/** Changed on the loop: from IDLE by afc__sink_begin_block() and _end(), and then by afc__sink_return(). */
+/**
+ * The state of the work, changed on the loop: from IDLE by afc__sink_begin_block() and afc__sink_begin_end(), and back
+ * or to ENDED by afc__sink_return().
+ */
 typedef enum work_phase {
     WORK_IDLE,
-    WORK_BLOCK,  /**< The writer owns the file and `inflight`. Then it is IDLE again. */
-    WORK_ENDING, /**< It owns the whole sink. Then it has ENDED. */
+    WORK_BLOCK,  /**< The writer owns the file and `inflight`. IDLE follows. */
+    WORK_ENDING, /**< The writer owns the whole sink. ENDED follows. */
     WORK_ENDED
 } work_phase;
 
 struct afc__sink_work {
     work_phase phase;
-    afc_status verdict;   /**< What the task has come to, at the end. */
-    atomic_int stop;      /**< AFC_OK, or give up the end with that status. */
-    bool is_blocked;      /**< Polled: the last write left bytes in `memory`. */
+    afc_status verdict;   /**< The result of the task, for the end. */
+    atomic_int stop;      /**< AFC_OK, or the status with which the end is cancelled. */
+    bool is_blocked;      /**< Polled: the last write has left bytes in `memory`. */
     afc__buffer inflight; /**< The block that is being written. */
-    size_t written; /**< Polled: bytes of it, or of the last one in `memory`, that are written. */
+    /** Polled: bytes that are written of `inflight` or, at the end, of `memory`. */
+    size_t written;
     afc_failure failure;
 };
 
 /* ---- Digests ------------------------------------------------------------------------------- */
 
-/** Hashes bytes by reading them back: those found in the file, or not hashed when written. */
+/**
+ * Hashes up to `size` bytes by reading them from the file: bytes that were found there, or weren't hashed when they
+ * were written.
+ */
 static afc_status hash_existing(afc__sink *sink, int64_t size, afc_failure *failure) {
     char block[HASH_BLOCK];
     int64_t limit = sink->hasher.position + size;
@@ -68,7 +75,10 @@ static afc_status hash_existing(afc__sink *sink, int64_t size, afc_failure *fail
     return AFC_OK;
 }
 
-/** `bytes` were just written. What comes before them is taken twice as fast as new ones come. */
+/**
+ * Hashes `bytes`, which were just written. If earlier bytes aren't hashed yet, hashes twice as many of these instead,
+ * so that hashing catches up.
+ */
 static afc_status note_written(afc__sink *sink, const char *bytes, size_t size,
                                afc_failure *failure) {
     if (!afc__hasher_is_active(&sink->hasher)) return AFC_OK;
@@ -93,7 +103,7 @@ static afc_status write_block(afc__sink *sink, const afc__buffer *block, afc_fai
     return is_written ? AFC_OK : AFC_EFILE;
 }
 
-/** After a failure nothing more is written: it would be at the wrong position. */
+/** Writes a block and empties it. After a failure nothing more is written, as it would be at the wrong position. */
 static afc_status write_out(afc__sink *sink, afc__buffer *block, afc_failure *failure) {
     afc_status status = AFC_OK;
     if (block->size > 0 && !sink->is_broken) {
@@ -153,7 +163,7 @@ static afc_status check_length(const afc__sink *sink, afc_failure *failure) {
                      (long long)sink->file.size, (long long)sink->total);
 }
 
-/** Fails with the digest that the file has. The expected one fits beside it up to 256 bits. */
+/** Fails with the digest of the file. Up to 256 bits, the text has room for the expected one as well. */
 static afc_status fail_digest(const afc__digest *expected, const afc__digest *found,
                               afc_failure *failure) {
     char has[2 * AFC__DIGEST_MAX + 1], wants[2 * AFC__DIGEST_MAX + 1];
@@ -185,12 +195,12 @@ static afc_status check_digest(afc__sink *sink, afc_failure *failure) {
 }
 
 static afc_status put_in_place(afc__sink *sink, bool *goes_on, afc_failure *failure) {
-    /* Without the writer, the loop would wait for a large one. */
+    /* Without the writer, overwriting a large file would block the loop. */
     bool may_overwrite = sink->work != NULL || sink->file.size <= IN_PLACE;
     return afc__file_finish(&sink->file, may_overwrite, goes_on, failure);
 }
 
-/** Does one piece of the work that completes a body; `*goes_on` if there are more. */
+/** Does one piece of the work that completes a body. `*goes_on` becomes true if there is more. */
 static afc_status finish(afc__sink *sink, bool *goes_on, afc_failure *failure) {
     *goes_on = false;
     if (!has_body_in_file(sink)) return AFC_OK;
@@ -207,7 +217,7 @@ static afc_status finish(afc__sink *sink, bool *goes_on, afc_failure *failure) {
     return put_in_place(sink, goes_on, failure);
 }
 
-/** Keeps a file that can be resumed, if requested. */
+/** Ends a body that has failed: keeps a file that can be resumed, if requested, and removes others. */
 static void abandon(afc__sink *sink, afc_status status) {
     if (sink->kind == AFC_SINK_FD && !afc__sink_is_polled(sink)) {
         (void)write_out(sink, &sink->memory, NULL);
@@ -218,7 +228,7 @@ static void abandon(afc__sink *sink, afc_status status) {
     bool keeps = (sink->flags & AFC_FILE_KEEP_PARTIAL) != 0 && status != AFC_ETOOBIG &&
                  !sink->is_invalid;
     if (!keeps) {
-        /* The result counts what was received, too. */
+        /* Gathered bytes count as received in the result, too. */
         sink->file.size += (int64_t)sink->memory.size;
         afc__file_discard(&sink->file);
         return;
@@ -241,7 +251,7 @@ afc_status afc__sink_end(afc__sink *sink, afc_status verdict, afc_failure *failu
 
 /* ---- Descriptors ----------------------------------------------------------------------------- */
 
-/** Writes what is gathered, and keeps what there is no room for. */
+/** Writes the gathered bytes, and keeps those for which there is no room. */
 static afc_status write_gathered(afc__sink *sink, afc_failure *failure) {
     afc__buffer *memory = &sink->memory;
     ptrdiff_t count = afc__output_write(&sink->output, memory->bytes, memory->size, failure);
@@ -324,7 +334,7 @@ void afc__sink_begin_block(afc__sink *sink) {
 bool afc__sink_begin_end(afc__sink *sink, afc_status verdict) {
     afc__sink_work *work = sink->work;
     if (work == NULL || work->phase == WORK_ENDED) return false;
-    /* What is under way or gathered is all that such an end has to do. */
+    /* For a descriptor, writing the gathered bytes is all that the end has to do. */
     bool is_written = sink->memory.size == 0 || verdict != AFC_OK;
     if (afc__sink_is_polled(sink) && is_written) return false;
     work->verdict = verdict;
@@ -344,7 +354,7 @@ void afc__sink_stop(afc__sink *sink, afc_status status) {
     atomic_store(&sink->work->stop, (int)status);
 }
 
-/** Writes what there is room for. Returns whether there is more. */
+/** Writes as much of a block as there is room for. Returns whether more is left. */
 static bool write_some(afc__sink *sink, afc__buffer *block) {
     afc__sink_work *work = sink->work;
     ptrdiff_t count = afc__output_write(&sink->output, block->bytes + work->written,

@@ -14,7 +14,10 @@
 
 void afc__body_release(const afc_body *body) {
     if (body->release != NULL) body->release(body->context);
-    /* Without a kind, what was set is refused, and taken like any other body. */
+    /*
+     * A body without a kind is refused if other fields are set, but what they borrow is released, as with any other
+     * body.
+     */
     bool has_no_kind = body->kind == AFC_BODY_NONE;
     bool has_reader = body->kind == AFC_BODY_READER || (has_no_kind && body->reader.read != NULL);
     if (has_reader && body->reader.release != NULL) body->reader.release(body->reader.context);
@@ -28,7 +31,10 @@ static afc_status check_length(const afc_body *body, afc_failure *failure) {
                      (long long)body->length);
 }
 
-/** 0 is what AFC_REQUEST_INIT leaves: nothing would be read, and a server may take the request without a body. */
+/**
+ * Refuses the length 0, which AFC_REQUEST_INIT sets: nothing would be read, and a server may accept the request without
+ * a body.
+ */
 static afc_status check_descriptor(const afc_body *body, afc_failure *failure) {
     if (body->length != 0) return check_length(body, failure);
     return afc__fail(failure, AFC_EINVAL,
@@ -36,7 +42,7 @@ static afc_status check_descriptor(const afc_body *body, afc_failure *failure) {
                      "AFC_LENGTH_UNKNOWN (an empty body: AFC_BODY_BYTES)");
 }
 
-/** A body without its kind would not be sent, and a server may take the request without one. */
+/** Refuses a body without its kind: it would not be sent, and a server may accept the request without one. */
 static afc_status check_none(const afc_body *body, afc_failure *failure) {
     const char *field = NULL, *kind = NULL;
     if (body->bytes.size > 0) field = "bytes", kind = "BYTES";
@@ -104,7 +110,7 @@ afc_status afc__source_init(afc__source *source, const afc_body *body, afc_failu
     if (is_stream) source->length = body->length;
     if (body->kind == AFC_BODY_MULTIPART) {
         source->length = afc_multipart_get_length(body->form);
-        /* Perhaps by the caller, before it was passed: the first hop rewinds it. */
+        /* The caller may have read from the form before: the first hop rewinds it. */
         source->use = AFC__SOURCE_READ;
     }
     return AFC_OK;
@@ -142,8 +148,8 @@ static afc_status fail_length(afc_failure *failure) {
 }
 
 /**
- * A length of 0 is also one that was forgotten. Asks the reader, since libcurl wouldn't. If it can't say yet, the body
- * is sent like one of unknown length, and its first byte is an error.
+ * A length of 0 may also be one that was forgotten. Reads from the reader to see whether it has bytes, since libcurl
+ * wouldn't. If the reader can't tell yet, the body is sent like one of unknown length, and its first byte is an error.
  */
 static afc_status open_empty_reader(afc__source *source, afc_failure *failure) {
     char byte;
@@ -224,9 +230,9 @@ static ptrdiff_t wait_for_more(afc__source *source, afc__source_use before) {
 }
 
 /**
- * Asks a reader that has kept its promise for one byte more, since libcurl never would, and the last bytes must not be
- * sent if it has one. One that can't say now has kept it. Descriptors aren't read beyond their length: the bytes that
- * follow may belong to another reader.
+ * Reads one byte more from a reader that has given as many bytes as its length, since libcurl never would, and the last
+ * bytes must not be sent if there are more. If the reader can't tell now, its length counts as right. Descriptors
+ * aren't read beyond their length: the bytes that follow may belong to another reader.
  */
 static bool has_surplus(const afc__source *source, afc_failure *failure) {
     char byte;
@@ -290,7 +296,7 @@ bool afc__source_can_rewind(const afc__source *source) {
            source->use != AFC__SOURCE_READ;
 }
 
-/** What was read of a source is read again. */
+/** Rewinds a source from which bytes were read. */
 static afc_status restart(afc__source *source, afc_failure *failure) {
     if (source->body.kind == AFC_BODY_FD) {
         return afc__fail(failure, AFC_EREPLAY,

@@ -5,49 +5,55 @@
 #include <afcore/multipart.h>
 #include <afcore/request.h>
 
-/** Lends bytes of a reader that the caller may send from where they are, which saves a copy of long ones. */
+/**
+ * Functions of a reader that lends its bytes: the caller sends them from where they are, which saves a copy of long
+ * ones.
+ */
 typedef struct afc__lender {
-    /** Returns the next bytes, valid until `took`. None: they are read as usual, if there are any. */
+    /** Returns the next bytes, which are valid until `took` is called. If it returns none, bytes are read as usual. */
     afc_slice (*lend)(void *context);
-    /** Takes back what was lent; this many bytes of it were sent. */
+    /** Returns the bytes that were lent; `count` of them were sent. */
     void (*took)(void *context, size_t count);
 } afc__lender;
 
 /** How far a source was used since its last rewind. */
 typedef enum afc__source_use {
     AFC__SOURCE_UNTOUCHED,
-    AFC__SOURCE_ASKED, /**< It had nothing yet, so that nothing of it is missing. */
-    AFC__SOURCE_READ   /**< It gave bytes, ended or failed. */
+    AFC__SOURCE_ASKED, /**< It was read from, but had no bytes yet: nothing has to be read again. */
+    AFC__SOURCE_READ   /**< It has returned bytes, ended or failed. */
 } afc__source_use;
 
 typedef struct afc__source {
-    afc_body body; /**< BYTES: `bytes` are ours or borrowed; FILE: `path` is ours. */
+    /** BYTES: `bytes` are the source's or borrowed. FILE: `path` is the source's. */
+    afc_body body;
     union {
-        void *owned;               /**< Our copy of bytes or path, or */
-        const afc__lender *lender; /**< READER: with its context; NULL: it only copies. */
+        void *owned; /**< The source's copy of bytes or path. */
+        /** With READER, called with its context; NULL if the reader can't lend. */
+        const afc__lender *lender;
     };
-    int64_t length;   /**< AFC_LENGTH_UNKNOWN with a reader or file that does not know. */
+    int64_t length;   /**< AFC_LENGTH_UNKNOWN if a reader or file doesn't know its length. */
     int64_t position; /**< Bytes read since the last rewind. */
-    int descriptor;   /**< FILE, once open; FD: ours. */
+    int descriptor;   /**< FILE: the open file; FD: the source's duplicate; else -1. */
     uint8_t use;      /**< afc__source_use */
-    bool is_waiting;  /**< No bytes were available; resumed by afc_task_wake(). */
-    int64_t ready_us; /**< Waiting: when to ask again without a wake, afc__now_us(); 0: never. */
+    bool is_waiting;  /**< The last read returned AFC_READ_AGAIN; afc_task_wake() resumes it. */
+    /** While waiting: when to read again without a wake, in the clock of afc__now_us(); 0 if never. */
+    int64_t ready_us;
 } afc__source;
 
-/** Releases what `body` borrows, for a request that is refused before it has a source. */
+/** Releases what `body` borrows. For a request that is refused before it has a source. */
 void afc__body_release(const afc_body *body);
 
 /**
- * Initialises a source. Takes ownership of what `body` borrows, even on failure. AFC_EINVAL (unknown
- * kind, no path, no read function, no form, a negative length, a descriptor without a length, a body without its
- * kind), AFC_ENOMEM.
+ * Initialises a source. Takes ownership of what `body` borrows, even on failure. Fails with AFC_EINVAL (unknown kind,
+ * no path, no read function, no form, a negative length, a descriptor without a length, a body without its kind) or
+ * AFC_ENOMEM.
  */
 afc_status afc__source_init(afc__source *source, const afc_body *body, afc_failure *failure);
 void afc__source_clear(afc__source *source);
 
 /**
- * Determines the length before the first byte is sent: opens a file, and asks a reader whose length is 0 whether it has
- * bytes. AFC_EFILE, AFC_ESOURCE.
+ * Determines the length before the first byte is sent: opens a file, and reads from a reader whose length is 0, to see
+ * whether it has bytes. Fails with AFC_EFILE or AFC_ESOURCE.
  */
 afc_status afc__source_open(afc__source *source, afc_failure *failure);
 
@@ -58,13 +64,14 @@ bool afc__source_exists(const afc__source *source);
 const afc_slice *afc__source_in_memory(const afc__source *source);
 
 /**
- * Reads up to `size` bytes. Returns their number, or AFC_READ_…. A source that is shorter
- * than its length fails, and so does a reader that is longer, with the reason in `failure`.
+ * Reads up to `size` bytes. Returns their number, or AFC_READ_…. Fails, with the reason in `failure`, if a source is
+ * shorter than its length, or a reader is longer.
  */
 ptrdiff_t afc__source_read(afc__source *source, void *buffer, size_t size, afc_failure *failure);
 
 /**
- * Returns bytes that needn't be copied; none if there are none, or if they must be read. afc__source_took() follows.
+ * Returns bytes that needn't be copied. Empty if there are none, or if they must be read with afc__source_read(). Call
+ * afc__source_took() afterwards.
  */
 afc_slice afc__source_lend(const afc__source *source);
 void afc__source_took(afc__source *source, size_t count);
@@ -72,7 +79,7 @@ void afc__source_took(afc__source *source, size_t count);
 /** Returns whether the body can be replayed. */
 bool afc__source_can_rewind(const afc__source *source);
 
-/** Rewinds to the first byte: AFC_OK, AFC_EREPLAY, AFC_EFILE. */
+/** Rewinds to the first byte. Fails with AFC_EREPLAY or AFC_EFILE. */
 afc_status afc__source_rewind(afc__source *source, afc_failure *failure);
 
 #endif
