@@ -6,7 +6,7 @@
 /* Relaxed order is enough: the counters order no other memory. */
 static atomic_size_t fail_at;
 static atomic_size_t made;
-static atomic_bool fails_on; /* Those after it, too. */
+static atomic_bool fails_on; /* Allocations after that one fail, too. */
 
 static bool must_fail(void) {
     size_t n = atomic_load_explicit(&fail_at, memory_order_relaxed);

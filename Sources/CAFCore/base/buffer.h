@@ -7,7 +7,7 @@
 #include <afcore/base.h>
 #include <afcore/error.h>
 
-/** Memory that the caller owns, such as a small array in a struct. Zeroed: none. */
+/** Memory that the caller owns, such as a small array in a struct. Zeroed if there is none. */
 typedef struct afc__storage {
     void *bytes;
     size_t size;
@@ -30,7 +30,8 @@ static inline afc_slice afc__buffer_slice(const afc__buffer *buffer) {
 void afc__buffer_init(afc__buffer *buffer, uint64_t limit);
 
 /**
- * Makes an empty buffer use `storage` first, which must outlive the buffer. Larger contents move to the heap.
+ * Makes an empty buffer use `storage` at first, which must outlive the buffer. Contents that don't fit move to the
+ * heap.
  */
 void afc__buffer_use_storage(afc__buffer *buffer, afc__storage storage);
 

@@ -1,4 +1,7 @@
-/** XXH64 (Collet): detects damage in files, at about the speed of memory. Not against attackers. Pure. */
+/**
+ * XXH64 (Collet): detects damage in files, at about the speed of memory. Doesn't protect against attackers. Pure
+ * functions.
+ */
 #ifndef AFC_BASE_CHECKSUM_H
 #define AFC_BASE_CHECKSUM_H
 

@@ -6,11 +6,12 @@
 
 #include <stdint.h>
 
-/** Returns CLOCK_MONOTONIC in microseconds; it stands still while the machine is suspended. */
+/** Returns CLOCK_MONOTONIC in microseconds, which stops while the machine is suspended. */
 int64_t afc__now_us(void);
 
 /**
- * Returns CLOCK_BOOTTIME in microseconds, which goes on meanwhile: for what becomes invalid outside of this machine.
+ * Returns CLOCK_BOOTTIME in microseconds, which also runs while the machine is suspended. For what expires outside of
+ * this machine.
  */
 int64_t afc__since_boot_us(void);
 

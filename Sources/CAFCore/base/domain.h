@@ -1,12 +1,12 @@
-/** Names of hosts: the dot at their end, and what is below them. Pure. */
+/** Host names: the trailing dot, and subdomains. Pure functions. */
 #ifndef AFC_BASE_DOMAIN_H
 #define AFC_BASE_DOMAIN_H
 
 #include "base/text.h"
 
 /**
- * Returns a host without the dot at its end, which names the same one. Of several dots none is cut off: of ".6.." that
- * would leave what ends in a number, and isn't a host.
+ * Returns a host without its trailing dot: it then names the same host. Several dots at the end are kept: ".6.." would
+ * become ".6.", which ends in a number and isn't a host.
  */
 static inline afc_slice afc__without_dot(afc_slice host) {
     size_t size = host.size;
@@ -14,7 +14,7 @@ static inline afc_slice afc__without_dot(afc_slice host) {
     return host;
 }
 
-/** Returns whether a host is `domain`, in any case, or a subdomain of it. Not for addresses. */
+/** Returns whether a host is `domain` or a subdomain of it, ignoring case. Not for addresses. */
 static inline bool afc__is_in_domain(afc_slice host, afc_slice domain) {
     if (domain.size == 0 || domain.size > host.size) return false;
     size_t above = host.size - domain.size;

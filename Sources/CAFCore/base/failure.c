@@ -90,8 +90,8 @@ afc_status afc__fail_returned(afc_failure *failure, const char *callback, int nu
 }
 
 /**
- * Writes a path into `room` bytes, without the middle of one that is too long: its end and the reason behind it say
- * more.
+ * Writes a path into `room` bytes. The middle of a path that is too long is left out: its end, and the reason that
+ * follows it in the text, say more.
  */
 static void shorten_path(char *shown, size_t room, const char *path) {
     static const char gap[] = "\xE2\x80\xA6"; /* An ellipsis. */
@@ -110,7 +110,7 @@ afc_status afc__fail_file(afc_failure *failure, const char *what, const char *pa
     char shown[AFC_FAILURE_TEXT_SIZE];
     const char *reason = strerror(error);
     size_t others = strlen(what) + strlen(reason) + strlen(" : ");
-    /* Both are short, whatever the language of the system's texts. */
+    /* `what` and `reason` are short, whatever the language of the system's texts. */
     size_t room = others < sizeof shown / 2 ? sizeof shown - others : sizeof shown / 2;
     shorten_path(shown, room, path);
     afc_status status = afc__fail(failure, AFC_EFILE, "%s %s: %s", what, shown, reason);

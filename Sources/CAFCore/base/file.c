@@ -18,7 +18,7 @@
 /* SYSFS_MAGIC of statfs(2). */
 enum { SYSFS = 0x62656572 };
 
-/** As read(), but repeats after EINTR. */
+/** Calls read(), again after EINTR. */
 static ssize_t read_some(int descriptor, char *bytes, size_t size) {
     ssize_t count;
     do count = read(descriptor, bytes, size);
@@ -26,7 +26,7 @@ static ssize_t read_some(int descriptor, char *bytes, size_t size) {
     return count;
 }
 
-/** Reads when the buffer is full: it only grows if there is at least one more byte. */
+/** Reads when the buffer is full, to the stack at first: the buffer only grows if there is at least one more byte. */
 static ssize_t read_beyond(afc__buffer *out, int descriptor, afc_status *status) {
     char piece[1024];
     ssize_t count = read_some(descriptor, piece, sizeof piece);
@@ -56,7 +56,7 @@ ssize_t afc__write_quietly(int descriptor, const void *bytes, size_t size) {
     sigaddset(&pipe_signal, SIGPIPE);
     sigemptyset(&pending);
     pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-    /* One that is pending already is the program's. */
+    /* A SIGPIPE that is already pending belongs to the program, and stays. */
     bool was_blocked = sigismember(&before, SIGPIPE) == 1;
     if (was_blocked) sigpending(&pending);
     ssize_t count;

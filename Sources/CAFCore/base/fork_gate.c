@@ -5,13 +5,14 @@
 #include <pthread.h>
 #include <time.h>
 
-/* An iteration of a loop takes milliseconds at most, unless a callback blocks. */
+/* How long a fork waits at most. A turn of a loop takes milliseconds, unless a callback blocks. */
 enum { MAX_WAIT_S = 1 };
 
 static struct {
     pthread_mutex_t lock; /* Locked from before a fork until after it. */
     pthread_cond_t changed;
     afc__list sections;
+    /** No thread was inside when the fork began. */
     bool was_quiet;
 } gate = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .changed = PTHREAD_COND_INITIALIZER,
@@ -83,7 +84,10 @@ afc_status afc__fork_gate_check(afc_failure *failure) {
 
 /* ---- The fork ------------------------------------------------------------------------------ */
 
-/** The forking thread may itself be inside, in a callback; but it isn't inside OpenSSL then. */
+/**
+ * Returns whether no other thread is inside. The forking thread may be inside, in a callback, but then it isn't inside
+ * OpenSSL.
+ */
 static bool is_quiet(void) {
     unsigned self = depth > 0 && own == NULL ? 1 : 0;
     if (atomic_load(&callers) > self) return false;
@@ -124,7 +128,7 @@ static void make_condition(void) {
 
 static void open_in_child(void) {
     if (!gate.was_quiet) atomic_store(&is_unsafe, true);
-    /* In the child: threads and sections belong to the parent. */
+    /* In the child no other thread exists: the sections are the parent's. */
     afc__list_init(&gate.sections);
     atomic_store(&callers, depth > 0 && own == NULL ? 1 : 0);
     atomic_store(&forking, 0);

@@ -1,8 +1,8 @@
 /**
  * A freelist of blocks of one size: allocating some kilobytes takes as long as a good part of a request.
  *
- * Any thread. No thread ever waits for another one: while one uses the list, others allocate and free instead. So does
- * a forked child for which a thread of its parent has left the list in use.
+ * Any thread may call these functions. No thread waits for another one: while one uses the list, others allocate and
+ * free instead. So does a forked child if another thread was using the list during the fork.
  */
 #ifndef AFC_BASE_FREELIST_H
 #define AFC_BASE_FREELIST_H
@@ -38,7 +38,7 @@ typedef struct afc__freelist {
 /** Returns an uninitialised block; NULL when out of memory. Return it with afc__freelist_give(). */
 void *afc__freelist_take(afc__freelist *freelist);
 
-/** Returns a block. NULL is allowed. */
+/** Returns a block to the list, or frees it if the list is full or in use. NULL is allowed. */
 void afc__freelist_give(afc__freelist *freelist, void *block);
 
 /** Frees all blocks in the list, unless another thread uses it. */

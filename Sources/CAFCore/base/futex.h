@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /**
- * Sleeps while the word has this value, for at most `limit_us` microseconds; -1: without a limit. Also returns if
- * interrupted, late or too early: callers look at the word again. Changes errno.
+ * Sleeps while the word has this value, for at most `limit_us` microseconds, or without a limit if that is -1. Also
+ * returns if interrupted, late or too early: callers look at the word again. Changes errno.
  */
 void afc__futex_wait(atomic_uint *word, unsigned value, int64_t limit_us);
 

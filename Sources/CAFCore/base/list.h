@@ -16,7 +16,7 @@ typedef struct afc__list {
     afc__node head;
 } afc__list;
 
-/** The struct that contains a node. */
+/** Returns the struct that contains a node as `member`. */
 #define AFC__OWNER(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
 static inline void afc__list_init(afc__list *list) {

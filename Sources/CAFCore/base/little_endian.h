@@ -1,4 +1,4 @@
-/** Numbers in files and hashes: little-endian whatever the machine is. Pure. */
+/** Loads and saves the numbers of files and hashes, which are little-endian on every machine. Pure functions. */
 #ifndef AFC_BASE_LITTLE_ENDIAN_H
 #define AFC_BASE_LITTLE_ENDIAN_H
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Fills `out` with random bytes that can't be predicted. false: the system has none, with errno. */
+/** Fills `out` with random bytes that can't be predicted. Returns false with errno if the system has none. */
 bool afc__random(void *out, size_t size);
 
 #endif

@@ -2,7 +2,7 @@
 
 enum {
     PIECES_PER_SECOND = 8,
-    /* Timers fire late. Without this allowance each delay would lower the rate. */
+    /* The longest delay that is made up for. Timers fire late, and otherwise each delay would lower the rate. */
     MADE_UP_US = 100 * 1000
 };
 

@@ -4,10 +4,13 @@
 
 #include <string.h>
 
-/** No struct will ever be larger; a larger `size` was never initialised. */
+/** No struct will ever be larger: a larger `size` was never initialised. */
 enum { MAX_SIZE = 4096 };
 
-/** Every byte is like the one before it, and the first is 0: memcmp() looks at many at once. */
+/**
+ * Returns whether all bytes are 0: the first one is, and every other one equals the one before it. memcmp() compares
+ * many at once.
+ */
 static bool is_zero(const unsigned char *bytes, size_t size) {
     return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
 }

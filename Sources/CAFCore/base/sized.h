@@ -18,12 +18,13 @@ typedef struct afc__sized {
 } afc__sized;
 
 /**
- * Reads a sized struct. Returns `given` itself if it has the size of this version, which costs nothing; `defaults`
- * if `given` is NULL; otherwise `storage`, of `sized.size` bytes, with the fields of `given` over the defaults.
+ * Reads a sized struct. Returns `given` itself if it has the size of this version, which costs nothing; `defaults` if
+ * `given` is NULL; otherwise `storage`, of `sized.size` bytes, with the fields of `given` over the defaults.
  *
- * AFC_EINVAL: `size` can't be a size of this struct; returns NULL, as nothing in it can be trusted.
- * AFC_EUNSUPPORTED: a field that this version doesn't have is set; the known fields are returned nevertheless, so
- * that the caller can release what it takes. `failure` is required; `macro` is the name of the struct's …_INIT.
+ * Sets AFC_EINVAL and returns NULL if `size` can't be a size of this struct, as nothing in it can be trusted then. Sets
+ * AFC_EUNSUPPORTED if a field is set that this version doesn't have; the known fields are returned nevertheless, so
+ * that the caller can release what it takes ownership of. `failure` is required; `macro` is the name of the struct's
+ * …_INIT.
  */
 const void *afc__sized_read(void *storage, const void *defaults, const void *given,
                             afc__sized sized, const char *macro, afc_failure *failure);
@@ -31,7 +32,7 @@ const void *afc__sized_read(void *storage, const void *defaults, const void *giv
 /**
  * Reads `given`, the options of a public function: a sized struct of this type, whose first version ended with the
  * field `last`. Afterwards `given` is safe to read until the function returns, and `failure` isn't NULL. If it can't be
- * read, the function returns why: put what it leaves behind then, as `*out = NULL`, before this.
+ * read, the function returns the status: put what it must do in that case, such as `*out = NULL`, before this macro.
  */
 #define AFC__READ_SIZED(type, init, last, given, failure)                                          \
     static const type sized_defaults = init;                                                       \
@@ -42,7 +43,9 @@ const void *afc__sized_read(void *storage, const void *defaults, const void *giv
                               #init, failure);                                                     \
     if ((failure)->status != AFC_OK) return (failure)->status
 
-/** Checks `reserved` of a struct of fixed size. AFC_EUNSUPPORTED, with the struct's name. */
+/**
+ * Checks that `reserved` of a struct of fixed size is 0. Fails with AFC_EUNSUPPORTED; the text has the struct's name.
+ */
 #define AFC__CHECK_RESERVED(value, name, failure)                                                  \
     afc__check_reserved((value)->reserved, sizeof(value)->reserved, name, failure)
 afc_status afc__check_reserved(const void *reserved, size_t size, const char *name,

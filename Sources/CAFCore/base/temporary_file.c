@@ -18,14 +18,14 @@ enum {
     /* Names have 64 random bits: a collision means that they are being guessed. */
     MAX_ATTEMPTS = 16,
     SUFFIX_SIZE = 32,
-    /* Bytes of the destination's name, of which file systems allow 255. */
+    /* Maximum number of bytes of the destination's name in a random name: file systems allow 255 in all. */
     MAX_BEGINNING = 200,
     DESCRIPTOR_PATH_SIZE = 48
 };
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-/** Makes PATH.RANDOM.part; NULL with ENOMEM or another errno. */
+/** Makes PATH.RANDOM.part. Returns NULL with errno on failure. */
 static char *random_name(const char *path) {
     uint64_t bits;
     /* Process ids aren't unique across containers. */
@@ -60,14 +60,15 @@ static int link_to(int descriptor, const char *path) {
 /* ---- Creating ------------------------------------------------------------------------------ */
 
 /**
- * Returns whether the name is too long. Otherwise that would only be noticed on the final rename.
+ * Returns whether the destination's name is too long. Without this check, that would only be noticed on the final
+ * rename.
  */
 static bool is_too_long(const char *path) {
     struct stat facts;
     return lstat(path, &facts) != 0 && errno == ENAMETOOLONG;
 }
 
-/** Creates an unnamed file (O_TMPFILE). false: not possible in this folder. */
+/** Creates an unnamed file (O_TMPFILE). Returns false if that isn't possible in this folder. */
 static bool create_unnamed(const char *path, mode_t mode, int *descriptor) {
     char folder[PATH_MAX], link[DESCRIPTOR_PATH_SIZE];
     if (afc__folder_of(path, folder, sizeof folder) != 0) return false;

@@ -10,20 +10,21 @@
 #include <sys/types.h>
 
 /**
- * Creates a file for `path`. Returns 0, with the descriptor and a name in `*name` (afc_free(); NULL:
- * unnamed), or an errno. A named file is private; `*mode` is what it is to get with its final name.
+ * Creates a temporary file for the destination `path`. `*name` becomes its name, which the caller frees with
+ * afc_free(), or NULL if it has none. A named file is private; `*mode` becomes the mode that it must get with its final
+ * name. Returns 0 or an errno.
  */
 int afc__temporary_create(const char *path, int *descriptor, char **name, mode_t *mode);
 
-/** Does the same, if unnamed files aren't supported. */
+/** Does the same, but always creates a file with a name. */
 int afc__temporary_create_named(const char *path, int *descriptor, char **name, mode_t *mode);
 
 /** Does the same for a file that only its owner may ever open (mode 0600). */
 int afc__temporary_create_private(const char *path, int *descriptor, char **name);
 
 /**
- * Returns the mode of new files in the folder of `path` in `*mode`, and 0 or an errno. For files that
- * are private until they are complete: one that others may open at first could be read by them later.
+ * Sets `*mode` to the mode that new files get in the folder of `path`. Returns 0 or an errno. For files that are
+ * private until they are complete: a process that may open a file at first could still read it later.
  */
 int afc__new_file_mode(const char *path, mode_t *mode);
 

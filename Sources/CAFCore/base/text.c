@@ -23,7 +23,10 @@ static bool is_control_among(const char *bytes, size_t size) {
     return false;
 }
 
-/** Returns false if none of eight bytes is below 32 or is 127. A borrow or a byte above 127 may give true. */
+/**
+ * Returns false if none of eight bytes is a control character: below 32, or 127. May return true without one, because
+ * of a borrow or a byte above 127.
+ */
 static bool may_have_control(uint64_t bytes) {
     const uint64_t each = UINT64_C(0x0101010101010101);
     return (((bytes - each * 32) | (bytes + each)) & each * 0x80) != 0;

@@ -1,10 +1,10 @@
-/** ASCII text in any locale: kinds of characters, case, comparison, hexadecimal digits. Pure. */
+/** ASCII text in any locale: kinds of characters, case, comparison, hexadecimal digits. Pure functions. */
 #ifndef AFC_BASE_TEXT_H
 #define AFC_BASE_TEXT_H
 
 #include <afcore/base.h>
 
-/** A size without bytes, which no caller can mean. */
+/** Returns whether a text has a size but no bytes, which is an error of the caller. */
 static inline bool afc__lacks_bytes(afc_slice text) {
     return text.bytes == NULL && text.size > 0;
 }
@@ -17,22 +17,22 @@ static inline bool afc__is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/** Space or tab. */
+/** Returns whether this is a space or a tab. */
 static inline bool afc__is_blank(char c) {
     return c == ' ' || c == '\t';
 }
 
-/** C0 controls and DEL. */
+/** Returns whether this is a C0 control character or DEL. */
 static inline bool afc__is_control(char c) {
     return (unsigned char)c < 0x20 || c == 0x7f;
 }
 
-/** Changes A to Z only. */
+/** Converts A to Z to lower case. Other bytes are unchanged. */
 static inline char afc__lower(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/** -1: not a hexadecimal digit. */
+/** Returns the value of a hexadecimal digit, or -1. */
 static inline int afc__hex_value(char c) {
     if (afc__is_digit(c)) return c - '0';
     c = afc__lower(c);
@@ -45,12 +45,13 @@ void afc__hex_write(char *out, const unsigned char *bytes, size_t size);
 /** Returns whether no byte exceeds 127. */
 bool afc__is_ascii(afc_slice text);
 
-/** Returns whether there is a control. */
+/** Returns whether the text has a control character (C0 or DEL). */
 bool afc__has_control(afc_slice text);
 
 /**
- * Returns whether `is_among` finds one of its bytes in a text. Looks at eight bytes at a time: `may_have`, which must
- * never miss one, says whether it is worth asking. Inline, so that both are.
+ * Returns whether `is_among` finds one of its bytes in a text. For speed, it is only called for eight bytes at a time
+ * if `may_have` returns true for them, which must never miss one, and for the rest. Inline, so that both functions are
+ * inlined.
  */
 static inline bool afc__has_any(afc_slice text, bool (*may_have)(uint64_t bytes),
                                 bool (*is_among)(const char *bytes, size_t size)) {
@@ -97,7 +98,7 @@ static inline bool afc__same_names(afc_slice a, afc_slice b) {
     return a.size == b.size && afc__same_text(a.bytes, b.bytes, a.size);
 }
 
-/** Ignoring case. */
+/** Compares without ASCII case. */
 static inline bool afc__begins_with_name(afc_slice text, const char *prefix) {
     size_t size = strlen(prefix);
     return text.size >= size && afc__same_text(text.bytes, prefix, size);

@@ -22,7 +22,9 @@ typedef struct afc__text_table {
     afc__hash_seed seed; /**< Peers choose the keys; they must not be able to choose the bucket. */
 } afc__text_table;
 
-/** Initialises a table of `count` buckets, a power of two, all NULL. false: the system has no random bytes. */
+/**
+ * Initialises a table of `count` buckets, a power of two, all NULL. Returns false if the system has no random bytes.
+ */
 bool afc__text_table_init(afc__text_table *table, afc__text_entry **buckets, size_t count);
 
 /** Returns the entry with this key, or NULL. */
@@ -35,8 +37,8 @@ void afc__text_table_add(afc__text_table *table, afc__text_entry *entry);
 void afc__text_table_remove(afc__text_table *table, afc__text_entry *entry);
 
 /**
- * For emptying a table: returns an entry of bucket `*place` or a later one, which is stored in `*place`; NULL at
- * the end. Start with 0. Remove the entry before the next call.
+ * Returns an entry of bucket `*place` or of a later one, and stores its bucket in `*place`; NULL at the end. For
+ * emptying a table: start with 0, and remove the entry before the next call.
  */
 afc__text_entry *afc__text_table_drain(const afc__text_table *table, size_t *place);
 

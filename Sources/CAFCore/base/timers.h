@@ -7,10 +7,10 @@
 #include <afcore/base.h>
 #include <afcore/error.h>
 
-/** Zeroed: not armed. Must not move in memory while it is armed. */
+/** A zeroed timer isn't armed. It must not move in memory while it is armed. */
 typedef struct afc__timer {
     int64_t deadline; /**< In the clock and unit of the heap's owner. */
-    size_t heap_slot; /**< 1 + index in the heap; 0: not armed. */
+    size_t heap_slot; /**< 1 + index in the heap; 0 if it isn't armed. */
 } afc__timer;
 
 typedef struct afc__timers {
@@ -29,7 +29,7 @@ void afc__timers_init(afc__timers *timers);
 /** Disarms all timers and frees the memory. */
 void afc__timers_clear(afc__timers *timers);
 
-/** Reserves capacity for `count` timers in total: arming that many can't fail. AFC_ENOMEM. */
+/** Reserves capacity for `count` timers in total: arming that many can't fail. Fails with AFC_ENOMEM. */
 afc_status afc__timers_reserve(afc__timers *timers, size_t count);
 
 /** Frees capacity beyond `count` timers, or beyond the armed ones if they are more. */
