@@ -11,16 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NULL: not read yet. */
+/* NULL until it was read. */
 static X509_STORE *system_store;
 static pthread_mutex_t system_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What a store with the system's directory has of the system's bundle; others have no mark. */
+/*
+ * Marks, in ex_data, of stores that have the system's directory: whether the system's bundle was added, too. Other
+ * stores have no mark.
+ */
 static char bundle_is_left, bundle_is_added;
 static pthread_mutex_t bundle_lock = PTHREAD_MUTEX_INITIALIZER;
 static int mark_index = -1;
 
-/** -1: out of memory. Requires the lock of bundles. */
+/** Returns the index of the marks; -1 if out of memory. Requires bundle_lock. */
 static int get_mark_index(void) {
     if (mark_index < 0) mark_index = X509_STORE_get_ex_new_index(0, NULL, NULL, NULL, NULL);
     return mark_index;
@@ -34,7 +37,10 @@ static bool leave_bundle(X509_STORE *store) {
     return is_left;
 }
 
-/** Returns whether a file isn't there for this process. After any other error it may be readable later. */
+/**
+ * Returns whether an errno means that a file doesn't exist for this process. After any other error it may be readable
+ * later.
+ */
 static bool is_absent(int error) {
     return error == ENOENT || error == ENOTDIR || error == EACCES || error == EPERM ||
            error == ELOOP || error == ENAMETOOLONG;
@@ -71,13 +77,16 @@ static afc_status add_directory(X509_STORE *store, const char *path, afc_failure
     return is_added ? AFC_OK : afc__fail_memory(failure);
 }
 
-/** Adds the certificates of a file. AFC_OK, but not `*is_added`: it isn't there, or holds no certificates. */
+/**
+ * Adds the certificates of a file. Returns AFC_OK, and `*is_added` is false, if the file doesn't exist or has no
+ * certificates.
+ */
 static afc_status add_file(X509_STORE *store, const char *path, bool *is_added,
                            afc_failure *failure) {
     ERR_clear_error();
     *is_added = X509_STORE_load_file(store, path) == 1;
     int error = afc__take_system_error();
-    /* OpenSSL counts a file as read of which it had no memory for the rest. */
+    /* OpenSSL also reports a file as read if memory ran out in the middle of it. */
     if (error == 0 || (*is_added && error != ENOMEM) || is_absent(error)) return AFC_OK;
     return fail_reading(failure, path, error);
 }
@@ -94,7 +103,7 @@ static afc_status add_bundle(X509_STORE *store, afc_failure *failure) {
     return AFC_OK;
 }
 
-/** Like X509_STORE_set_default_paths(), which doesn't tell whether the file could be read. */
+/** Does the work of X509_STORE_set_default_paths(), which doesn't report whether the file could be read. */
 static afc_status add_chosen(X509_STORE *store, const char *file, const char *directory,
                              afc_failure *failure) {
     bool is_added;
@@ -105,10 +114,10 @@ static afc_status add_chosen(X509_STORE *store, const char *file, const char *di
 }
 
 /**
- * Adds the system's anchors. From a hashed directory OpenSSL loads only the roots that a chain needs; parsing a
- * whole bundle takes about 30 ms. So the bundle is read at once only if there is no such directory; otherwise when a
- * chain has no anchor in it. Containers often get a bundle of their own, and keep the directory of their image. Users
- * who set SSL_CERT_FILE or SSL_CERT_DIR have chosen.
+ * Adds the system's anchors. From a hashed directory OpenSSL loads only the roots that a chain needs, while parsing a
+ * whole bundle takes about 30 ms. So the bundle is read at once only if there is no such directory; otherwise it is
+ * read for the first chain that has no anchor in the directory. Containers often have a bundle of their own, and the
+ * directory of their image. SSL_CERT_FILE or SSL_CERT_DIR replace all of this.
  */
 static afc_status add_system(X509_STORE *store, afc_failure *failure) {
     const char *file = secure_getenv(X509_get_default_cert_file_env());
@@ -140,7 +149,7 @@ afc_status afc__anchors_add_bundle(X509_STORE *store, bool *may_help, afc_failur
 afc_status afc__anchors_system(X509_STORE **out, afc_failure *failure) {
     afc_status status = AFC_OK;
     pthread_mutex_lock(&system_lock);
-    /* Only a store that was read is kept: what was missing once, a descriptor for example, may be there next time. */
+    /* Only a store that was read is kept: what is missing now, such as a descriptor, may be available next time. */
     if (system_store == NULL) status = afc__anchors_new(&system_store, NULL, NULL, true, failure);
     *out = system_store;
     pthread_mutex_unlock(&system_lock);

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Lower levels accept less than 112 bits: RSA 1024, SHA-1. */
+/* OpenSSL's security level. Lower levels accept less than 112 bits: RSA 1024, SHA-1. */
 enum { DEFAULT_LEVEL = 2 };
 
 /* ---- The path ------------------------------------------------------------------------------ */
@@ -31,19 +31,21 @@ static bool names_host(X509 *leaf, const afc__trust_host *host) {
 typedef struct evaluation_state {
     const afc_trust_policy *policy;
     const afc__trust_rule *rule;
-    const afc__trust_host *host; /**< NULL: no name is compared. */
+    const afc__trust_host *host; /**< NULL if no name is compared. */
     X509 *leaf;
     STACK_OF(X509) *untrusted;
     afc__verdict *verdict;
     STACK_OF(X509) *chain;       /**< The verified path; owned. */
     bool has_faulty_pinned_path; /**< There is a path to the pins, but it has an error. */
-    int shortage; /**< With X509_V_ERR_OUT_OF_MEM: the errno, if it was another one than ENOMEM; or 0. */
+    /** With X509_V_ERR_OUT_OF_MEM: the errno, or 0 if that was ENOMEM. */
+    int shortage;
 } evaluation_state;
 
 /** Where a path of certificates may end. */
 typedef enum path_end {
     AT_ROOT,
-    AT_ANY_ANCHOR /**< Also an intermediate or the server's own certificate, if it is trusted as such. */
+    /** Also at an intermediate, or at the server's own certificate, if that is an anchor. */
+    AT_ANY_ANCHOR
 } path_end;
 
 static bool prepare(const evaluation_state *evaluation, path_end end, X509_STORE_CTX *context) {
@@ -67,7 +69,7 @@ static bool prepare(const evaluation_state *evaluation, path_end end, X509_STORE
     return X509_VERIFY_PARAM_set1_host(parameters, host->text, strlen(host->text)) == 1;
 }
 
-/** Returns whether OpenSSL lacked memory, or descriptors to read a root of a directory. */
+/** Returns whether OpenSSL lacked memory, or descriptors to read a root from the directory. Clears its errors. */
 static bool take_shortage(evaluation_state *evaluation) {
     int error = afc__take_system_error();
     if (!afc__is_shortage(error)) return false;
@@ -75,7 +77,10 @@ static bool take_shortage(evaluation_state *evaluation) {
     return true;
 }
 
-/** Verifies the chain. X509_V_OK: evaluation->chain is the path. Otherwise `*depth` is the position of the error. */
+/**
+ * Verifies the chain. If it returns X509_V_OK, evaluation->chain is the verified path; otherwise `*depth` is the
+ * position of the error.
+ */
 static int verify(evaluation_state *evaluation, X509_STORE *store, path_end end, int *depth) {
     int error = X509_V_ERR_OUT_OF_MEM;
     X509_STORE_CTX *context = X509_STORE_CTX_new();
@@ -91,7 +96,7 @@ static int verify(evaluation_state *evaluation, X509_STORE *store, path_end end,
             evaluation->chain = X509_STORE_CTX_get1_chain(context);
             error = evaluation->chain != NULL ? X509_V_OK : X509_V_ERR_OUT_OF_MEM;
         } else if (take_shortage(evaluation)) {
-            /* OpenSSL continues without what it had no memory or descriptor for, and reports another error. */
+            /* OpenSSL continues without what it had no memory or descriptor for, and then reports another error. */
             error = X509_V_ERR_OUT_OF_MEM;
         } else if (error == X509_V_OK) {
             error = X509_V_ERR_UNSPECIFIED;
@@ -127,8 +132,8 @@ static bool pins_hold(const afc__trust_rule *rule, const X509 *certificate) {
 }
 
 /**
- * Returns whether the pins match as the rule requires. `chain` is the verified path. NULL: no path was verified, and
- * only the key of `leaf` is compared, because whole certificates are compared by verification.
+ * Returns whether the pins match as the rule requires. `chain` is the verified path. It is NULL if no path was
+ * verified: then only the key of `leaf` is compared, because whole certificates are compared by verification.
  */
 static bool pins_match(const afc__trust_rule *rule, X509 *leaf, STACK_OF(X509) *chain) {
     if (chain == NULL) return holds_key(rule, leaf);
@@ -170,7 +175,7 @@ static void miss_pins(afc__verdict *verdict) {
         "no pin for this host matches the certificate chain");
 }
 
-/** Returns whether a pin mismatch is accepted: pins expired, or report only. */
+/** Returns whether missed pins are accepted, because they have expired or are only reported. */
 static bool forgives(const evaluation_state *evaluation) {
     const afc__trust_rule *rule = evaluation->rule;
     bool is_over = afc__rule_has_expired(evaluation->policy, rule);
@@ -192,7 +197,7 @@ static bool verify_by_pins(evaluation_state *evaluation) {
     int error = verify(evaluation, evaluation->rule->store, AT_ANY_ANCHOR, &depth);
     if (error != X509_V_OK) {
         evaluation->chain = chain;
-        /* A path without an anchor misses the pins; any other error is that of a path to them. */
+        /* Without an anchor the path doesn't lead to the pins. Any other error is one of a path to them. */
         evaluation->has_faulty_pinned_path = !verdict->is_verified &&
                                              !afc__trust_lacks_anchor(error);
         if (evaluation->has_faulty_pinned_path) set_error(evaluation, error, depth);
@@ -211,7 +216,10 @@ static bool match_pins(evaluation_state *evaluation) {
     bool was_verified = evaluation->verdict->is_verified;
     if (pins_match(rule, evaluation->leaf, was_verified ? evaluation->chain : NULL)) return true;
     if (rule->store == NULL) return false;
-    /* The end of such a path is pinned; other matches were checked above. */
+    /*
+     * A path to the pins ends at a pinned certificate, which is enough for ANY. For LEAF and ALL, a verified path was
+     * already compared above, and another one needs a pinned leaf.
+     */
     if (was_verified && rule->match != AFC_PIN_MATCH_ANY) return false;
     if (rule->match != AFC_PIN_MATCH_ANY && !pins_hold(rule, evaluation->leaf)) return false;
     return verify_by_pins(evaluation);
@@ -230,7 +238,7 @@ static void evaluate_pins(evaluation_state *evaluation) {
     }
 }
 
-/** The anchors can't be read now. */
+/** Sets the verdict if the anchors can't be read now. */
 static void lack_anchors(afc__verdict *verdict, const afc_failure *failure) {
     verdict->fault = failure->status;
     say(verdict, AFC_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM, failure->text);
@@ -261,7 +269,7 @@ static void evaluate(evaluation_state *evaluation) {
         set_error(evaluation, error, depth);
         if (!rule->allow_invalid_certificates || error == X509_V_ERR_OUT_OF_MEM) return;
         /*
-         * An invalid chain may be accepted, a wrong name not: verification may have stopped before the name was
+         * The rule accepts an invalid chain, but not a wrong name; verification may have stopped before the name was
          * compared.
          */
         if (evaluation->host != NULL && !names_host(evaluation->leaf, evaluation->host)) {
@@ -327,7 +335,7 @@ afc__verification *afc__trust_evaluate(const afc_trust_policy *policy,
         if (evaluation.untrusted != NULL) {
             verification->verdict = (afc__verdict){.fault = AFC_OK};
             evaluate(&evaluation);
-            /* If the rule doesn't ask for it, what is stored for stricter sessions still depends on it. */
+            /* Compared even if the rule skips it: whether a response is stored for stricter sessions depends on it. */
             verification->verdict.names_host = is_host && verification->verdict.is_verified &&
                                                (evaluation.host != NULL ||
                                                 names_host(trust_case->leaf, &verification->host));
@@ -369,7 +377,7 @@ bool afc__trust_run_callback(const afc_trust_policy *policy, afc__verification *
         verdict->error = X509_V_OK;
         verdict->fault = AFC_OK;
     } else if (decision != AFC_TRUST_DECISION_KEEP && verdict->is_accepted) {
-        /* Safer than to accept what the handler may have wanted to refuse. */
+        /* Refuse: that may be what the handler meant. */
         char text[sizeof verdict->text];
         snprintf(text, sizeof text,
                  "the policy's handler returned %d: expected AFC_TRUST_DECISION_…", (int)decision);
@@ -396,7 +404,7 @@ void afc__verification_release(afc__verification *verification) {
 
 /* ---- Without a network --------------------------------------------------------------------- */
 
-/** Parses DER. AFC_EINVAL: invalid, or followed by other bytes. */
+/** Parses a certificate in DER. Fails with AFC_EINVAL if it is invalid or other bytes follow, or with AFC_ENOMEM. */
 static afc_status parse_der(X509 **out, afc_slice der) {
     *out = NULL;
     if (der.bytes == NULL || der.size == 0 || der.size > LONG_MAX) return AFC_EINVAL;

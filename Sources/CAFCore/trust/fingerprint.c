@@ -11,7 +11,7 @@ static bool add_number(afc__buffer *text, int64_t number) {
     return afc__buffer_append(text, &number, sizeof number) == AFC_OK;
 }
 
-/** With its size in front, so that no two lists of texts are written alike. */
+/** Appends a text with its size in front, so that different lists of texts never give the same bytes. */
 static bool add_slice(afc__buffer *text, afc_slice slice) {
     return add_number(text, (int64_t)slice.size) &&
            afc__buffer_append(text, slice.bytes, slice.size) == AFC_OK;
@@ -30,7 +30,7 @@ static bool add_rule(afc__buffer *text, const afc_trust_rule *rule) {
            add_number(text, rule->skip_host_check);
 }
 
-/** false: out of memory. */
+/** Returns false if out of memory. */
 static bool add_options(afc__buffer *text, const afc_trust_options *options) {
     bool is_added = add_slice(text, options->anchors) &&
                     add_number(text, options->keep_system_anchors) &&

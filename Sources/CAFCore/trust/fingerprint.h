@@ -8,8 +8,8 @@
 #define AFC__TRUST_FINGERPRINT_SIZE 65
 
 /**
- * Writes the fingerprint of valid options; an empty text for those of AFC_TRUST_OPTIONS_INIT. Of the handler it only
- * says whether there is one: code has no fingerprint. false: out of memory.
+ * Writes the fingerprint of valid options; an empty text for those of AFC_TRUST_OPTIONS_INIT. The handler only counts
+ * as present or absent, as code has no fingerprint. Returns false if out of memory.
  */
 bool afc__trust_fingerprint(char out[AFC__TRUST_FINGERPRINT_SIZE],
                             const afc_trust_options *options);

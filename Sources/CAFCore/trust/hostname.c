@@ -25,7 +25,7 @@ bool afc__trust_host_read(afc__trust_host *out, const char *text) {
     host = afc__without_dot(host);
     if (host.size == 0 || host.size >= sizeof out->text) return false;
     for (size_t i = 0; i < host.size; i++) out->text[i] = afc__lower(host.bytes[i]);
-    /* As URLs are read, or a rule would be for another host than the one that is connected to. */
+    /* Read as URLs are: otherwise a rule could be for another host than the one that is connected to. */
     afc__ip address;
     afc__host_kind kind = afc__ip_read_host(&address, afc_slice_of(out->text));
     out->is_address = kind == AFC__HOST_ADDRESS;

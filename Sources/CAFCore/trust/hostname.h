@@ -6,7 +6,7 @@
 
 #include <afcore/base.h>
 
-/** The maximum length of DNS, and the NUL. */
+/** Maximum size of a DNS name, with its NUL. */
 enum { AFC__TRUST_HOST_SIZE = 256 };
 
 /** A host for comparisons: in lower case, without a trailing dot; addresses are normalised. */
@@ -16,8 +16,8 @@ typedef struct afc__trust_host {
 } afc__trust_host;
 
 /**
- * Reads a host. false: a certificate can't name it, for example a name with an empty label or bytes above 127, or no
- * URL can: one that ends in a number and isn't an address. Short forms of addresses ("127.1") are expanded.
+ * Reads a host. Returns false if a certificate can't name it, for example because of an empty label or bytes above 127,
+ * or if no URL can have it: it ends in a number but isn't an address. Short forms of addresses ("127.1") are expanded.
  */
 bool afc__trust_host_read(afc__trust_host *out, const char *text);
 
@@ -32,10 +32,10 @@ typedef struct afc__host_pattern {
     afc__trust_host host; /**< Without "*.". */
 } afc__host_pattern;
 
-/** Reads a pattern. false: not a host, or a star that isn't the first label. */
+/** Reads a pattern. Returns false if it isn't a host, or has a star that isn't the first label. */
 bool afc__host_pattern_read(afc__host_pattern *out, const char *text, bool includes_subdomains);
 
-/** Returns how specifically a pattern matches: 0 no match; higher is more specific. */
+/** Returns how specifically a pattern matches: 0 if it doesn't match; a higher number is more specific. */
 unsigned afc__host_pattern_specificity(const afc__host_pattern *pattern,
                                        const afc__trust_host *host);
 

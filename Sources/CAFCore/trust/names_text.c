@@ -9,7 +9,7 @@
 enum {
     MAX_HOST = 64,
     MAX_NAME = 48,
-    /* For " and N more". */
+    /* Space that is reserved for " and N more". */
     COUNT_SIZE = 24
 };
 
@@ -19,7 +19,7 @@ void afc__hex_print(BIO *bio, const unsigned char *bytes, int size) {
     for (int i = 0; i < size; i++) BIO_printf(bio, "%02x", bytes[i]);
 }
 
-/** Writes a name, which may contain any bytes; escapes those that a reader could take for its end. */
+/** Writes a name, which may contain any bytes, and escapes those that could be mistaken for its end. */
 static void write_escaped(BIO *bio, const ASN1_STRING *name) {
     const unsigned char *bytes = ASN1_STRING_get0_data(name);
     for (int i = 0; i < ASN1_STRING_length(name); i++) {
@@ -81,9 +81,12 @@ static bool is_host(const GENERAL_NAME *name) {
     return name->type == GEN_DNS || name->type == GEN_IPADD;
 }
 
-/** An address counts only in an iPAddress (RFC 9110 4.3.5), so the text must show which of the two it is. */
+/**
+ * Returns whether a DNS name is an address. An address counts only as an iPAddress (RFC 9110 4.3.5), so the text must
+ * show which of the two it is.
+ */
 static bool is_misplaced_address(const GENERAL_NAME *name) {
-    /* As long as any address can be. */
+    /* Size of the longest address. */
     char text[46] = "";
     if (name->type != GEN_DNS) return false;
     size_t size = (size_t)ASN1_STRING_length(name->d.dNSName);
@@ -96,7 +99,7 @@ static bool is_misplaced_address(const GENERAL_NAME *name) {
     return is_address;
 }
 
-/** false: it doesn't fit. */
+/** Adds a name. Returns false if it doesn't fit. */
 static bool add_name(cut_text *text, BIO *bio, GENERAL_NAME *name, bool is_first) {
     char *bytes;
     BIO_reset(bio);

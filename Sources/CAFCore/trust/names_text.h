@@ -1,5 +1,5 @@
 /**
- * The names of a certificate as text. Their author must not be able to write anything but a name.
+ * Writes the names of a certificate as text. The author of a certificate must not be able to write anything but a name.
  */
 #ifndef AFC_TRUST_NAMES_TEXT_H
 #define AFC_TRUST_NAMES_TEXT_H
@@ -10,7 +10,7 @@
 /** Writes bytes as hexadecimal digits. */
 void afc__hex_print(BIO *bio, const unsigned char *bytes, int size);
 
-/** Writes an alternative name. Octets of a host name that a reader could take for its end are escaped. */
+/** Writes an alternative name. Octets of a host name that could be mistaken for its end are escaped. */
 void afc__general_name_write(BIO *bio, GENERAL_NAME *name);
 
 /**

@@ -22,16 +22,16 @@ static bool must_staple(const X509 *certificate) {
 
 /** What a response says about the chain's first certificate. */
 typedef struct ocsp_finding {
-    int status; /* V_OCSP_CERTSTATUS_UNKNOWN: the response is unusable, too. */
+    int status; /* V_OCSP_CERTSTATUS_UNKNOWN also if the response is unusable. */
     bool lacks_end;
 } ocsp_finding;
 
-/** Returns whether the policy's time is within these of a response. */
+/** Returns whether the policy's time is between the two times of a response. */
 static bool is_current(const afc_trust_policy *policy, const ASN1_GENERALIZEDTIME *this_update,
                        const ASN1_GENERALIZEDTIME *next_update) {
     time_t now = (time_t)afc__policy_time(policy);
     if (next_update == NULL) return false;
-    /* As OCSP_check_validity(), which knows no time but that of the clock. -2 stands for an invalid time. */
+    /* Like OCSP_check_validity(), which only supports the current time. The functions return -2 for an invalid time. */
     int begins = ASN1_TIME_cmp_time_t(this_update, now + SKEW_S);
     int ends = ASN1_TIME_cmp_time_t(next_update, now - SKEW_S);
     int order = ASN1_TIME_compare(this_update, next_update);
@@ -63,10 +63,10 @@ static ocsp_finding read_status(OCSP_BASICRESP *basic, const afc_trust_policy *p
     return found;
 }
 
-/** Returns the anchors of the chain, which are those of the response's signer, too. */
+/** Returns the store with the anchors of the chain, which are also those of the response's signer. */
 static X509_STORE *store_of(const afc_trust_policy *policy, const afc__verification *verification) {
     X509_STORE *store;
-    /* The chain was verified with it, so it has been read. */
+    /* The chain was verified with this store, so it was read. */
     if (!verification->verdict.is_by_pins)
         return afc__policy_store(&store, policy, NULL) == AFC_OK ? store : NULL;
     const afc__trust_host *host = verification->host.text[0] != '\0' ? &verification->host : NULL;

@@ -58,7 +58,7 @@ static afc_status read_pins(afc__trust_rule *out, const afc_trust_rule *rule,
     return AFC_OK;
 }
 
-/** For OCSP_basic_verify(), which takes the time for the signer's chain from the store. */
+/** Sets the time of a store. OCSP_basic_verify() verifies the signer's chain at the time of the store. */
 static void set_time(X509_STORE *store, int64_t time_s) {
     if (store == NULL || time_s == 0) return;
     X509_VERIFY_PARAM_set_time(X509_STORE_get0_param(store), (time_t)time_s);
@@ -171,7 +171,9 @@ static afc_status read_rules(afc_trust_policy *policy, const afc_trust_options *
     return status;
 }
 
-/** Bytes that were read from an empty file, for example: what NULL stands for isn't meant. */
+/**
+ * Returns whether a text was given but is empty, for example from an empty file. It doesn't have the meaning of NULL.
+ */
 static bool is_empty(afc_slice text) {
     return text.bytes != NULL && text.size == 0;
 }
@@ -188,7 +190,7 @@ static afc_status read_anchors(afc_trust_policy *policy, const afc_trust_options
     if (status == AFC_EINVAL) afc__give_reason(failure, AFC_REASON_ANCHORS, status);
     if (status != AFC_OK) return status;
     policy->has_own_anchors = anchors != NULL;
-    /* The system's store is shared. */
+    /* The system's store is shared, so a policy with a time needs another one. */
     bool has_own_time = policy->time_s != 0 && policy->ocsp != AFC_OCSP_IGNORE;
     if (anchors != NULL || crls != NULL || has_own_time) {
         bool has_system = anchors == NULL || options->keep_system_anchors;
@@ -240,7 +242,7 @@ afc_status afc_trust_policy_new(afc_trust_policy **out, const afc_trust_options 
     options = afc__sized_read(&storage, &defaults, options, AFC__SIZED(afc_trust_options, handler),
                               "AFC_TRUST_OPTIONS_INIT", failure);
     if (options == NULL) return failure->status;
-    /* Options that set what this version doesn't have fail below, where the context of their handler is released. */
+    /* Options with fields that this version doesn't have fail below, where the context of their handler is released. */
     afc_status status = failure->status;
     afc_trust_policy *policy = status == AFC_OK ? afc__zalloc(sizeof *policy) : NULL;
     if (policy != NULL) {

@@ -176,7 +176,7 @@ static bool fill(report_block *block, const afc__verification *verification) {
     return is_complete;
 }
 
-/** Pins that are only reported, or have expired, change nothing. */
+/** Returns whether the fault is missed pins that are only reported or have expired, which changes nothing. */
 static bool has_forgiven_pins(const afc__verdict *verdict) {
     return verdict->reason == AFC_TRUST_PIN &&
            (verdict->pins == AFC_PINS_REPORTED || verdict->pins == AFC_PINS_EXPIRED);

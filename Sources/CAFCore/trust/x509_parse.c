@@ -14,7 +14,7 @@
 
 static const char pin_scheme[] = "sha256//";
 
-enum { BASE64_SIZE = 44 }; /* Size of a digest. */
+enum { BASE64_SIZE = 44 }; /* Base64 of a digest. */
 
 /* ---- Certificates and revocation lists ----------------------------------------------------- */
 
@@ -25,7 +25,7 @@ static const void *find(afc_slice text, const char *part) {
 }
 
 bool afc__is_der(afc_slice bytes) {
-    /* A length of one byte to four, or one that BER leaves open. */
+    /* The first byte of a length in the long form: of one to four bytes, or of unknown length as in BER. */
     enum { SEQUENCE = 0x30, LONG_LENGTH = 0x80, MAX_LENGTH = 0x84 };
     if (bytes.size < 2 || bytes.bytes[0] != SEQUENCE) return false;
     unsigned char length = (unsigned char)bytes.bytes[1];
@@ -44,7 +44,7 @@ static void free_item(void *item, bool is_crl) {
         X509_free(item);
 }
 
-/** A block holds one item: what follows it would be lost. */
+/** Reads a block of PEM. It must hold one item only, as what follows that would be lost. */
 static void *read_block(BIO *bio, bool is_crl) {
     unsigned char *bytes = NULL;
     long size = 0;
@@ -55,7 +55,7 @@ static void *read_block(BIO *bio, bool is_crl) {
     if (one != NULL && at != bytes + size) {
         free_item(one, is_crl);
         one = NULL;
-        /* Without an error it would count as a lack of memory. */
+        /* Without an error this would count as a lack of memory. */
         ERR_raise(ERR_LIB_PEM, PEM_R_BAD_BASE64_DECODE);
     }
     OPENSSL_free(bytes);
@@ -78,7 +78,7 @@ static int count_of(afc_slice text, const char *part) {
     return count;
 }
 
-/** Returns how many blocks of PEM begin. OpenSSL ignores the first lines of those that it doesn't see as such. */
+/** Returns how many blocks of PEM begin in a text. OpenSSL may read fewer; see parse(). */
 static int count_blocks(afc_slice text, bool is_crl) {
     if (is_crl) return count_of(text, BEGIN PEM_STRING_X509_CRL "-----");
     return count_of(text, BEGIN PEM_STRING_X509 "-----") +
@@ -110,14 +110,14 @@ bool afc__take_memory_error(void) {
 }
 
 /**
- * Returns whether memory was too short for the last read. Everything else leaves an error, but PEM_read_bio_ex() of
- * OpenSSL 3.0 reports none for two of its allocations.
+ * Returns whether the last read failed for lack of memory. Every other failure leaves an error in OpenSSL's queue, but
+ * PEM_read_bio_ex() of OpenSSL 3.0 reports none for two of its allocations.
  */
 static bool lacks_memory(void) {
     return ERR_peek_error() == 0 || afc__take_memory_error();
 }
 
-/** Reads everything into `out`. AFC_EINVAL: nothing found, or one item is invalid. */
+/** Reads everything into `out`. Fails with AFC_EINVAL if nothing was found, or one item is invalid. */
 static afc_status read_all(OPENSSL_STACK *out, BIO *bio, bool is_pem, bool is_crl) {
     while (is_pem || BIO_pending(bio) > 0) {
         void *one = read_one(bio, is_pem, is_crl);
@@ -157,7 +157,7 @@ static afc_status parse(OPENSSL_STACK **out, afc_slice text, bool is_crl, const 
     if (bio != NULL && all != NULL) status = read_all(all, bio, is_pem, is_crl);
     BIO_free(bio);
     ERR_clear_error();
-    /* One without its last line ends with the next one, whose content OpenSSL then ignores. */
+    /* A block without its last line extends to the end of the next block, whose content OpenSSL then ignores. */
     if (status == AFC_OK && is_pem && count_blocks(text, is_crl) != OPENSSL_sk_num(all)) {
         status = AFC_EINVAL;
     }
@@ -179,8 +179,8 @@ afc_status afc__certificates_parse(STACK_OF(X509) **out, afc_slice text, const c
     afc_status status = parse(&all, text, false, what, failure);
     *out = (STACK_OF(X509) *)all;
     /*
-     * OpenSSL parses a certificate's extensions at its first use and caches them in it. Done here, no other thread
-     * has the certificate yet; otherwise the loops of several sessions would do it at the same time.
+     * OpenSSL parses a certificate's extensions at their first use and caches them in it. That happens here, where no
+     * other thread has the certificate yet: otherwise the loops of several sessions would do it at the same time.
      */
     for (int i = 0; status == AFC_OK && i < sk_X509_num(*out); i++) {
         X509_check_purpose(sk_X509_value(*out, i), -1, 0);

@@ -15,20 +15,22 @@ typedef struct afc__key_hash {
 } afc__key_hash;
 
 /**
- * Returns whether these are DER, of a certificate, a revocation list, a key or PKCS #12; else they are PEM, with any
- * text in front of it. DER starts with the tag of a SEQUENCE, which is also the digit 0. Its length has several bytes,
- * which no text continues with; only small keys have one, and no line of PEM.
+ * Returns whether these bytes are DER, of a certificate, a revocation list, a key or PKCS #12. Otherwise they are PEM,
+ * perhaps after other text. DER starts with the tag of a SEQUENCE (0x30), which is also the digit 0. In the long form
+ * of the length the next byte is above 127, as in no text. Only small keys have the short form; they don't contain a
+ * line of PEM.
  */
 bool afc__is_der(afc_slice bytes);
 
 /**
- * Parses all certificates of `text`, PEM or DER, in its order. The caller owns the list and its references. An
- * empty text gives NULL. AFC_EINVAL (the failure names `what`): no certificate, or an invalid one. AFC_ENOMEM.
+ * Parses all certificates of `text`, PEM or DER, in their order. The caller owns the list and its references. `*out` is
+ * NULL for an empty text. Fails with AFC_EINVAL if there is no certificate or an invalid one, with a text that names
+ * `what`; or with AFC_ENOMEM.
  */
 afc_status afc__certificates_parse(STACK_OF(X509) **out, afc_slice text, const char *what,
                                    afc_failure *failure);
 
-/** The same for revocation lists. */
+/** Does the same for revocation lists. */
 afc_status afc__crls_parse(STACK_OF(X509_CRL) **out, afc_slice text, afc_failure *failure);
 
 /** Clears OpenSSL's errors of this thread. Returns whether one of them says that memory is out. */
@@ -40,10 +42,10 @@ bool afc__take_memory_error(void);
  */
 int afc__take_system_error(void);
 
-/** Computes the SHA-256 of the SubjectPublicKeyInfo, which pins contain (RFC 7469). false: out of memory. */
+/** Computes the SHA-256 of the SubjectPublicKeyInfo, which pins contain (RFC 7469). Returns false if out of memory. */
 bool afc__key_hash_of(afc__key_hash *out, const X509 *certificate);
 
-/** Parses a pin, "sha256//" and base64. AFC_EINVAL. */
+/** Parses a pin, "sha256//" and base64. Fails with AFC_EINVAL. */
 afc_status afc__pin_parse(afc__key_hash *out, const char *text, afc_failure *failure);
 
 /** Writes a pin as text. */
