@@ -8,7 +8,7 @@
 struct afc_certificate_request {
     SSL *ssl;
     const char *host;
-    bool is_decided; /**< No certificate of the options is sent. */
+    bool is_decided; /**< The program has decided: the certificates in the options aren't used. */
 };
 
 #endif

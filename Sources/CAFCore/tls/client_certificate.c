@@ -18,9 +18,9 @@ enum { MAX_FILE = 1024 * 1024 };
 
 /* ---- Bytes that are secret ----------------------------------------------------------------- */
 
-/** Either borrowed from the caller or in `owned`. */
+/** Bytes that may be secret: borrowed from the caller, or read from a file into `owned`. */
 typedef struct secret_bytes {
-    const char *name;  /**< For errors: the path, or which bytes of the caller these are. */
+    const char *name;  /**< For error texts: the path, or which bytes of the caller these are. */
     afc_reason reason; /**< Reason of errors about the content. */
     afc_slice bytes;
     afc__buffer owned;
@@ -67,7 +67,7 @@ static afc_status take_bytes(secret_bytes *out, afc_slice bytes, const char *pat
 /* ---- Certificates and keys ----------------------------------------------------------------- */
 
 typedef struct secret_password {
-    const char *text; /**< NULL: none was given. */
+    const char *text; /**< NULL if none was given. */
     bool was_needed;  /**< OpenSSL has asked for one. */
 } secret_password;
 
@@ -86,7 +86,10 @@ static BIO *open_bytes(afc_slice bytes) {
     return BIO_new_mem_buf(bytes.bytes, (int)bytes.size);
 }
 
-/** Tells whether PEM has a block of this type, as in "CERTIFICATE" or, after its algorithm, "PRIVATE KEY". */
+/**
+ * Returns whether PEM has a block of this type, such as "CERTIFICATE" or, after the name of an algorithm, "PRIVATE
+ * KEY".
+ */
 static bool has_block(afc_slice bytes, const char *type) {
     char line[64];
     int size = snprintf(line, sizeof line, "%s-----", type);
@@ -101,7 +104,7 @@ static EVP_PKEY *read_pem_key(afc_slice bytes, secret_password *password) {
     return key;
 }
 
-/** Reads DER, which doesn't say whether it is encrypted: first as if it weren't. */
+/** Reads a key in DER, which doesn't show whether it is encrypted: so it is first read as a plain one. */
 static EVP_PKEY *read_der_key(afc_slice bytes, secret_password *password) {
     BIO *bio = open_bytes(bytes);
     EVP_PKEY *key = bio != NULL ? d2i_PrivateKey_bio(bio, NULL) : NULL;
@@ -113,14 +116,17 @@ static EVP_PKEY *read_der_key(afc_slice bytes, secret_password *password) {
     return key;
 }
 
-/** The first certificate is the client's. A damaged one after it must not be missing in handshakes later. */
+/**
+ * Reads certificates in PEM; the first one is the client's. A damaged one after it is an error: it would be missing in
+ * handshakes.
+ */
 static bool read_pem(afc__tls_identity *out, afc_slice bytes) {
     (void)afc__certificates_parse(&out->chain, bytes, "the client certificate", NULL);
     out->certificate = sk_X509_shift(out->chain);
     return out->certificate != NULL;
 }
 
-/** Reads DER: a PKCS #12 file, whose password is needed then, or a bare certificate. */
+/** Reads DER: a PKCS #12 file, which needs the password, or a bare certificate. */
 static bool read_der(afc__tls_identity *out, afc_slice bytes, secret_password *password) {
     BIO *bio = open_bytes(bytes);
     PKCS12 *file = bio != NULL ? d2i_PKCS12_bio(bio, NULL) : NULL;
@@ -140,7 +146,7 @@ static bool read_der(afc__tls_identity *out, afc_slice bytes, secret_password *p
 
 /* ---- What is wrong with them --------------------------------------------------------------- */
 
-/** The name comes last: a long path would cut off what is wrong. */
+/** Fails with AFC_EINVAL. The name comes last in the text, as a long path may be cut off. */
 static afc_status fail(const secret_bytes *in, const char *what, afc_failure *failure) {
     afc__fail(failure, AFC_EINVAL, "invalid client certificate: %s %s", what, in->name);
     return afc__give_reason(failure, in->reason, AFC_EINVAL);
@@ -164,7 +170,10 @@ static afc_status fail_certificate(const secret_bytes *in, const secret_password
     return fail(in, is_missing ? "no certificate in" : "damaged certificate in", failure);
 }
 
-/** `is_read`: these bytes are DER of which all else was read. */
+/**
+ * Fails because the key can't be read. `is_read` means that the bytes also hold the certificate, which was read: if
+ * they are DER, they have no key.
+ */
 static afc_status fail_key(const secret_bytes *in, bool is_read, const secret_password *password,
                            afc_failure *failure) {
     bool is_missing = afc__is_der(in->bytes) ? is_read : !has_block(in->bytes, "PRIVATE KEY");

@@ -17,21 +17,21 @@ enum { AFC__TLS_SESSIONS = 64 };
 /** Loop thread only. Zero-initialise. */
 typedef struct afc__tls_sessions {
     struct afc__tls_session {
-        uint64_t number; /**< 0: unused. */
+        uint64_t number; /**< 0 if unused. */
         afc__verification *verification;
     } entries[AFC__TLS_SESSIONS];
     size_t next; /**< The entry to replace next, the oldest one. */
 } afc__tls_sessions;
 
 /**
- * Adds a session. Call it while the chain of a full handshake is being accepted. Retains
- * `verification`. false: out of memory; the session then can't be resumed.
+ * Adds the session of `ssl`. Call it while the chain of a full handshake is being accepted. Retains `verification`.
+ * Returns false if out of memory; the session then can't be resumed.
  */
 bool afc__tls_sessions_add(afc__tls_sessions *sessions, SSL *ssl, afc__verification *verification);
 
 /**
- * Returns the verification, borrowed. NULL: the session of `ssl` wasn't accepted under this policy,
- * or was evicted.
+ * Returns the verification of the session of `ssl`, borrowed. Returns NULL if the session wasn't accepted under this
+ * policy, or was evicted.
  */
 afc__verification *afc__tls_sessions_find(const afc__tls_sessions *sessions, const SSL *ssl);
 

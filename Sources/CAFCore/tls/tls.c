@@ -20,19 +20,19 @@
 #include <string.h>
 
 /*
- * How many reads a connection always has in a turn, two for each record. What comes with a handshake is fewer, and must
- * not be left unread: a connection with unread input isn't used again.
+ * Number of reads that a connection may always make in a turn, two for each TLS record. A handshake is followed by
+ * fewer, which must not be left unread: a connection with unread input isn't reused.
  */
 enum { FREE_READS = 64 };
 
 struct afc__tls {
     afc_trust_policy *policy;
     int min_version, max_version;
-    char *ciphers, *cipher_suites; /* NULL: the defaults. */
+    char *ciphers, *cipher_suites; /* NULL for the defaults. */
     bool write_key_log;
     afc__tls_identity *identities;
     size_t identity_count;
-    afc_certificate_handler handler; /* Asked before them. */
+    afc_certificate_handler handler; /* Called before `identities` are used. */
     afc__tls_sessions sessions;
     uint64_t turn; /* Turns begun by afc__tls_begin_turn(). Loop thread only. */
 };
@@ -40,23 +40,24 @@ struct afc__tls {
 struct afc__tls_peer {
     unsigned references; /* Loop thread only. */
     afc__tls *tls;
-    afc__verification *verification; /* What was judged; NULL: nothing yet. */
-    afc__verification
-        *offered;       /* Verification of the session that the handshake may resume; NULL: none. */
-    bool lacked_memory; /* So that nothing could be judged. */
+    afc__verification *verification; /* The result of verifying the chain; NULL before that. */
+    /* Verification of the session that the handshake may resume; NULL if there is none. */
+    afc__verification *offered;
+    bool lacked_memory;    /* Memory was out, so nothing could be verified. */
     bool got_close_notify; /* The server sent close_notify. */
-    bool is_closing;       /* libcurl sent close_notify. */
-    bool has_ended;        /* Before that the server did, or reading or writing failed. */
-    bool spoke_last;       /* Before that libcurl wrote something since it read something. */
-    unsigned writes;       /* Since it read something. */
-    bool is_watched;       /* Since the handshake was complete, its reads and writes are counted. */
-    uint64_t moves;        /* The reads and writes that moved bytes. */
+    bool is_closing;       /* libcurl has sent close_notify. */
+    /* Before is_closing, the server ended the connection, or reading or writing failed. */
+    bool has_ended;
+    bool spoke_last; /* Before is_closing, libcurl wrote something after it last read something. */
+    unsigned writes; /* Writes since the last read. */
+    bool is_watched; /* Reads and writes are counted; true once the handshake is complete. */
+    uint64_t moves;  /* Number of reads and writes that moved bytes. */
     afc__turn_budget budget; /* Limits its reads in a turn. */
-    afc_status choice;       /* AFC_OK, unless the handler wanted no handshake. */
-    char choice_text[80];    /* Why, unless it is AFC_OK. */
-    int last_alert;          /* The alert by which it ended the connection; 0: none. */
-    const SSL *ssl;          /* Once the handshake is done; lives as long as the connection. */
-    afc__tls_facts facts;    /* What was negotiated when the chain was verified. */
+    afc_status choice;       /* AFC_OK, unless the handler has stopped the handshake. */
+    char choice_text[80];    /* The reason, unless `choice` is AFC_OK. */
+    int last_alert; /* The alert with which the server ended the connection; 0 if there is none. */
+    const SSL *ssl; /* Set when the handshake is complete; lives as long as the connection. */
+    afc__tls_facts facts; /* What was negotiated when the chain was verified. */
     char host[];
 };
 
@@ -70,7 +71,7 @@ static void forget_peer(void *parent, void *data, CRYPTO_EX_DATA *all, int index
     afc__tls_peer_release(data);
 }
 
-/** Makes what all sessions share, unless it is made. false: out of memory. */
+/** Makes what all sessions share, once. Returns false if out of memory. */
 static bool prepare(void) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
@@ -86,7 +87,7 @@ void afc__tls_init_library(void) {
     afc__openssl_begin();
 }
 
-/** Sets the options that are the same for every connection. false: OpenSSL refuses one. */
+/** Sets the options that are the same for every connection. Returns false if OpenSSL refuses one. */
 static bool configure(const afc__tls *tls, SSL_CTX *context) {
     if (tls->policy->security_level != 0) {
         SSL_CTX_set_security_level(context, tls->policy->security_level);
@@ -270,7 +271,7 @@ static void offer_session(afc__tls_peer *peer, SSL *ssl) {
     if (!is_good && SSL_get0_session(ssl) != NULL) SSL_set_session(ssl, NULL);
 }
 
-/** The server has chosen. A resumed session gets the verification of its full handshake. */
+/** Called when the server has chosen a session. A resumed session gets the verification of its full handshake. */
 static void accept_session(afc__tls_peer *peer, const SSL *ssl) {
     bool is_resumed = SSL_session_reused(ssl) == 1 && peer->verification == NULL;
     if (is_resumed)
@@ -300,7 +301,7 @@ static int check_staple(SSL *ssl, void *argument) {
     afc__tls_peer *peer = argument;
     accept_session(peer, ssl);
     if (peer->verification == NULL) return 0;
-    /* That of a resumed session is shared, and has been judged. */
+    /* The verification of a resumed session is shared, and its response was checked in the full handshake. */
     if (SSL_session_reused(ssl) == 0) judge_staple(peer, ssl);
     return peer->verification->verdict.is_accepted ? 1 : 0;
 }
@@ -334,7 +335,7 @@ static int show_identity(SSL *ssl, void *argument) {
     return identity == NULL || afc__tls_identity_show(identity, ssl) ? 1 : 0;
 }
 
-/** Alerts that servers send about a client certificate, or a missing one. */
+/** Returns whether servers send this alert about a client certificate, or a missing one. */
 static bool is_about_certificate(int alert) {
     return (alert >= SSL_AD_NO_CERTIFICATE && alert <= SSL_AD_CERTIFICATE_UNKNOWN) ||
            alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_UNKNOWN_CA ||
@@ -342,7 +343,10 @@ static bool is_about_certificate(int alert) {
            alert == SSL_AD_CERTIFICATE_REQUIRED;
 }
 
-/** Any fatal alert ends a handshake; OpenSSL's text says more of "protocol version". */
+/**
+ * Returns whether the alert has ended the handshake and explains that, as any fatal alert does. For protocol_version,
+ * OpenSSL's own text says more.
+ */
 static bool ends_handshake(const afc__tls_peer *peer, int level, int alert) {
     return peer->ssl == NULL && level == SSL3_AL_FATAL && alert != SSL_AD_PROTOCOL_VERSION;
 }
@@ -351,7 +355,7 @@ static afc_reason reason_of_alert(int alert) {
     switch (alert) {
     case SSL_AD_CERTIFICATE_REQUIRED:
         return AFC_REASON_CERTIFICATE_REQUIRED;
-    /* What servers of TLS 1.2 send for a missing certificate, but also if no cipher is in common. */
+    /* TLS 1.2 servers send this for a missing certificate, but also if there is no cipher in common. */
     case SSL_AD_HANDSHAKE_FAILURE:
         return AFC_REASON_HANDSHAKE_REFUSED;
     case SSL_AD_BAD_CERTIFICATE:
@@ -368,14 +372,14 @@ static afc_reason reason_of_alert(int alert) {
 }
 
 /**
- * Records that libcurl found the connection ended. Since 8.10.0 it sends close_notify and waits for
- * the server's end, which doesn't tell why the connection is closed.
+ * Records that libcurl found that the connection had ended. When libcurl 8.10.0 or later closes a connection, it sends
+ * close_notify and waits for the server's end, which isn't the reason for closing.
  */
 static void note_end(afc__tls_peer *peer) {
     if (!peer->is_closing) peer->has_ended = true;
 }
 
-/** Tells OpenSSL that there is no input yet. */
+/** Reports to OpenSSL that there is no input yet. */
 static long defer_read(BIO *bio) {
     BIO_clear_retry_flags(bio);
     BIO_set_retry_read(bio);
@@ -400,7 +404,10 @@ static long watch_transport(BIO *bio, int operation, const char *bytes, size_t s
     return result;
 }
 
-/** The SSL_CTX has a reference to the peer, and the SSL, whose BIO this is, one to the SSL_CTX. */
+/**
+ * Begins to watch the reads and writes of a connection. The peer outlives the BIO: the SSL, whose BIO this is, has a
+ * reference to the SSL_CTX, which has one to the peer.
+ */
 static void begin_watching_transport(afc__tls_peer *peer, const SSL *ssl) {
     BIO *bio = SSL_get_rbio(ssl);
     if (bio == NULL) return;
@@ -410,8 +417,8 @@ static void begin_watching_transport(afc__tls_peer *peer, const SSL *ssl) {
 }
 
 /**
- * Records alerts. libcurl's BIO doesn't report the end of file, so OpenSSL can't distinguish a cut
- * connection from a closed one.
+ * The info callback of OpenSSL: follows the handshake and records alerts. libcurl's BIO doesn't report the end of file,
+ * so OpenSSL can't distinguish a cut connection from a closed one.
  */
 static void watch(const SSL *ssl, int where, int value) {
     bool is_done = where == SSL_CB_HANDSHAKE_DONE;
@@ -427,7 +434,7 @@ static void watch(const SSL *ssl, int where, int value) {
     int alert = value & 0xFF;
     if (where == SSL_CB_WRITE_ALERT && alert == SSL_AD_CLOSE_NOTIFY) {
         peer->is_closing = true;
-        /* The alert was the last of them. */
+        /* The alert itself was the last of these writes. */
         peer->spoke_last = peer->writes > 1;
     }
     if (where != SSL_CB_READ_ALERT) return;

@@ -18,23 +18,24 @@ typedef struct afc__tls_peer afc__tls_peer;
 void afc__tls_init_library(void);
 
 /**
- * Makes the TLS settings of a session. `policy` NULL: the default. AFC_EINVAL and AFC_EFILE for
- * `options`, AFC_ENOMEM.
+ * Makes the TLS settings of a session. `policy` may be NULL for the default policy. Fails with AFC_EINVAL or AFC_EFILE
+ * because of `options`, or with AFC_ENOMEM.
  */
 afc_status afc__tls_new(afc__tls **out, afc_trust_policy *policy, const afc_tls_options *options,
                         afc_failure *failure);
 void afc__tls_free(afc__tls *tls);
 
-/** Returns the fingerprint of the trust policy; empty: the default one. It lives as long as `tls`. */
+/** Returns the fingerprint of the trust policy, which is empty for the default one. It lives as long as `tls`. */
 const char *afc__tls_trust_fingerprint(const afc__tls *tls);
 
-/** Returns whether a server of this name must show a pinned certificate or key, which it can't without TLS. */
+/** Returns whether a server of this name must present a pinned certificate or key, which it can't without TLS. */
 bool afc__tls_demands_pin(const afc__tls *tls, afc_slice host);
 
 /**
- * Begins a call of libcurl: each connection may read for a few milliseconds until the next one. Then it seems to have
- * no input, so libcurl returns, and the loop comes to others; the socket stays readable. HTTP/2 frames without content
- * and the extensions of chunks, of which libcurl takes any number without calling back, have no other limit.
+ * Call it before each call of libcurl. Until the next one, each connection may read for a few milliseconds. After that,
+ * reads report that there is no input, so libcurl returns and the loop can serve other connections; the socket stays
+ * readable. HTTP/2 frames without content, and extensions of chunks, have no other limit: libcurl accepts any number of
+ * them without calling back.
  */
 void afc__tls_begin_turn(afc__tls *tls);
 
@@ -49,43 +50,42 @@ void afc__tls_peer_release(afc__tls_peer *peer);
 /** Returns the peer of a connection, retained; `ssl` is its SSL. NULL if it has none. */
 afc__tls_peer *afc__tls_peer_of(void *ssl);
 
-/** Returns whether several exchanges share the connection at a time. `ssl` is its SSL. */
+/** Returns whether several exchanges can use the connection at a time (HTTP/2). `ssl` is its SSL. */
 bool afc__tls_is_multiplexed(const void *ssl);
 
 /** The negotiated parameters. Texts live as long as the connection, or forever. */
 typedef struct afc__tls_facts {
     const char *version, *cipher;
-    char alpn[32]; /**< Empty: none; a longer name is truncated. */
+    char alpn[32]; /**< Empty if there is none; a longer name is truncated. */
 } afc__tls_facts;
 
-/** `ssl` is the connection's SSL. */
+/** Reads the negotiated parameters. `ssl` is the connection's SSL. */
 void afc__tls_describe(const void *ssl, afc__tls_facts *out);
 
 /**
- * Returns what was negotiated when the peer's chain was verified, also if the handshake failed; NULL:
- * no chain was verified, or no peer. Lives as long as the peer.
+ * Returns what was negotiated when the peer's chain was verified, even if the handshake failed. Returns NULL if no
+ * chain was verified, or without a peer. Lives as long as the peer.
  */
 const afc__tls_facts *afc__tls_peer_get_facts(const afc__tls_peer *peer);
 
 /** Returns whether received bytes haven't been read yet. `ssl` is the connection's SSL. */
 bool afc__tls_has_input(const void *ssl);
 
-/** Does the same, for the peer of an open connection. NULL: returns false. */
+/** Does the same for the peer of an open connection. Returns false for NULL. */
 bool afc__tls_peer_has_input(const afc__tls_peer *peer);
 
-/** Returns the SSL of an open connection; NULL: it has none, or the handshake isn't complete. */
+/** Returns the SSL of an open connection; NULL if it has none, or if the handshake isn't complete. */
 const void *afc__tls_peer_get_ssl(const afc__tls_peer *peer);
 
-/** Offers only HTTP/1.1 with ALPN. Call it before the connection is made. false: out of memory. */
+/** Offers only HTTP/1.1 with ALPN. Call it before the connection is made. Returns false if out of memory. */
 bool afc__tls_offer_http_1_1(void *ssl_context);
 
 /** Returns whether the server sent close_notify. Without it, an end is a truncation. */
 bool afc__tls_peer_got_close_notify(const afc__tls_peer *peer);
 
 /**
- * Returns whether libcurl found the connection ended before it closed it: by close_notify, the end
- * of the stream, or a read or write error. An end that it hasn't read doesn't count. `peer` isn't
- * NULL.
+ * Returns whether libcurl found that the connection had ended before it closed the connection itself: by close_notify,
+ * the end of the stream, or a read or write error. An end that it hasn't read doesn't count. `peer` isn't NULL.
  */
 bool afc__tls_peer_has_ended(const afc__tls_peer *peer);
 
@@ -101,8 +101,8 @@ bool afc__tls_peer_spoke_last(const afc__tls_peer *peer);
 bool afc__tls_peer_get_moves(const afc__tls_peer *peer, uint64_t *moves);
 
 /**
- * Returns the server's alert, if it ended the handshake, or TLS because of our client certificate,
- * for example a missing or rejected one, and sets `*reason`; NULL otherwise. Lives forever.
+ * Returns the server's alert if it ended the handshake, or if it ended TLS because of the client's certificate, for
+ * example a missing or rejected one, and sets `*reason`. Returns NULL otherwise. The text lives forever.
  */
 const char *afc__tls_peer_get_alert(const afc__tls_peer *peer, afc_reason *reason);
 
@@ -110,8 +110,8 @@ const char *afc__tls_peer_get_alert(const afc__tls_peer *peer, afc_reason *reaso
 afc__verification *afc__tls_peer_copy_verification(const afc__tls_peer *peer);
 
 /**
- * Returns the result of verifying the chain: AFC_OK, or AFC_EUNTRUSTED and AFC_ENOMEM, with the reason
- * in `*reason` and `*text`.
+ * Returns the result of verifying the chain: AFC_OK, or AFC_EUNTRUSTED, AFC_ENOMEM or another error with its reason in
+ * `*reason` and `*text`.
  */
 afc_status afc__tls_peer_get_verdict(const afc__tls_peer *peer, afc_trust_reason *reason,
                                      const char **text);

@@ -42,7 +42,7 @@ bool afc__tls_guard_init(void) {
 
 void afc__tls_guard(SSL *ssl) {
     BIO *next = SSL_get_wbio(ssl);
-    /* Tickets that arrive later also count as the end of a handshake. */
+    /* OpenSSL also reports the end of a handshake for session tickets that arrive later. */
     bool is_guarded = next == NULL || BIO_method_type(next) == guard_type;
     if (guard_method == NULL || is_guarded) return;
     BIO *guard = BIO_new(guard_method);

@@ -5,7 +5,9 @@
 #include <openssl/ssl.h>
 #include <stdbool.h>
 
-/** Call it before other threads use it, and again if it failed. false: out of memory. */
+/**
+ * Makes the BIO method. Call it before other threads use it, and again if it failed. Returns false if out of memory.
+ */
 bool afc__tls_guard_init(void);
 
 /**
