@@ -2,7 +2,7 @@
 
 enum {
     US_PER_MS = 1000,
-    /* Bytes of messages that have the timeout once. */
+    /* Bytes of queued messages for which the timeout is allowed once. */
     SHARE = 64 * 1024
 };
 
@@ -30,7 +30,7 @@ void afc__keepalive_update(afc__keepalive *keepalive, int64_t oldest_us) {
 
 afc__keepalive_action afc__keepalive_check(afc__keepalive *keepalive, int64_t now_us,
                                            int64_t oldest_us) {
-    /* Postponing doesn't move the deadline at once: it is done with every read and write. */
+    /* The deadline is only computed here, as afc__keepalive_postpone() is called for every read and write. */
     afc__keepalive_update(keepalive, oldest_us);
     if (keepalive->deadline_us != 0 && now_us >= keepalive->deadline_us) {
         return AFC__KEEPALIVE_GIVE_UP;
@@ -60,6 +60,6 @@ void afc__closing_begin(afc__closing *closing, uint32_t timeout_ms, uint64_t que
 
 void afc__closing_moved(afc__closing *closing, bool is_sent, int64_t now_us) {
     closing->due_us = now_us + closing->timeout_us;
-    /* A peer that takes a byte now and then must not keep the socket for ever. */
+    /* A peer that reads a byte now and then must not keep the WebSocket open for ever. */
     if (!is_sent && closing->due_us > closing->sent_by_us) closing->due_us = closing->sent_by_us;
 }

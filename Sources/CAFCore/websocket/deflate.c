@@ -6,11 +6,12 @@
 
 #include <stdio.h>
 
-/* Names of the parameters (RFC 7692 7.1), also as bits of what an extension has set. */
+/* The parameters (RFC 7692 7.1), as bits, to see whether one was already set. */
 enum { SERVER_NO_TAKEOVER = 1, CLIENT_NO_TAKEOVER = 2, SERVER_BITS = 4, CLIENT_BITS = 8 };
 
 void afc__deflate_write_offer(char out[AFC__DEFLATE_OFFER_SIZE], const afc__deflate *offer) {
-    char server[40] = "", client[13] = ""; /* For any int: compilers compute the longest offer. */
+    /* Room for any int, as compilers compute the longest text. */
+    char server[40] = "", client[13] = "";
     if (offer->server_window_bits < AFC__DEFLATE_BITS_MAX) {
         snprintf(server, sizeof server, "; server_max_window_bits=%d", offer->server_window_bits);
     }
@@ -26,7 +27,7 @@ void afc__deflate_write_offer(char out[AFC__DEFLATE_OFFER_SIZE], const afc__defl
 /* ---- Reading ------------------------------------------------------------------------------- */
 
 typedef struct parameter {
-    afc_slice name, value; /**< `value.bytes` is NULL: none. */
+    afc_slice name, value; /**< `value.bytes` is NULL if there is no value. */
 } parameter;
 
 static void skip_blanks(afc_slice *text) {
@@ -48,7 +49,7 @@ static bool take_character(afc_slice *text, char c) {
     return true;
 }
 
-/** A value is a token, also between quotes (RFC 6455 9.1). No valid one needs a backslash. */
+/** Takes a value: a token, perhaps between quotes (RFC 6455 9.1). No valid value needs a backslash. */
 static bool take_value(afc_slice *text, afc_slice *value) {
     bool is_quoted = text->size > 0 && *text->bytes == '"';
     if (is_quoted) text->bytes++, text->size--;
@@ -68,7 +69,7 @@ static bool take_parameter(afc_slice *text, parameter *out) {
     return !take_character(text, '=') || take_value(text, &out->value);
 }
 
-/** A number without leading zeros. 0: invalid. */
+/** Reads a number of bits without leading zeros; 0 if it is invalid. */
 static uint8_t read_bits(afc_slice value, uint8_t most) {
     uint64_t bits;
     if (value.bytes == NULL || value.size > 2 || *value.bytes == '0') return 0;
@@ -105,7 +106,9 @@ static bool apply(afc__deflate *agreed, const afc__deflate *offer, const paramet
     }
 }
 
-/** What the offer asked of the server must be part of its answer (RFC 7692 7.1.1.1, 7.1.2.1). */
+/**
+ * Returns whether the response grants what the offer has asked of the server, as it must (RFC 7692 7.1.1.1, 7.1.2.1).
+ */
 static bool honours(const afc__deflate *agreed, const afc__deflate *offer) {
     return (agreed->server_no_context_takeover || !offer->server_no_context_takeover) &&
            agreed->server_window_bits <= offer->server_window_bits;

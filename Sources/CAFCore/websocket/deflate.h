@@ -1,10 +1,10 @@
-/** Negotiates permessage-deflate (RFC 7692 section 7). Pure. */
+/** Negotiates permessage-deflate (RFC 7692 section 7). Pure functions. */
 #ifndef AFC_WEBSOCKET_DEFLATE_H
 #define AFC_WEBSOCKET_DEFLATE_H
 
 #include <afcore/error.h>
 
-/** What one side offers, or both agreed on. */
+/** Parameters that are offered, or that both sides have agreed on. */
 typedef struct afc__deflate {
     bool is_used;
     uint8_t server_window_bits, client_window_bits; /**< 8 to 15. */
@@ -21,9 +21,9 @@ enum {
 void afc__deflate_write_offer(char out[AFC__DEFLATE_OFFER_SIZE], const afc__deflate *offer);
 
 /**
- * Reads a Sec-WebSocket-Extensions of the response. Call it for each such field, with the same `agreed`, which is
- * zeroed first. AFC_EPROTOCOL: an extension that wasn't offered, one that is named twice, unknown, repeated or invalid
- * parameters, a window larger than offered.
+ * Reads a Sec-WebSocket-Extensions field of the response. Call it for each such field with the same `agreed`, which
+ * must be zeroed before the first call. Fails with AFC_EPROTOCOL for an extension that wasn't offered or is named
+ * twice, for unknown, repeated or invalid parameters, and for a window larger than offered.
  */
 afc_status afc__deflate_read_response(afc__deflate *agreed, const afc__deflate *offer,
                                       afc_slice value, afc_failure *failure);

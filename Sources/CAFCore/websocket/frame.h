@@ -1,4 +1,4 @@
-/** Frames (RFC 6455 section 5): heads, masks, close codes. Pure, but for the masks' random numbers. */
+/** Frames (RFC 6455 section 5): heads, masks, close codes. Pure functions, except for the masks' random numbers. */
 #ifndef AFC_WEBSOCKET_FRAME_H
 #define AFC_WEBSOCKET_FRAME_H
 
@@ -26,11 +26,11 @@ typedef struct afc__frame {
     uint8_t reserved;   /**< RSV2 and RSV3, as bits. */
     uint8_t opcode;
     bool is_masked;
-    bool is_padded; /**< The length has more bytes than it needs. */
+    bool is_padded; /**< The length is written with more bytes than it needs. */
     uint64_t length;
 } afc__frame;
 
-/** Control frames may come between the frames of a message. */
+/** Returns whether this is a control frame, which may come between the frames of a message. */
 static inline bool afc__frame_is_control(const afc__frame *frame) {
     return (frame->opcode & 8u) != 0;
 }
@@ -45,17 +45,20 @@ void afc__frame_read_head(const unsigned char *head, afc__frame *out);
 size_t afc__frame_write_head(unsigned char out[AFC__FRAME_HEAD_MAX], const afc__frame *frame,
                              const unsigned char mask[AFC__FRAME_MASK]);
 
-/** Writes `size` masked bytes of a payload, of which the first is number `offset`. `out` may be `bytes`. */
+/** Writes `size` masked bytes of a payload; the first one is at `offset` in the payload. `out` may be `bytes`. */
 void afc__frame_mask(char *out, const char *bytes, size_t size,
                      const unsigned char mask[AFC__FRAME_MASK], uint64_t offset);
 
-/** Unused random bytes. Zeroed: none. */
+/** Random bytes that weren't used yet. Zeroed if there are none. */
 typedef struct afc__mask_source {
     unsigned char bytes[256];
     size_t left;
 } afc__mask_source;
 
-/** Makes the mask of a frame, which no one can predict (RFC 6455 10.3). false: the system has no random bytes. */
+/**
+ * Makes the mask of a frame, which must be unpredictable (RFC 6455 10.3). Returns false if the system has no random
+ * bytes.
+ */
 bool afc__frame_make_mask(afc__mask_source *source, unsigned char out[AFC__FRAME_MASK]);
 
 /** Returns whether a close frame may have this code (RFC 6455 7.4; 1012 to 1014 were registered later). */

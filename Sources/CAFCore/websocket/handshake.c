@@ -116,7 +116,7 @@ static bool names(const afc_head *head, const char *field, const char *wanted) {
     return false;
 }
 
-/** Finds a field that may be there once; NULL: none. false: several. */
+/** Finds a field that may occur once; `*out` is NULL if it is missing. Returns false if there are several. */
 static bool find_single(const afc_head *head, const char *name, const afc_header **out) {
     *out = NULL;
     for (size_t i = 0; i < head->header_count; i++) {
@@ -185,7 +185,7 @@ afc_status afc__handshake_check(const afc__handshake *handshake, const afc_head 
     if (head->version != AFC_HTTP_1_1) {
         return afc__fail(failure, AFC_EPROTOCOL, "the server's 101 isn't HTTP/1.1");
     }
-    /* One protocol: a list of several isn't a match (RFC 6455 4.1). */
+    /* Upgrade must name one protocol: a list of several isn't a match (RFC 6455 4.1). */
     const afc_header *upgrade;
     if (!find_single(head, "Upgrade", &upgrade) || upgrade == NULL ||
         !afc__same_name(upgrade->value, "websocket")) {

@@ -6,7 +6,7 @@
 
 enum {
     KEPT_FRAME = 64 * 1024 + AFC__FRAME_HEAD_MAX, /* Memory that is kept for the next frame. */
-    LENT_FROM = 4 * 1024 /* Shorter ones are copied, to send several at once. */
+    LENT_FROM = 4 * 1024 /* Shorter messages are copied, so that several are sent at once. */
 };
 
 void afc__outbox_init(afc__outbox *outbox, uint64_t limit) {
@@ -71,7 +71,7 @@ afc_status afc__outbox_begin(afc__outbox *outbox, afc_websocket_kind kind, size_
 
 afc_status afc__outbox_add(afc__outbox *outbox, const afc__draft *draft, afc__outgoing *frame,
                            void *context) {
-    /* Another message has begun meanwhile, and only pieces of it may follow. */
+    /* Another message in pieces has begun meanwhile: only its pieces may follow. */
     if (draft->order == AFC__OVERTAKING && outbox->kind != 0) return AFC_EINVAL;
     if (draft->order == AFC__IN_ORDER) {
         outbox->kind = draft->frame.is_final ? (afc_websocket_kind)0 : draft->kind;
@@ -88,7 +88,7 @@ void afc__outbox_abandon(afc__outbox *outbox, afc__draft *draft, afc_status stat
     bool was_encoded = draft->encoder.stream != NULL && status != AFC_EINVAL;
     if (draft->order == AFC__IN_ORDER && draft->is_first) outbox->kind = (afc_websocket_kind)0;
     if (was_encoded) {
-        /* The stream knows bytes that the peer never gets: nothing after them could be decoded. */
+        /* The stream has compressed bytes that the peer never gets: nothing after them could be decoded. */
         outbox->encoder = (afc__encoder){0};
     } else {
         draft->encoder = (afc__encoder){0};
@@ -97,7 +97,7 @@ void afc__outbox_abandon(afc__outbox *outbox, afc__draft *draft, afc_status stat
 
 /* ---- Control frames ------------------------------------------------------------------------ */
 
-/** Writes a control frame. Without random numbers for its mask it stays empty, and nothing is sent. */
+/** Writes a control frame. Without random numbers for its mask, it stays empty and isn't sent. */
 static void write_control(afc__outbox *outbox, afc__control *control, uint8_t opcode,
                           afc_slice payload) {
     unsigned char mask[AFC__FRAME_MASK];
@@ -223,7 +223,7 @@ void afc__outbox_drop(afc__outbox *outbox) {
     }
 }
 
-/** Returns the control frame whose turn it is at the end of a frame; NULL: that of a message. */
+/** Returns the control frame to be sent next; NULL if that is a frame of a message, or nothing. */
 static afc__control *next_control(afc__outbox *outbox) {
     afc__control *const all[] = {&outbox->pong, &outbox->ping, &outbox->close};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -251,7 +251,7 @@ static afc__control *next_control(afc__outbox *outbox) {
     return message == NULL && outbox->close_frame == AFC__CLOSE_FRAME_LAST ? &outbox->close : NULL;
 }
 
-/** Returns whether a control frame comes before the next message. */
+/** Returns whether a control frame must be sent before the next message. */
 static bool has_control(const afc__outbox *outbox) {
     return is_pending(&outbox->pong) || is_pending(&outbox->ping) || has_begun(&outbox->close) ||
            !afc__list_is_empty(&outbox->pongs) || outbox->pings_written < outbox->ping_count ||
@@ -262,7 +262,7 @@ afc_slice afc__outbox_lend(const afc__outbox *outbox) {
     const afc_slice none = {NULL, 0};
     const afc__outgoing *message = first_message(outbox);
     if (message == NULL || message->size - message->offset < LENT_FROM) return none;
-    /* Within its frame nothing else may be sent. */
+    /* Nothing else may be sent inside of a frame. */
     if (message->offset == 0 && has_control(outbox)) return none;
     return (afc_slice){message->bytes + message->offset, message->size - message->offset};
 }

@@ -5,7 +5,7 @@
 
 enum { STORAGE_SIZE = 16 * 1024 };
 
-/** The end of every block that was flushed, which the last frame of a message leaves out (RFC 7692 7.2.1). */
+/** The bytes at the end of every flushed block, which the last frame of a message leaves out (RFC 7692 7.2.1). */
 static const char tail[4] = {0x00, 0x00, (char)0xff, (char)0xff};
 
 void afc__encoder_close(afc__encoder *encoder) {
@@ -13,7 +13,7 @@ void afc__encoder_close(afc__encoder *encoder) {
     *encoder = (afc__encoder){0};
 }
 
-/** Takes the spare memory, unless the frame is larger, or so small that it would hold much more than it needs. */
+/** Takes the spare memory, unless the frame is larger, or so small that it would keep far more memory than it needs. */
 static afc__outgoing *find_memory(afc__draft *draft, size_t size) {
     afc__outgoing *spare = draft->spare;
     draft->spare = NULL;
@@ -39,7 +39,7 @@ static afc__outgoing *make_frame(afc__draft *draft, afc_slice payload, afc_statu
     return out;
 }
 
-/** Compresses a piece. `out` is initialised. */
+/** Compresses a piece to `out`, which the caller has initialised. */
 static afc_status encode(const afc__encoder *encoder, afc_slice bytes, bool is_last,
                          afc__buffer *out) {
     char storage[STORAGE_SIZE];
@@ -51,11 +51,11 @@ static afc_status encode(const afc__encoder *encoder, afc_slice bytes, bool is_l
         if (status == AFC_OK) status = afc__buffer_append(out, storage, size);
         if (status != AFC_OK) return status == AFC_ENOMEM ? AFC_ENOMEM : AFC_EINTERNAL;
     } while (size == sizeof storage);
-    /* It broke its contract; the peer would miss the rest. */
+    /* The codec broke its contract: the peer would miss the rest. */
     if (bytes.size > 0) return AFC_EINTERNAL;
     if (!is_last) return AFC_OK;
     if (encoder->forgets) encoder->codec->reset(encoder->stream);
-    /* Nothing to flush since the last time: an empty block without its end. */
+    /* There was nothing to flush since the last time: an empty block without its end, 0x00 (RFC 7692 7.2.3.6). */
     if (out->size == 0) return afc__buffer_append(out, tail, 1);
     bool is_flushed = out->size > sizeof tail &&
                       memcmp(out->bytes + out->size - sizeof tail, tail, sizeof tail) == 0;
@@ -75,7 +75,7 @@ static afc__outgoing *make(afc__draft *draft, afc_slice bytes, afc_status *statu
     if (!check_text(draft, bytes)) return NULL;
     if (draft->encoder.stream == NULL) return make_frame(draft, bytes, status);
     afc__buffer encoded;
-    /* A block that can't be compressed grows by its head. */
+    /* Data that can't be compressed grows by the heads of its blocks. */
     afc__buffer_init(&encoded, (uint64_t)bytes.size + bytes.size / 8 + STORAGE_SIZE);
     *status = encode(&draft->encoder, bytes, draft->frame.is_final, &encoded);
     afc_slice payload = {encoded.bytes, encoded.size};

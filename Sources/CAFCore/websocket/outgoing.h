@@ -12,11 +12,11 @@
 
 #include <afcore/websocket.h>
 
-/** How messages are encoded. Zeroed: they aren't compressed. */
+/** How messages are encoded. If it is zeroed, they aren't compressed. */
 typedef struct afc__encoder {
-    const afc_websocket_codec *codec; /**< NULL: none. */
+    const afc_websocket_codec *codec; /**< NULL if messages aren't compressed. */
     void *stream;
-    bool forgets; /**< Each message is encoded by itself. */
+    bool forgets; /**< Each message is encoded by itself (no context takeover). */
     size_t threshold;
 } afc__encoder;
 
@@ -34,26 +34,27 @@ typedef struct afc__outgoing {
 
 /** The order in which messages of several threads are sent. */
 typedef enum afc__order {
-    AFC__IN_ORDER, /**< Its frame is made while no other message in order is made. */
-    AFC__OVERTAKING /**< A whole, uncompressed message. It is sent before the one whose frame is being made. */
+    AFC__IN_ORDER, /**< Sent in the order of the calls: only one such frame is made at a time. */
+    /** A whole, uncompressed message that may be sent before the one whose frame is being made. */
+    AFC__OVERTAKING
 } afc__order;
 
-/** What is known of a message, or a piece of one, before its frame is made. */
+/** What is known about a message, or a piece of it, before its frame is made. */
 typedef struct afc__draft {
     afc_websocket_kind kind;
     afc__order order;
     bool is_first;
-    afc__frame frame; /**< Without its length. */
+    afc__frame frame; /**< The head, without the length. */
     unsigned char mask[AFC__FRAME_MASK];
-    afc__encoder encoder; /**< Zeroed: isn't compressed. */
-    afc__utf8 text; /**< The state of the UTF-8 check, before these bytes; then behind them. */
-    afc__outgoing *spare; /**< Memory for the frame, owned; NULL: none. */
+    afc__encoder encoder; /**< Zeroed if the message isn't compressed. */
+    afc__utf8 text;       /**< State of the UTF-8 check: before these bytes, later after them. */
+    afc__outgoing *spare; /**< Memory for the frame, owned; NULL if there is none. */
 } afc__draft;
 
 /**
- * Makes the frame. Uses the spare memory if the frame fits into it, and frees it otherwise. NULL: `*status` is
- * AFC_EINVAL (not UTF-8; the encoder wasn't used), AFC_ENOMEM, or AFC_EINTERNAL (the codec broke its contract). Two
- * threads must not call it with the same encoder at the same time.
+ * Makes the frame. Uses the spare memory if the frame fits into it, and frees it otherwise. Returns NULL on failure;
+ * `*status` is then AFC_EINVAL (not UTF-8; the encoder wasn't used), AFC_ENOMEM, or AFC_EINTERNAL (the codec broke its
+ * contract). Two threads must not call it with the same encoder at the same time.
  */
 afc__outgoing *afc__outgoing_make(afc__draft *draft, afc_slice bytes, afc_status *status);
 

@@ -12,7 +12,7 @@ enum {
 
 static const uint64_t default_message = 16 * 1024 * 1024;
 
-/** The end of every block that a sender has flushed (RFC 7692 7.2.2). */
+/** The bytes at the end of every flushed block, which the sender has left out (RFC 7692 7.2.2). */
 static const char tail[4] = {0x00, 0x00, (char)0xff, (char)0xff};
 
 void afc__websocket_reader_init(afc__websocket_reader *reader, const afc_websocket_limits *limits,
@@ -41,7 +41,7 @@ void afc__websocket_reader_release_message(afc__websocket_reader *reader) {
 
 /* ---- Failures ------------------------------------------------------------------------------ */
 
-/** A rule was broken. Returns the status, for callers to return. */
+/** Sets the failure and the close code for a broken rule. Returns the status. */
 static afc_status refuse(uint16_t *code, afc_failure *failure, const char *text) {
     *code = AFC_WEBSOCKET_PROTOCOL_ERROR;
     return afc__fail(failure, AFC_EPROTOCOL, "%s", text);
@@ -99,7 +99,7 @@ static afc_status check_data(const afc__websocket_reader *reader, uint16_t *code
     if (reader->fragments >= reader->limits.fragments) {
         return refuse_size(code, failure, "message's number of frames", reader->limits.fragments);
     }
-    /* Before any of it is stored; what is compressed is counted when it is decoded. */
+    /* Checked before any of it is stored. Compressed bytes are counted when they are decoded. */
     bool is_compressed = continues ? reader->is_compressed : frame->is_compressed;
     uint64_t before = continues ? reader->received : 0;
     if (!is_compressed && frame->length > reader->limits.message_bytes - before) {
@@ -206,8 +206,8 @@ static afc_status read_control(afc__websocket_reader *reader, afc_slice *input,
 /* ---- Messages ------------------------------------------------------------------------------ */
 
 /**
- * Counts and checks bytes of the message, once they are decoded. Of two faults, the one of the earlier byte is
- * reported: how the bytes were divided on their way doesn't matter.
+ * Counts and checks bytes of the message after decoding. If there are two faults, the one of the earlier byte is
+ * reported, so that the result doesn't depend on how the bytes were divided on their way.
  */
 static afc_status accept(afc__websocket_reader *reader, afc_slice bytes, uint16_t *code,
                          afc_failure *failure) {
@@ -237,7 +237,7 @@ static void give(afc__websocket_reader *reader, afc_slice bytes, bool is_last,
     reader->was_given = true;
 }
 
-/** The message is complete; its last bytes aren't passed on yet. */
+/** Ends the message, which is complete, and passes its last bytes on. */
 static afc_status complete(afc__websocket_reader *reader, afc_slice rest, afc__websocket_item *item,
                            uint16_t *code, afc_failure *failure) {
     if (reader->kind == AFC_WEBSOCKET_TEXT && !afc__utf8_is_complete(&reader->text)) {
@@ -251,7 +251,7 @@ static afc_status complete(afc__websocket_reader *reader, afc_slice rest, afc__w
     return AFC_OK;
 }
 
-/** The payload of a frame is complete. */
+/** Ends a frame whose payload is complete. */
 static afc_status end_frame(afc__websocket_reader *reader, afc_slice rest,
                             afc__websocket_item *item, uint16_t *code, afc_failure *failure) {
     if (!reader->frame.is_final) {
@@ -271,7 +271,7 @@ static afc_status read_plain(afc__websocket_reader *reader, afc_slice *input,
     afc_status status = accept(reader, part, code, failure);
     if (status != AFC_OK) return status;
     bool is_last = reader->frame_left == 0 && reader->frame.is_final;
-    /* A message in one piece of the input, and pieces, are passed on without a copy. */
+    /* A message that is complete in the input, and pieces, are passed on without a copy. */
     bool is_direct = reader->deliver_in_pieces || (is_last && reader->body.size == 0);
     if (!is_direct) {
         if (afc__buffer_append(&reader->body, part.bytes, part.size) != AFC_OK) {
@@ -286,7 +286,7 @@ static afc_status read_plain(afc__websocket_reader *reader, afc_slice *input,
     return status;
 }
 
-/** Decodes as much of `*input` as there is room for. `*is_done`: all of it. */
+/** Decodes as much of `*input` as there is room for. `*is_done` becomes true if that was all of it. */
 static afc_status decode(afc__websocket_reader *reader, afc_slice *input, bool *is_done,
                          uint16_t *code, afc_failure *failure) {
     char storage[PIECE];
@@ -300,7 +300,7 @@ static afc_status decode(afc__websocket_reader *reader, afc_slice *input, bool *
         *code = AFC_WEBSOCKET_INTERNAL_ERROR;
         return afc__fail_returned(failure, "the codec's convert", status, "AFC_OK or an error");
     }
-    /* One that has room but leaves input would be called forever. */
+    /* A codec that has room but leaves input would be called for ever. */
     bool has_stopped = size < offered && input->size > 0;
     if (status != AFC_OK || size > offered || has_stopped) {
         *code = AFC_WEBSOCKET_INVALID_PAYLOAD;
@@ -321,7 +321,7 @@ static afc_status read_compressed(afc__websocket_reader *reader, afc_slice *inpu
                       input->size < reader->frame_left ? input->size : (size_t)reader->frame_left};
     afc_slice rest = part;
     bool is_done = false;
-    /* Counted at once: what it decodes to comes in several rounds. */
+    /* Counted before decoding, as the decoded bytes may come in several rounds and are compared with it. */
     reader->received += part.size;
     afc_status status = decode(reader, &rest, &is_done, code, failure);
     reader->received -= rest.size;
@@ -331,7 +331,10 @@ static afc_status read_compressed(afc__websocket_reader *reader, afc_slice *inpu
     reader->frame_left -= used;
     if (status != AFC_OK) return status;
     bool is_complete = is_done && reader->frame_left == 0;
-    /* A slow sender's bytes aren't kept back until there are more of them, or another frame. */
+    /*
+     * A piece is passed on even if it isn't full: bytes of a slow sender aren't kept back until more bytes or another
+     * frame follow.
+     */
     bool is_due = reader->body.size == PIECE ||
                   (reader->body.size > 0 &&
                    (reader->frame_left > 0 || (is_complete && !reader->frame.is_final)));

@@ -2,14 +2,17 @@
 
 enum { TAIL_FIRST = 0x80, TAIL_LAST = 0xbf };
 
-/** Sets what must follow the first byte of a character (RFC 3629 section 4). false: no character begins with it. */
+/**
+ * Sets what must follow the first byte of a character (RFC 3629 section 4). Returns false if no character begins with
+ * this byte.
+ */
 static bool begin_character(afc__utf8 *text, unsigned char first) {
     *text = (afc__utf8){0, TAIL_FIRST, TAIL_LAST};
     if (first >= 0xc2 && first <= 0xdf) {
         text->missing = 1;
     } else if (first >= 0xe0 && first <= 0xef) {
         text->missing = 2;
-        if (first == 0xe0) text->lowest = 0xa0; /* Shorter forms exist. */
+        if (first == 0xe0) text->lowest = 0xa0; /* Lower ones are overlong. */
         if (first == 0xed) text->last = 0x9f;   /* Surrogates. */
     } else if (first >= 0xf0 && first <= 0xf4) {
         text->missing = 3;
@@ -19,7 +22,7 @@ static bool begin_character(afc__utf8 *text, unsigned char first) {
     return text->missing > 0;
 }
 
-/** Returns the number of ASCII bytes at the start, eight at a time as far as possible. */
+/** Returns the number of ASCII bytes at the start; checks eight at a time if it can. */
 static size_t count_ascii(const unsigned char *at, size_t size) {
     size_t count = 0;
     while (size - count >= sizeof(uint64_t)) {

@@ -1,16 +1,16 @@
-/** Checks UTF-8 (RFC 3629) that arrives in pieces, at the first wrong byte. Pure. */
+/** Checks UTF-8 (RFC 3629) that arrives in pieces, and stops at the first wrong byte. Pure functions. */
 #ifndef AFC_WEBSOCKET_UTF8_H
 #define AFC_WEBSOCKET_UTF8_H
 
 #include <afcore/base.h>
 
-/** Where the text is within a character. Zeroed: at the start of one. */
+/** The state within a character. Zeroed at the start of one. */
 typedef struct afc__utf8 {
-    uint8_t missing;      /**< Bytes of the character that haven't come. */
-    uint8_t lowest, last; /**< Range of the next one. */
+    uint8_t missing;      /**< Bytes of the character that are still missing. */
+    uint8_t lowest, last; /**< Range of the next of these bytes. */
 } afc__utf8;
 
-/** Takes the next piece. false: it can't be UTF-8, whatever follows. */
+/** Checks the next piece. Returns false if the text can't be UTF-8, whatever follows. */
 bool afc__utf8_take(afc__utf8 *text, afc_slice bytes);
 
 /** Returns whether the text may end here. */
