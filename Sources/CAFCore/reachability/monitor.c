@@ -13,7 +13,7 @@
 
 enum { MAX_HOST = 255 };
 
-/** Requires the lock. After a fork a monitor is detached from the thread, which is in the parent. */
+/** Detaches a monitor after a fork from the thread, which exists in the parent only. Requires the lock. */
 static void adopt(afc_reach_monitor *monitor) {
     if (monitor->generation == afc__process_generation()) return;
     monitor->generation = afc__process_generation();
@@ -26,7 +26,10 @@ static void adopt(afc_reach_monitor *monitor) {
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
-/** The addresses that stand for the internet: two DNS root servers, one per family, which are on no local network. */
+/**
+ * Writes the addresses that stand for the internet, and returns their number: two DNS root servers, one per family,
+ * which are on no local network.
+ */
 static size_t internet(afc__reach_address *out) {
     out[0] = (afc__reach_address){.family = AF_INET, .bytes = {198, 41, 0, 4}};
     out[1] = (afc__reach_address){.family = AF_INET6,
@@ -55,8 +58,8 @@ static bool parse_address(const char *host, afc__reach_address *out) {
 }
 
 /**
- * Whether an address is 0.0.0.0 or ::, which is no destination (RFC 1122 3.2.1.3, RFC 4291 2.5.2). The kernel would
- * take it for this machine, which is reachable without any network.
+ * Returns whether an address is 0.0.0.0 or ::, which isn't a destination (RFC 1122 3.2.1.3, RFC 4291 2.5.2). The kernel
+ * treats it as this machine, which is reachable without any network.
  */
 static bool is_unspecified(const afc__reach_address *address) {
     static const unsigned char zeros[sizeof address->bytes];
@@ -106,7 +109,7 @@ afc_status afc_reach_monitor_new(afc_reach_monitor **out, const afc_reach_monito
 
 /* ---- Starting and stopping ----------------------------------------------------------------- */
 
-/** Requires the lock. */
+/** Puts the monitor into the thread's list of changed monitors, and wakes the thread. Requires the lock. */
 static void tell_thread(afc__reach_thread *thread, afc_reach_monitor *monitor) {
     if (!monitor->is_waiting) {
         monitor->is_waiting = true;

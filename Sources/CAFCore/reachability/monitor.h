@@ -10,12 +10,12 @@
 #include <afcore/reachability.h>
 #include <stdatomic.h>
 
-/** Addresses of a host that are asked about. */
+/** Maximum number of a host's addresses whose routes are checked. */
 enum { AFC__REACH_ADDRESSES_MAX = 16 };
 
 /*
- * `references` counts the caller and the lists that the monitor is in. Fields "under the lock" are for any thread
- * that holds it (afc__reach_lock()); the others are for the monitors' thread only.
+ * `references` counts the owner and the lists that the monitor is in. Fields "under the lock" are for any thread that
+ * holds it (afc__reach_lock()); the others are for the monitors' thread only.
  */
 struct afc_reach_monitor {
     atomic_uint references;
@@ -27,7 +27,7 @@ struct afc_reach_monitor {
     /* Under the lock. */
     unsigned generation; /**< The process of its thread; see afc__process_generation(). */
     bool is_wanted;
-    unsigned serial; /**< Number of its starts. */
+    unsigned serial; /**< Number of times it was started. */
     bool is_waiting; /**< In thread->waiting. */
     afc__node waiting;
     afc_reachability state;
@@ -50,8 +50,8 @@ struct afc_reach_monitor {
 };
 
 /**
- * Returns whether there is no route to the internet: to addresses beyond the local network, of either family. false if
- * that can't be found out. Sends nothing and doesn't block.
+ * Returns whether there is no route to the internet, which means addresses beyond the local network, of either family.
+ * Returns false if that can't be determined. Sends nothing and doesn't block.
  */
 bool afc__reach_lacks_internet(void);
 

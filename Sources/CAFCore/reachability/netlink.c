@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Any port, because nothing is sent; policy routing may depend on it. */
+/* Nothing is sent to this port, but policy routing may depend on it. */
 enum { PROBE_PORT = 443 };
 
 static unsigned bit(unsigned group) {
@@ -98,7 +98,7 @@ afc__reach_route afc__reach_probe(const afc__reach_address *destination) {
     afc__reach_route route = {.destination = *destination};
     int descriptor = socket(destination->family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0) {
-        /* EAFNOSUPPORT, for example, means that there is no such route. */
+        /* Other errors, such as EAFNOSUPPORT, mean that there is no such route. */
         route.is_unknown = afc__is_shortage(errno);
         return route;
     }
@@ -117,7 +117,7 @@ afc__reach_route afc__reach_probe(const afc__reach_address *destination) {
 
 /* ---- Kinds of links ------------------------------------------------------------------------ */
 
-/** Reads a small file as text; empty without one. */
+/** Reads a small file as text; `out` is empty if that fails. */
 static void read_text(const char *class, const char *name, const char *file, char *out,
                       size_t size) {
     char path[256];
@@ -140,7 +140,7 @@ static bool has_folder(const char *class, const char *name, const char *folder) 
 
 afc_link_kind afc__reach_medium(const char *class, int index, const char *name) {
     char text[512];
-    /* The kernel refuses these names, too; they must not leave the folder. */
+    /* Such names must not leave the folder. The kernel refuses them, too. */
     if (name[0] == 0 || name[0] == '.' || strchr(name, '/') != NULL) return AFC_LINK_UNKNOWN;
     read_text(class, name, "ifindex", text, sizeof text);
     if (strtol(text, NULL, 10) != index) return AFC_LINK_UNKNOWN;

@@ -9,19 +9,25 @@
 #include <netinet/in.h>
 #include <sys/types.h>
 
-/** Opens an rtnetlink socket that receives changes of links, addresses and routes; or returns a negative errno. */
+/**
+ * Opens an rtnetlink socket that receives changes of links, addresses, routes and rules. Returns its descriptor or a
+ * negative errno.
+ */
 int afc__reach_open(void);
 
-/** Sends a request. false: it couldn't be sent. */
+/** Sends a request. Returns false if that failed. */
 bool afc__reach_send(int descriptor, const afc__reach_request *request);
 
-/** Receives the next datagram of the kernel. Returns its size, 0 if none is queued, or a negative errno. */
+/**
+ * Receives the next datagram of the kernel. Returns its size, 0 if none is queued, or a negative errno: -ENOBUFS if
+ * messages were lost.
+ */
 ssize_t afc__reach_receive(int descriptor, void *buffer, size_t size);
 
-/** Returns the route that a packet to this address would take. Nothing is sent. */
+/** Returns the route that a packet to this address would take. Connects a UDP socket, which sends nothing. */
 afc__reach_route afc__reach_probe(const afc__reach_address *destination);
 
-/** Reads a socket address; false if its family is neither AF_INET nor AF_INET6. */
+/** Reads a socket address. Returns false if its family is neither AF_INET nor AF_INET6. */
 bool afc__reach_address_of(afc__reach_address *out, const struct sockaddr *address);
 
 /**

@@ -8,7 +8,8 @@
 #include <sys/socket.h>
 
 enum {
-    MAX_ENTRIES = 16384, /* Links beyond this limit are unknown and treated as running. */
+    /* Maximum number of links and of addresses. Other links are unknown, and treated as running. */
+    MAX_ENTRIES = 16384,
     MAX_REFUSALS = 3,
     FIRST_CAPACITY = 8
 };
@@ -48,7 +49,7 @@ static bool is_reading(const afc__link_table *table) {
 
 void afc__link_table_lose(afc__link_table *table) {
     table->must_redump = true;
-    /* The kernel runs one dump per socket at a time: the current one has to finish first. */
+    /* The kernel runs one dump per socket at a time, so the current one must end first. */
     if (!is_reading(table)) table->stage = AFC__REACH_NOTHING;
 }
 
@@ -88,7 +89,7 @@ static void end_dump(afc__link_table *table) {
     }
 }
 
-/** Ensures the capacity for one more entry. */
+/** Returns the entries with room for one more, perhaps moved; NULL if that isn't possible. */
 static void *ensure_capacity(afc__link_table *table, void *entries, size_t count, size_t *capacity,
                              size_t size) {
     if (count < *capacity) return entries;
@@ -96,7 +97,7 @@ static void *ensure_capacity(afc__link_table *table, void *entries, size_t count
     size_t more = *capacity != 0 ? *capacity * 2 : FIRST_CAPACITY;
     void *grown = afc__realloc(entries, more * size);
     if (grown == NULL) {
-        /* It is unknown what is missing, so everything is read again. */
+        /* An entry will be missing, so everything is read again. */
         afc__link_table_lose(table);
         return NULL;
     }
@@ -160,7 +161,7 @@ typedef struct link_attribute {
     size_t size;
 } link_attribute;
 
-/** Reads the next attribute at `*rest`; false at the end, or if it is malformed. */
+/** Reads the next attribute at `*rest`. Returns false at the end, or if it is malformed. */
 static bool next_attribute(afc_slice *rest, link_attribute *out) {
     struct rtattr header;
     if (rest->size < sizeof header) return false;
@@ -176,7 +177,7 @@ static bool next_attribute(afc_slice *rest, link_attribute *out) {
     return true;
 }
 
-/** Reads the fixed part of a message; false if it is truncated. */
+/** Reads the fixed part of a message. Returns false if it is truncated. */
 static bool read_fixed(afc_slice message, void *fixed, size_t size, afc_slice *attributes) {
     if (message.size < size) return false;
     memcpy(fixed, message.bytes, size);
@@ -293,7 +294,7 @@ static void take_message(afc__link_table *table, const struct nlmsghdr *header, 
     case RTM_DELADDR:
         take_own(table, message, header->nlmsg_type == RTM_DELADDR);
         break;
-    default: /* Routes and rules: only the change matters. */
+    default: /* Routes and rules: it only matters that something has changed. */
         break;
     }
 }
@@ -385,7 +386,10 @@ uint64_t afc__reach_fingerprint(const afc__link_table *table) {
         const afc__reach_own *own = &table->own[i];
         const afc__reach_link *link = find_link(table, own->index);
         if (link == NULL || !link->is_running || link->kind == AFC_LINK_LOOPBACK) continue;
-        /* A sum doesn't depend on the order. Link-local addresses are excluded: they change with every container. */
+        /*
+         * A sum doesn't depend on the order of addresses. Link-local addresses are left out: they change with every
+         * container that is started.
+         */
         if (!is_link_local(&own->address)) fingerprint += hash(own);
     }
     return fingerprint;

@@ -1,6 +1,6 @@
 /**
- * Tables of links and addresses from rtnetlink messages, and the reachability of a route that follows from them.
- * Does no I/O.
+ * Tables of links and addresses from rtnetlink messages, and the reachability of a route that follows from them. No
+ * I/O.
  */
 #ifndef AFC_REACHABILITY_TABLES_H
 #define AFC_REACHABILITY_TABLES_H
@@ -10,9 +10,9 @@
 
 /** An IPv4 or IPv6 address. */
 typedef struct afc__reach_address {
-    uint8_t family; /**< AF_INET, AF_INET6; 0: none. */
+    uint8_t family; /**< AF_INET or AF_INET6; 0 if there is no address. */
     uint8_t bytes[16];
-    int scope; /**< Interface index of a link-local address; 0: any. */
+    int scope; /**< Interface index of a link-local address; 0 if any. */
 } afc__reach_address;
 
 /** A route as the kernel reports it. */
@@ -38,12 +38,13 @@ typedef struct afc__reach_own {
 } afc__reach_own;
 
 typedef enum afc__reach_stage {
-    AFC__REACH_NOTHING,       /**< A dump of the links must be requested. */
-    AFC__REACH_READING_LINKS, /**< The dump is being read. */
-    AFC__REACH_HAS_LINKS,     /**< Then a dump of the addresses must be requested. */
-    AFC__REACH_READING_OWN,   /**< The dump is being read. */
-    AFC__REACH_KNOWN,         /**< Complete; the kernel reports changes. */
-    AFC__REACH_BROKEN /**< The kernel refused several times; restarts with its next message. */
+    AFC__REACH_NOTHING,       /**< Nothing is known: a dump of the links must be requested. */
+    AFC__REACH_READING_LINKS, /**< The dump of the links is being read. */
+    AFC__REACH_HAS_LINKS,   /**< The links are known: a dump of the addresses must be requested. */
+    AFC__REACH_READING_OWN, /**< The dump of the addresses is being read. */
+    AFC__REACH_KNOWN,       /**< Complete; the kernel reports changes. */
+    /** The kernel refused several requests; starts again with its next message. */
+    AFC__REACH_BROKEN
 } afc__reach_stage;
 
 /** Returns the kind of a link that looks like Ethernet: AFC_LINK_WIRELESS, AFC_LINK_CELLULAR, or neither. */
@@ -55,8 +56,8 @@ typedef struct afc__link_table {
     afc__reach_own *own;
     size_t own_count, own_capacity;
     afc__reach_stage stage;
-    bool must_redump;  /**< A message was lost during the dump: read again. */
-    unsigned round;    /**< Number of the dump: entries of older rounds are gone when it ends. */
+    bool must_redump; /**< A message was lost during the dump: request it again. */
+    unsigned round;   /**< Number of the dump: when it ends, entries of older rounds are removed. */
     unsigned refusals; /**< Consecutive refusals. */
     uint32_t sequence; /**< Sequence number of the last requested dump. */
     afc__reach_kind_of *kind_of;
@@ -72,24 +73,24 @@ typedef struct afc__reach_request {
 void afc__link_table_init(afc__link_table *table, afc__reach_kind_of *kind_of, void *context);
 void afc__link_table_clear(afc__link_table *table);
 
-/** Returns whether `request` must be sent now. */
+/** Returns whether a request must be sent now, and writes it to `request`. */
 bool afc__link_table_ask(afc__link_table *table, afc__reach_request *request);
 
 /** Processes a datagram of the kernel. */
 void afc__link_table_take(afc__link_table *table, const void *datagram, size_t size);
 
-/** Handles lost messages. */
+/** Called when messages of the kernel were lost: everything must be read again. */
 void afc__link_table_lose(afc__link_table *table);
 
-/** Restarts from the beginning; no request is in progress. */
+/** Starts from the beginning, with a new socket that has no request in progress. */
 void afc__link_table_restart(afc__link_table *table);
 
-/** Handles a request that couldn't be sent. */
+/** Called when a request couldn't be sent, or was refused. */
 void afc__link_table_refuse(afc__link_table *table);
 
 /**
- * Decides the reachability by the first usable route; AFC_REACH_NONE without one. `is_transient`: the route
- * uses a link that is down, which the kernel is about to remove.
+ * Decides the reachability by the first usable route; AFC_REACH_NONE if there is none. `*is_transient` becomes true if
+ * a route uses a link that is down: the kernel is about to remove that route.
  */
 afc_reachability afc__reach_decide(const afc__link_table *table, const afc__reach_route *routes,
                                    size_t count, bool *is_transient);

@@ -15,16 +15,22 @@
 #include <unistd.h>
 
 enum {
-    MAX_DATAGRAMS = 64, /* Per turn of the loop. */
+    MAX_DATAGRAMS = 64, /* Maximum number of datagrams per turn of the loop. */
     MAX_LOOKUPS = 4,    /* Maximum simultaneous lookups. */
     MAX_RETRIES = 5, /* Retries of a lookup after a temporary failure: after 1, 2, 4, 8 and 16 s. */
     FIRST_RETRY_US = 1000 * 1000,
-    /* The kernel removes the routes of a link only after it has reported that the link is down. */
+    /*
+     * Delay until a transient route is checked again: the kernel removes the routes of a link only after it has
+     * reported that the link is down.
+     */
     TRANSIENT_US = 5 * 1000,
-    /* After an error of the netlink socket, or while routes are unknown: 0.1, 0.2, 0.4 s and so on, up to 51.2 s. */
+    /*
+     * Delays after an error of the netlink socket, or while routes are unknown: 0.1, 0.2, 0.4 s and so on, up to 51.2
+     * s.
+     */
     FIRST_RESTART_US = 100 * 1000,
     MAX_DOUBLINGS = 9,
-    /* The thread's own. */
+    /* Number of the thread's own alarms. */
     OWN_ALARMS = 2,
     MAX_TRANSIENT = 8
 };
@@ -32,7 +38,7 @@ enum {
 /* The running thread. */
 static struct {
     pthread_mutex_t lock;
-    afc__reach_thread *thread; /* NULL: no thread, or one that is about to end. */
+    afc__reach_thread *thread; /* NULL if there is no thread, or if it is about to end. */
 } shared = {PTHREAD_MUTEX_INITIALIZER, NULL};
 
 void afc__reach_lock(void) {
@@ -107,7 +113,7 @@ static void stop_lookup(afc_reach_monitor *monitor) {
     afc__resolver_cancel(&monitor->lookup);
     monitor->is_looking_up = false;
     monitor->thread->lookups--;
-    /* Another lookup may be waiting for a free slot. */
+    /* Another lookup may be waiting for one of the MAX_LOOKUPS slots. */
     monitor->thread->is_due = true;
 }
 
@@ -148,11 +154,11 @@ static void tell(afc_reach_monitor *monitor, const afc_reachability *state) {
 
 typedef enum decision {
     DECIDED,
-    TRANSIENT, /* Not yet, because routes are about to change. */
-    UNKNOWN    /* Not now, because the kernel couldn't be asked. The monitor keeps its state. */
+    TRANSIENT, /* Not decided yet, because routes are about to change. */
+    UNKNOWN    /* Not decided, because the kernel couldn't be asked. The monitor keeps its state. */
 } decision;
 
-/** Decides the state of a monitor. */
+/** Decides the state of a monitor, and reports it if it has changed. */
 static decision decide(afc_reach_monitor *monitor) {
     afc_reachability state = {.status = AFC_REACH_NONE};
     bool is_any_transient = false, is_any_unknown = false;
@@ -189,7 +195,7 @@ static void decide_all(afc__reach_thread *thread) {
     thread->is_due = false;
     bool is_any_transient = false, is_any_unknown = false;
     uint64_t fingerprint = afc__reach_fingerprint(&thread->table);
-    /* Callbacks change only the list of waiting monitors. */
+    /* Safe while callbacks run: these only change the list of waiting monitors. */
     for (afc__node *node = thread->active.head.next; node != &thread->active.head;
          node = node->next) {
         afc_reach_monitor *monitor = AFC__OWNER(node, afc_reach_monitor, active);
@@ -218,8 +224,8 @@ static void ask(afc__reach_thread *thread) {
 }
 
 /**
- * Starts over with a new socket: responses may be among the lost messages, and a socket with a dump in progress
- * accepts no other request. false: not possible now.
+ * Starts over with a new socket: the response to a request may be among the lost messages, and a socket with a dump in
+ * progress accepts no other request. Returns false if that isn't possible now.
  */
 static bool start_over(afc__reach_thread *thread) {
     int fresh = afc__reach_open();
@@ -231,7 +237,7 @@ static bool start_over(afc__reach_thread *thread) {
     return afc__loop_watch(&thread->loop, &thread->watch, AFC__READABLE) == AFC_OK;
 }
 
-/** The monitors keep their states meanwhile. */
+/** Arms the timer to start over. The monitors keep their states until then. */
 static void start_over_later(afc__reach_thread *thread) {
     int64_t delay_us = delay_of_try(thread->restarts++);
     afc__loop_arm(&thread->loop, &thread->restart, afc__now_us() + delay_us);
@@ -258,7 +264,7 @@ static void netlink_ready(afc__watch *watch, unsigned readiness) {
             start_over_later(thread);
             return;
         } else if (!start_over(thread)) {
-            /* The old socket, if it is still there, can be asked again. */
+            /* If the old socket still works, everything can be requested through it. */
             afc__link_table_lose(&thread->table);
             start_over_later(thread);
         }
@@ -300,7 +306,7 @@ static void deactivate(afc__reach_thread *thread, afc_reach_monitor *monitor) {
     afc__reach_unreference(monitor);
 }
 
-/** Removes and returns the first waiting monitor. Releases the lock. */
+/** Removes and returns the first waiting monitor, or NULL. Takes and releases the lock. */
 static afc_reach_monitor *next_waiting(afc__reach_thread *thread, bool *is_wanted,
                                        unsigned *serial) {
     afc_reach_monitor *monitor = NULL;
@@ -425,7 +431,7 @@ afc__reach_thread *afc__reach_thread_running(void) {
 
 /* ---- Forks --------------------------------------------------------------------------------- */
 
-/** In the child: the thread and its resources belong to the parent. */
+/** Called in the child, where the thread doesn't exist: its resources belong to the parent. */
 static void reset_in_child(void) {
     if (shared.thread != NULL) {
         close(shared.thread->netlink);
@@ -437,7 +443,10 @@ static void reset_in_child(void) {
 }
 
 static void register_handlers(void) {
-    /* Threads are started while this lock is held, so a fork has to take it before the lock of run/threads. */
+    /*
+     * Threads are started under this lock, so a fork must take it before the lock of run/threads: that module's
+     * handlers are registered first, because prepare handlers run in reverse order.
+     */
     afc__threads_watch_forks();
     afc__resolver_watch_forks();
     pthread_atfork(afc__reach_lock, afc__reach_unlock, reset_in_child);
