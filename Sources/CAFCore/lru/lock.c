@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-    LOOKS = 200, /**< Spins about as long as a few critical sections take. */
+    LOOKS = 200, /**< Number of spins; they take about as long as a few critical sections. */
     LOOK_AGAIN_US = 1000
 };
 
@@ -21,7 +21,10 @@ static inline void rest(void) {
 #endif
 }
 
-/** Spins with reads only until the lock looks free, so that waiting threads don't move its cache line around. */
+/**
+ * Tries to take the lock for a while. Only reads until the lock looks free, so that waiting threads don't move its
+ * cache line around.
+ */
 static bool try_some_time(afc__lru_lock *lock) {
     for (int i = 0; i < LOOKS; i++) {
         if (atomic_load_explicit(&lock->is_held, memory_order_relaxed) == 0 &&
@@ -33,7 +36,7 @@ static bool try_some_time(afc__lru_lock *lock) {
     return false;
 }
 
-/** membarrier(2): executes a barrier in every running thread. false if the kernel refuses. */
+/** Executes a barrier in every running thread of the process (membarrier(2)). Returns false if the kernel refuses. */
 static bool put_barrier_everywhere(void) {
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return true;
     return errno == EPERM &&
@@ -45,7 +48,10 @@ void afc__lru_lock_wait(afc__lru_lock *lock) {
     if (try_some_time(lock)) return;
     int error = errno;
     atomic_fetch_add_explicit(&lock->sleepers, 1, memory_order_seq_cst);
-    /* Now the releasing thread has either made its release visible or will see that a thread sleeps. */
+    /*
+     * After the barrier, the releasing thread has either made its release visible or will see that a thread sleeps.
+     * Without one it may miss the sleeper, which therefore looks again.
+     */
     bool is_woken = put_barrier_everywhere();
     while (atomic_exchange_explicit(&lock->is_held, 1, memory_order_acquire) != 0) {
         afc__futex_wait(&lock->is_held, 1, is_woken ? -1 : LOOK_AGAIN_US);

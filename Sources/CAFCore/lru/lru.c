@@ -14,7 +14,10 @@ enum {
     AT_ONCE = 128
 };
 
-/** So that the sum of costs can't overflow: as many entries with a cost of one would have to be added at once. */
+/**
+ * Limit of the capacity, so that the sum of costs can't overflow: as many entries with a cost of one would have to be
+ * added at once.
+ */
 static const uint64_t MAX_COST = UINT64_C(1) << 56;
 
 static const uint64_t NEVER = UINT64_MAX;
@@ -95,9 +98,9 @@ static void raise_clock(afc_lru *cache, uint64_t stamp) {
 }
 
 /*
- * Returns a stamp for a use: higher than those of all earlier uses by this shard and this thread, and of all other
- * ones except their last reads. A counter that every read increments would be exact for those too, but all threads
- * would contend for its cache line.
+ * Returns a stamp for a use. It is higher than those of all earlier uses in this shard or by this thread, and of all
+ * other uses except the last reads of other threads. A counter that every read increments would be exact for these,
+ * too, but all threads would contend for its cache line.
  */
 static uint64_t stamp(afc_lru *cache, afc__lru_shard *shard, bool is_put) {
     uint64_t stamp = shard->clock;
@@ -160,7 +163,7 @@ static afc__lru_entry *count_leaver(afc_lru *cache, afc__lru_shard *shard, afc__
     return entry;
 }
 
-/** The same, and removes it from the table and the order. */
+/** Does the same, and removes the entry from the table and the order of use. */
 static afc__lru_entry *detach(afc_lru *cache, afc__lru_shard *shard, afc__lru_place place) {
     bool was_oldest = shard->table.oldest == place;
     afc__lru_entry *entry = count_leaver(cache, shard, place);
@@ -182,7 +185,7 @@ static bool is_expired(const afc_lru *cache, const afc__lru_entry *entry, int64_
 /* ---- Leaving ------------------------------------------------------------------------------- */
 
 typedef struct purge_goal {
-    /** Limits that the remaining entries must meet. Both 0: none remains, not even one without a cost. */
+    /** Limits that the remaining entries must meet. If both are 0, no entry remains, not even one without a cost. */
     uint64_t cost, count;
 } purge_goal;
 
@@ -192,7 +195,10 @@ static bool is_above(afc_lru *cache, const purge_goal *goal) {
            atomic_load_explicit(&cache->count, memory_order_relaxed) > goal->count;
 }
 
-/** Returns the shard with the oldest entry of all; NULL if all are empty. `*next` is the second oldest stamp. */
+/**
+ * Returns the shard with the oldest entry of all; NULL if all are empty. `*next` becomes the second oldest of the
+ * shards' oldest stamps.
+ */
 static afc__lru_shard *find_oldest(afc_lru *cache, uint64_t *next) {
     afc__lru_shard *found = NULL;
     uint64_t first = NEVER;
@@ -230,7 +236,7 @@ static void look_ahead(const afc__lru_table *table) {
     __builtin_prefetch(&table->links[place]);
 }
 
-/** Removes the oldest entries of a shard, those older than `next` only. */
+/** Removes the oldest entries of a shard, but only those that aren't newer than `next`. */
 static void take_oldest(afc_lru *cache, afc__lru_shard *shard, uint64_t next,
                         const purge_goal *goal, leaver_list *leavers) {
     const afc__lru_table *table = &shard->table;
@@ -302,7 +308,7 @@ static afc__lru_entry *make_entry(const afc_lru *cache, afc_slice key, uint64_t 
     return entry;
 }
 
-/** Inserts an entry; false when out of memory. `*old` is the replaced one, or NULL. */
+/** Inserts an entry. Returns false if out of memory. `*old` becomes the replaced entry, if there is one. */
 static bool insert(afc_lru *cache, uint64_t hash, afc__lru_entry *entry, void *value,
                    afc__lru_entry **old) {
     afc__lru_shard *shard = shard_of(cache, hash);
@@ -355,12 +361,12 @@ afc_status afc_lru_put(afc_lru *cache, afc_slice key, void *value, uint64_t cost
     return AFC_OK;
 }
 
-/** What a key was found to have, with the lock of its shard. */
+/** The result of a lookup, which holds the lock of the shard. */
 typedef struct lookup {
     afc__lru_shard *shard;
     afc__lru_place place;
-    afc__lru_entry *entry; /**< NULL: none. */
-    bool is_expired;       /**< The entry is too old. */
+    afc__lru_entry *entry; /**< NULL if there is none. */
+    bool is_expired;       /**< The entry has expired. */
 } lookup;
 
 /** Takes the lock of the key's shard, and finds its entry. */
@@ -405,7 +411,7 @@ void *afc_lru_copy(afc_lru *cache, afc_slice key) {
     return value;
 }
 
-/** Removes and returns the entry of a key, which the caller frees; NULL without one. */
+/** Removes and returns the entry of a key, which the caller frees; NULL if there is none, or if it has expired. */
 static afc__lru_entry *take_entry(afc_lru *cache, afc_slice key) {
     if (key.size > AFC_LRU_KEY_MAX) return NULL;
     lookup found = lock_and_find(cache, key);
@@ -523,7 +529,7 @@ afc_status afc__lru_watch(afc_lru *cache, int descriptor, uint64_t keep, afc_fai
 
 /* ---- Making and freeing -------------------------------------------------------------------- */
 
-/** About four shards per processor, so that two threads seldom use the same one. */
+/** Returns the default number of shards: about four per processor, so that two threads seldom use the same one. */
 static uint32_t usual_shards(void) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (processors <= 1) return 1;

@@ -14,16 +14,16 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/** A shard: the entries with some of the hashes. Everything that a hit needs is in its first cache line. */
+/** A shard: a part of the entries, selected by their hash. Everything that a hit needs is in its first cache line. */
 typedef struct afc__lru_shard {
     _Alignas(64) afc__lru_lock lock; /**< Protects the following fields. */
-    uint64_t clock;                  /**< Stamp of the last use. */
+    uint64_t clock;                  /**< Stamp of the last use in this shard. */
     uint64_t hits;
     afc__lru_table table;
     uint64_t cost, memory;
     uint64_t misses, puts, evictions;
-    _Atomic uint64_t
-        oldest_stamp; /**< Stamp of the oldest entry, readable without the lock. UINT64_MAX: none. */
+    /** Stamp of the oldest entry, readable without the lock; UINT64_MAX if the shard is empty. */
+    _Atomic uint64_t oldest_stamp;
 } afc__lru_shard;
 
 _Static_assert(sizeof(void *) != 8 ||
@@ -39,15 +39,15 @@ struct afc_lru {
     void *block;
     uint32_t shard_count;
     uint32_t key_offset;     /**< Offset of the key in each entry. */
-    afc__pressure *pressure; /**< NULL until it is watched; protected by `purging`. */
+    afc__pressure *pressure; /**< NULL until memory pressure is watched; protected by `purging`. */
     pthread_mutex_t purging;
     char padding[64];       /**< Separates written fields from read-only ones (false sharing). */
     _Atomic uint64_t clock; /**< Approximate stamp of the last use in any shard. */
     _Atomic uint64_t cost;  /**< Sum of all shards. */
-    _Atomic uint64_t count; /**< Sum of all shards if there is a max_count; else 0. */
+    _Atomic uint64_t count; /**< Sum of all shards if there is a max_count; otherwise 0. */
 };
 
-/** Watches a descriptor, which it takes; see afc_lru_watch_pressure(). Declared for tests. */
+/** Watches a descriptor, and takes ownership of it; see afc_lru_watch_pressure(). Declared for tests. */
 afc_status afc__lru_watch(afc_lru *cache, int descriptor, uint64_t keep, afc_failure *failure);
 
 #endif

@@ -21,7 +21,7 @@ static const char SYSTEM_PATH[] = "/proc/pressure/memory";
 /* The types of the kernel's file systems, as in linux/magic.h. */
 enum { PROC_SUPER_MAGIC = 0x9fa0, CGROUP2_SUPER_MAGIC = 0x63677270 };
 
-/* In place of an errno, none of which is as large. */
+/* Returned instead of an errno; larger than any. */
 enum { NOT_PSI = 4096 };
 
 struct afc__pressure {
@@ -34,7 +34,7 @@ struct afc__pressure {
 
 /* ---- The file ------------------------------------------------------------------------------ */
 
-/** Finds the PSI file of the process's control group (cgroup v2); false if it is unknown. */
+/** Finds the PSI file of the process's control group (cgroup v2). Returns false if it is unknown. */
 static bool find_own_group(char *path, size_t size) {
     static const char unified[] = "0::";
     char line[PATH_MAX];
@@ -76,7 +76,8 @@ static afc_status fail_open(int error, const char *path, afc_failure *failure) {
 }
 
 /**
- * Other files of these file systems can be written, too, for example /proc/self/comm, so the content decides as well.
+ * Also reads the beginning of the file: other files of these file systems can be written as well, for example
+ * /proc/self/comm.
  */
 int afc__pressure_check_file(int descriptor) {
     static const char beginning[] = "some avg10=";
@@ -92,7 +93,7 @@ int afc__pressure_check_file(int descriptor) {
     return is_psi ? 0 : NOT_PSI;
 }
 
-/** Returns a descriptor or a negative errno. */
+/** Opens a file and writes the trigger to it. Returns a descriptor or a negative errno. */
 static int arm(const char *path, afc__pressure_check check, const char *trigger, size_t size) {
     int descriptor = open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (descriptor < 0) return -errno;
@@ -144,7 +145,7 @@ static void *watch(void *context) {
         if (polled[1].revents == POLLPRI) {
             pressure->on_pressure(pressure->context);
         } else {
-            /* The control group was removed; only the end of the cache can follow. */
+            /* The control group was removed: don't poll this descriptor any more, only the end of the cache. */
             polled[1].fd = -1;
         }
     }
@@ -186,7 +187,7 @@ afc_status afc__pressure_start(afc__pressure **out, int descriptor,
 
 void afc__pressure_stop(afc__pressure *pressure) {
     if (pressure == NULL) return;
-    /* A forked child has no such thread, and its descriptor is that of the parent's. */
+    /* A forked child has no such thread, and shares the eventfd with the parent's. */
     if (pressure->generation == afc__process_generation()) {
         (void)eventfd_write(pressure->end, 1);
         pthread_join(pressure->thread, NULL);

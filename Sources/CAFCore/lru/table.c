@@ -4,12 +4,12 @@
 
 enum { LINE = 64, FIRST_BUCKETS = 2 };
 
-/** Places have 32 bits, and 0 is reserved. */
+/** Limit of the number of buckets: places have 32 bits, and 0 is reserved. */
 static const uint32_t MAX_BUCKETS = UINT32_MAX / AFC__LRU_BUCKET_SLOTS - 1;
 
 _Static_assert(sizeof(void *) != 8 || sizeof(afc__lru_bucket) == LINE, "a bucket is a cache line");
 
-/** Returns the first bucket for a hash; works for any number of buckets, not only powers of two. */
+/** Returns the bucket where a search for a hash begins. The number of buckets needn't be a power of two. */
 static inline uint32_t home(const afc__lru_table *table, uint32_t hash) {
     return (uint32_t)((uint64_t)hash * table->bucket_count >> 32);
 }
@@ -22,7 +22,7 @@ static inline afc__lru_place place_of(uint32_t bucket, int slot) {
     return bucket * AFC__LRU_BUCKET_SLOTS + (uint32_t)slot + 1;
 }
 
-/** The maximum load: seven eighths. */
+/** Returns how many entries are allowed: seven eighths of the slots. */
 static uint64_t capacity_of(uint32_t bucket_count) {
     return (uint64_t)bucket_count * AFC__LRU_BUCKET_SLOTS * 7 / 8;
 }
@@ -141,7 +141,10 @@ void afc__lru_table_remove(afc__lru_table *table, afc__lru_place place) {
 
 /* ---- Growing ------------------------------------------------------------------------------- */
 
-/** Size of the buckets, of the links for place 0 and for each slot, and of the padding for alignment. */
+/**
+ * Returns the size of a block: of the buckets, of the links for place 0 and for each slot, and of the padding for
+ * alignment.
+ */
 static size_t block_size(uint32_t bucket_count) {
     size_t places = (size_t)bucket_count * AFC__LRU_BUCKET_SLOTS + 1;
     return (size_t)bucket_count * sizeof(afc__lru_bucket) + places * sizeof(afc__lru_links) + LINE -
@@ -152,7 +155,7 @@ size_t afc__lru_table_size(const afc__lru_table *table) {
     return table->block != NULL ? block_size(table->bucket_count) : 0;
 }
 
-/** Creates an empty table; false when out of memory. */
+/** Creates an empty table. Returns false if out of memory. */
 static bool make(afc__lru_table *out, uint32_t bucket_count) {
     out->block = afc__zalloc(block_size(bucket_count));
     if (out->block == NULL) return false;
@@ -163,7 +166,7 @@ static bool make(afc__lru_table *out, uint32_t bucket_count) {
     return true;
 }
 
-/** Returns the new place of an entry, which was stored in place of its old hash. */
+/** Returns the new place of an entry. move_entries() stores it in the old table, in place of the hash. */
 static afc__lru_place moved(const afc__lru_table *old, afc__lru_place place) {
     if (place == 0) return 0;
     return afc__lru_table_bucket(old, place)->hash[(place - 1) % AFC__LRU_BUCKET_SLOTS];

@@ -1,15 +1,15 @@
 /**
  * The entries of one shard: a hash table by key, and a list by use.
  *
- * The table uses open addressing. A bucket is a cache line with three entries: pointers to the entry and its
- * value, and the low half of its hash, so that both can be prefetched. A bucket counts the entries that belong to
- * it but are stored in a later one, so that a search knows where to stop and removal needs no tombstones. The list
- * is a second array with two links and a stamp per slot: relinking an entry doesn't touch its neighbours, which
+ * The table uses open addressing. A bucket is a cache line with three entries: pointers to the entry and its value, and
+ * the low half of its hash, so that both can be prefetched. A bucket counts the entries that were stored in a later
+ * bucket because it was full (`passed_by`), so that a search knows where to stop, and removal needs no tombstones. The
+ * list is a second array with two links and a stamp per slot: relinking an entry doesn't touch its neighbours, which
  * are seldom in the processor's cache, while this array is.
  *
- * Benchmarks/cache justifies the table, the lock and the hash together: a lookup takes 159 ns with one thread and
- * 563 ns with two, and 377 and 928 ns with GLib's chained table, its list and a mutex (best of four rounds, on a
- * machine with two processors, both busy).
+ * Benchmarks/cache justifies the table, the lock and the hash together: a lookup takes 159 ns with one thread and 563
+ * ns with two, and 377 and 928 ns with GLib's chained table, its list and a mutex (best of four rounds, on a machine
+ * with two processors, both busy).
  */
 #ifndef AFC_LRU_TABLE_H
 #define AFC_LRU_TABLE_H
@@ -24,10 +24,12 @@
 typedef struct afc__lru_entry {
     union {
         uint64_t cost;
-        void *value; /**< After removal; before that it is in the bucket. */
+        /** The value, after the entry was removed from the table; before that it is in the bucket. */
+        void *value;
     };
-    uint32_t readers;  /**< Readers that found the entry; under the lock. */
-    atomic_uint left;  /**< Readers that have retained the value. */
+    uint32_t readers; /**< Number of readers that found the entry; under the lock. */
+    /** Number of readers that have retained the value; see begin_reading() in lru.c. */
+    atomic_uint left;
     uint16_t key_size; /**< Size of the key, which is at the table's `key_offset`. */
 } afc__lru_entry;
 
@@ -39,19 +41,19 @@ enum {
 
 typedef struct afc__lru_bucket {
     uint32_t hash[AFC__LRU_BUCKET_SLOTS];
-    /** Entries whose first bucket is this one but which are stored in a later one. */
+    /** Number of entries for which a search passes this bucket, as they are stored in a later one. */
     uint32_t passed_by;
     afc__lru_entry *slot[AFC__LRU_BUCKET_SLOTS];
     void *value[AFC__LRU_BUCKET_SLOTS];
 } afc__lru_bucket;
 
-/** The slot of an entry, numbered from 1, valid until the table grows. 0: none. */
+/** A slot, numbered from 1 across all buckets, valid until the table grows; 0 if there is none. */
 typedef uint32_t afc__lru_place;
 
 /** The links of a slot in the order of use. */
 typedef struct afc__lru_links {
     afc__lru_place newer, older; /**< 0 after the newest and before the oldest. */
-    uint64_t stamp;              /**< Last use, in the cache's own count. */
+    uint64_t stamp;              /**< Stamp of the last use, in the cache's own count. */
 } afc__lru_links;
 
 typedef struct afc__lru_table {
@@ -60,7 +62,7 @@ typedef struct afc__lru_table {
     afc__lru_links *links; /**< Indexed by place; in the same block. */
     uint32_t bucket_count;
     uint32_t count;
-    afc__lru_place newest, oldest; /**< Most and least recently used; 0: the table is empty. */
+    afc__lru_place newest, oldest; /**< Most and least recently used; 0 if the table is empty. */
     uint32_t key_offset;           /**< Offset of the key in each entry. */
     void *block;
 } afc__lru_table;
@@ -80,7 +82,7 @@ static inline afc__lru_entry *afc__lru_table_entry(const afc__lru_table *table,
     return afc__lru_table_bucket(table, place)->slot[(place - 1) % AFC__LRU_BUCKET_SLOTS];
 }
 
-/** Returns its value. */
+/** Returns the value of the entry at an occupied place. */
 static inline void *afc__lru_table_value(const afc__lru_table *table, afc__lru_place place) {
     return afc__lru_table_bucket(table, place)->value[(place - 1) % AFC__LRU_BUCKET_SLOTS];
 }
@@ -88,7 +90,10 @@ static inline void *afc__lru_table_value(const afc__lru_table *table, afc__lru_p
 /** Returns the place of the entry with this key and hash, or 0. */
 afc__lru_place afc__lru_table_find(const afc__lru_table *table, uint32_t hash, afc_slice key);
 
-/** Reserves capacity for one more entry; false when out of memory and full. Add the entry before any other change. */
+/**
+ * Reserves capacity for one more entry. Returns false if out of memory while the table is full. Add the entry before
+ * any other change.
+ */
 bool afc__lru_table_reserve(afc__lru_table *table);
 
 /**
