@@ -57,7 +57,7 @@ typedef struct afc__sink {
 /** The settings of the request. */
 typedef struct afc__sink_config {
     const afc_sink *options;
-    uint64_t limit;        /**< 0: the kind's default. */
+    uint64_t limit;        /**< 0 for the kind's default. */
     uint64_t memory_limit; /**< The default for MEMORY; 0 for 64 MiB. */
     bool may_resume;       /**< The request's response can be resumed. */
     bool is_named_late;    /**< The path may be set after the response head. */

@@ -45,7 +45,7 @@ typedef struct afc__cached_response_head {
     char range[AFC__CONTENT_RANGE_SIZE], status[AFC__CACHED_RESPONSE_STATUS_SIZE];
 } afc__cached_response_head;
 
-/** Makes the head of a cached response. AFC_ENOMEM: there is nothing to clear. */
+/** Makes the head of a cached response. On AFC_ENOMEM there is nothing to clear. */
 afc_status afc__cached_response_make_head(afc__cached_response_head *out,
                                           const afc__cached_response *response);
 
