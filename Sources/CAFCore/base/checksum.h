@@ -7,6 +7,7 @@
 
 #include <afcore/base.h>
 
+/** Returns the checksum of some bytes, which depends on the seed. */
 uint64_t afc__checksum(uint64_t seed, const void *bytes, size_t size);
 
 #endif

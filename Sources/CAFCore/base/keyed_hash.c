@@ -66,7 +66,10 @@ static inline wide multiply(const uint64_t *seed, const char *bytes) {
     return (wide)(afc__load_64(bytes) + seed[0]) * (afc__load_64(bytes + 8) + seed[1]);
 }
 
-/** For at least 16 bytes. The last pair of words may overlap the previous one; the size makes the encoding unique. */
+/**
+ * Compresses a key of at least 16 bytes. The last pair of words may overlap the previous one; the size, which is hashed
+ * as well, makes the encoding unique.
+ */
 static inline wide compress(const uint64_t *seed, afc_slice key) {
     wide sum = 0;
     size_t at = 0;
@@ -74,7 +77,7 @@ static inline wide compress(const uint64_t *seed, afc_slice key) {
     return sum + multiply(seed + at / 8, key.bytes + key.size - 16);
 }
 
-/** For fewer than 16 bytes: used directly. */
+/** Returns a key of fewer than 16 bytes as one number. */
 static inline wide collect(afc_slice key) {
     if (key.size >= 8)
         return (wide)afc__load_64(key.bytes + key.size - 8) << 64 | afc__load_64(key.bytes);

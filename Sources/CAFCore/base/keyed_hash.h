@@ -24,9 +24,10 @@ typedef struct afc__hash_seed {
 /** Makes a random seed; false if the system has no random bytes. */
 bool afc__hash_seed_make(afc__hash_seed *out);
 
+/** Returns the hash of a key of any size: NH up to AFC__HASH_SHORT bytes, SipHash-1-3 above. */
 uint64_t afc__keyed_hash(const afc__hash_seed *seed, afc_slice key);
 
-/** SipHash-1-3 alone. */
+/** Returns the hash of SipHash-1-3, for keys of any size. */
 uint64_t afc__siphash13(const uint64_t key[2], afc_slice bytes);
 
 #endif

@@ -14,6 +14,7 @@ typedef struct afc__hasher {
 bool afc__hasher_begin(afc__hasher *hasher, afc__digest_kind kind);
 void afc__hasher_clear(afc__hasher *hasher);
 
+/** Returns whether a digest was started. */
 bool afc__hasher_is_active(const afc__hasher *hasher);
 
 /** Hashes the next bytes. */

@@ -14,7 +14,7 @@
     (AFC_FILE_KEEP_PARTIAL | AFC_FILE_RESUME | AFC_FILE_SYNC | AFC_FILE_NO_REPLACE |               \
      AFC_FILE_MAKE_FOLDERS | AFC_FILE_FOLLOW_LINKS | AFC_FILE_KEEP_MODE)
 
-/* ---- Making -------------------------------------------------------------------------------- */
+/* ---- Creating ------------------------------------------------------------------------------ */
 
 void afc__sink_zero(afc__sink *sink) {
     *sink = (afc__sink){.end = AFC_LENGTH_UNKNOWN, .total = AFC_LENGTH_UNKNOWN};
@@ -175,7 +175,10 @@ static afc_status open_memory(afc__sink *sink, uint64_t expected, bool is_encode
 /** How much of the file a response contains. */
 typedef enum file_part { WHOLE_FILE, REST_OF_FILE } file_part;
 
-/** The server's digests are for the bytes on the wire, so a decoded body can't be checked against them. */
+/**
+ * Returns the digest that the server has declared, or that of the token if that is stronger. It is for the bytes on the
+ * wire, so a decoded body can't be checked against it.
+ */
 static afc__digest declared_digest(afc__sink *sink, const afc__sink_start *start, file_part part) {
     bool is_checked = afc__sink_is_resumable(sink) && !sink->file.is_device && !start->is_encoded;
     if (!is_checked) return (afc__digest){0};

@@ -279,7 +279,7 @@ afc_status afc__sink_flush(afc__sink *sink, afc_failure *failure) {
     return write_gathered(sink, failure);
 }
 
-/* ---- Handing over -------------------------------------------------------------------------- */
+/* ---- The writer thread --------------------------------------------------------------------- */
 
 static bool is_with_writer(const afc__sink_work *work) {
     return work->phase == WORK_BLOCK || work->phase == WORK_ENDING;

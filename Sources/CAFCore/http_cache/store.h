@@ -105,7 +105,7 @@ const afc__http_cache_terms *afc__http_cache_stored_terms(afc__http_cache_stored
                                                           afc__http_cache_terms *storage);
 
 afc__http_cache_stored *afc__http_cache_stored_retain(afc__http_cache_stored *stored);
-/** NULL is allowed. */
+/** Releases a reference. NULL is allowed. */
 void afc__http_cache_stored_release(afc__http_cache_stored *stored);
 
 /* ---- Finding ------------------------------------------------------------------------------- */

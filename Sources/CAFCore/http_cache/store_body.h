@@ -22,7 +22,7 @@ afc__http_cache_reader *afc__http_cache_reader_open(afc_http_cache *cache,
  */
 afc__http_cache_step afc__http_cache_read(afc__http_cache_reader *reader, afc_slice *piece);
 
-/** NULL is allowed. */
+/** Closes a reader. NULL is allowed. */
 void afc__http_cache_reader_close(afc__http_cache_reader *reader);
 
 /* ---- Writing an entry ---------------------------------------------------------------------- */

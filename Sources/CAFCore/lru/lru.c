@@ -182,7 +182,7 @@ static bool is_expired(const afc_lru *cache, const afc__lru_entry *entry, int64_
     return cache->ttl_us != 0 && now_us > expiry(entry);
 }
 
-/* ---- Leaving ------------------------------------------------------------------------------- */
+/* ---- Evicting ------------------------------------------------------------------------------ */
 
 typedef struct purge_goal {
     /** Limits that the remaining entries must meet. If both are 0, no entry remains, not even one without a cost. */

@@ -76,8 +76,8 @@ static afc_status fail_open(int error, const char *path, afc_failure *failure) {
 }
 
 /**
- * Also reads the beginning of the file: other files of these file systems can be written as well, for example
- * /proc/self/comm.
+ * The type of the file system isn't enough: other files of these file systems can be written, too, for example
+ * /proc/self/comm. So the content is checked as well.
  */
 int afc__pressure_check_file(int descriptor) {
     static const char beginning[] = "some avg10=";

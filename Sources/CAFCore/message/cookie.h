@@ -39,6 +39,7 @@ bool afc__cookie_prefix_ok(afc_slice name, bool is_secure, bool is_host_only, af
 /** Returns the default path (RFC 6265 5.1.4): the path up to its last slash, or "/". */
 afc_slice afc__cookie_default_path(afc_slice url_path);
 
+/** Returns whether a cookie with this path is sent with a URL of that path (RFC 6265 5.1.4). */
 bool afc__cookie_path_matches(afc_slice url_path, afc_slice cookie_path);
 
 /**

@@ -43,7 +43,7 @@ static char *basic(const unsigned char *plain, size_t size) {
     return field;
 }
 
-/** Fails: the server would read what follows the colon as a part of the password (RFC 7617 2). */
+/** Refuses a colon: the server would read what follows it as a part of the password (RFC 7617 2). */
 static afc_status refuse_colon(const char *whose, afc_failure *failure) {
     return afc__fail(failure, AFC_EINVAL,
                      "%s user name contains a colon, which Basic doesn't allow (RFC 7617 2)",

@@ -97,7 +97,7 @@ static bool take_number(date_rest *rest, int digits, int *out) {
     return true;
 }
 
-/** asctime() pads a day of one digit with a space. */
+/** Takes a day; asctime() pads one of a single digit with a space. */
 static bool take_padded_day(date_rest *rest, int *day) {
     return take_text(rest, " ") ? take_number(rest, 1, day) : take_number(rest, 2, day);
 }

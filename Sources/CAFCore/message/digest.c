@@ -21,7 +21,7 @@ size_t afc__digest_size(afc__digest_kind kind) {
     return kinds[kind].size;
 }
 
-/* ---- Structured fields (RFC 8941), as far as a dictionary of digests needs them ------------- */
+/* ---- Structured fields (RFC 8941): what a dictionary of digests needs ----------------------- */
 
 typedef struct field_cursor {
     const char *at, *end;
@@ -145,7 +145,7 @@ static bool read_dictionary(afc_slice value, afc__digest *out) {
     }
 }
 
-/* ---- Promises ------------------------------------------------------------------------------ */
+/* ---- Declared digests ---------------------------------------------------------------------- */
 
 afc__digest afc__declared_digest(const afc_head *head, bool is_whole) {
     afc__digest best = {0};

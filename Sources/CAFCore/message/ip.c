@@ -229,7 +229,7 @@ bool afc__ip_is_loopback(const afc__ip *ip) {
     return memcmp(ip->bytes, one, 16) == 0 || memcmp(ip->bytes, mapped, 13) == 0;
 }
 
-/* ---- Public ones --------------------------------------------------------------------------- */
+/* ---- Public addresses ---------------------------------------------------------------------- */
 
 typedef struct ip_network {
     uint8_t bytes[6];

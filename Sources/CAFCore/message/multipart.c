@@ -209,7 +209,7 @@ const char *afc_multipart_get_content_type(const afc_multipart *form) {
     return form->content_type;
 }
 
-/* ---- What may stand in a head -------------------------------------------------------------- */
+/* ---- Checks of heads ----------------------------------------------------------------------- */
 
 static afc_status refuse(afc_failure *failure, const char *what) {
     return afc__fail(failure, AFC_EINVAL, "%s of the part contains a control character", what);
@@ -630,7 +630,7 @@ static ptrdiff_t read_reader(afc_multipart *form, afc__part *part, void *buffer,
     return count;
 }
 
-/* ---- One piece after the other ------------------------------------------------------------- */
+/* ---- Reading piece by piece ---------------------------------------------------------------- */
 
 static ptrdiff_t read_text(const afc_multipart *form, afc_slice text, void *buffer, size_t size) {
     size_t left = text.size - (size_t)form->position;
@@ -721,7 +721,7 @@ ptrdiff_t afc_multipart_read(afc_multipart *form, void *buffer, size_t size, afc
     return count;
 }
 
-/* ---- Once more ----------------------------------------------------------------------------- */
+/* ---- Rewinding ----------------------------------------------------------------------------- */
 
 bool afc_multipart_can_rewind(const afc_multipart *form) {
     for (size_t i = 0; i < form->count; i++) {
@@ -760,7 +760,7 @@ afc_status afc_multipart_rewind(afc_multipart *form, afc_failure *failure) {
     return form->failure.status;
 }
 
-/* ---- Into a file --------------------------------------------------------------------------- */
+/* ---- Writing to a descriptor --------------------------------------------------------------- */
 
 ptrdiff_t afc_multipart_write(afc_multipart *form, int descriptor, size_t size,
                               afc_failure *failure) {

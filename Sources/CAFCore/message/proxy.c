@@ -136,7 +136,7 @@ void afc__proxy_clear(afc__proxy *proxy) {
     memset(proxy, 0, sizeof *proxy);
 }
 
-/* ---- All of a session ---------------------------------------------------------------------- */
+/* ---- The settings of a session ------------------------------------------------------------- */
 
 /** The name of a setting, for error messages, and its value: the URL of a proxy, or NULL or an empty text for none. */
 typedef struct proxy_setting {
@@ -267,7 +267,10 @@ static bool network_has(afc_slice entry, const char *slash, const afc__ip *ip) {
            prefix <= network.size * 8u && afc__ip_is_in(ip, &network, prefix);
 }
 
-/** Splits off a port, "name:1" or "[::1]:1"; 0: none. false: malformed. */
+/**
+ * Removes the port from an entry such as "name:1" or "[::1]:1"; `*port` is 0 if it has none. Returns false if the entry
+ * is malformed.
+ */
 static bool split_port(afc_slice *entry, unsigned *port) {
     *port = 0;
     const char *end = entry->bytes + entry->size;
@@ -368,7 +371,7 @@ afc_status afc__proxies_choose(const afc__proxies *proxies, const afc__url *url,
     return AFC_OK;
 }
 
-/* ---- As libcurl chooses -------------------------------------------------------------------- */
+/* ---- libcurl's choice ---------------------------------------------------------------------- */
 
 /** Returns the first variable that is set. An empty variable is ignored, as by curl_getenv(). */
 static const char *first_set(const char *const *names, size_t count, afc__variable *variable,

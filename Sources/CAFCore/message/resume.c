@@ -250,7 +250,7 @@ afc_status afc__resume_write(const afc__resume_token *token, afc__buffer *out) {
     return status == AFC_OK ? afc__buffer_append(out, "end\n", 4) : status;
 }
 
-/* ---- Asking -------------------------------------------------------------------------------- */
+/* ---- Requests ------------------------------------------------------------------------------ */
 
 void afc__resume_ask(const afc__resume_token *token, int64_t offset,
                      char range[AFC__RESUME_RANGE_SIZE], afc_header out[2]) {
@@ -259,7 +259,7 @@ void afc__resume_ask(const afc__resume_token *token, int64_t offset,
     out[1] = (afc_header){afc_slice_of("If-Range"), token->validator, 0};
 }
 
-/* ---- Judging ------------------------------------------------------------------------------- */
+/* ---- Responses ----------------------------------------------------------------------------- */
 
 /** Returns what is wrong with a Content-Range, or NULL. */
 static const char *find_fault(afc__content_range kind) {

@@ -185,7 +185,7 @@ afc_status afc__route_write_doh_server(char **out, uint16_t *port, const char *u
     return status;
 }
 
-/* ---- Sockets of this machine --------------------------------------------------------------- */
+/* ---- Unix-domain sockets ------------------------------------------------------------------- */
 
 afc_status afc__route_check_socket(const char *path, afc_failure *failure) {
     size_t size = strlen(path);

@@ -9,7 +9,7 @@
 
 #include <afcore/url.h>
 
-/* ---- Taking apart -------------------------------------------------------------------------- */
+/* ---- Parts --------------------------------------------------------------------------------- */
 
 /** The parts of a URL that is built. */
 typedef struct url_parts {
@@ -206,7 +206,7 @@ static afc_status write_url(afc__url *out, const url_parts *target, afc_failure 
     return AFC_OK;
 }
 
-/* ---- The door ------------------------------------------------------------------------------ */
+/* ---- Parsing ------------------------------------------------------------------------------- */
 
 /** Reads a URL, or a reference with a scheme, an authority or both. */
 static afc_status read_own(url_parts *out, bool is_https, const afc_url_parts *parts,

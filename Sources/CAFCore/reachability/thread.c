@@ -135,7 +135,7 @@ static void look_up(afc_reach_monitor *monitor, uint64_t fingerprint) {
     if (has_ended) take_lookup(monitor);
 }
 
-/* ---- Deciding and telling ------------------------------------------------------------------ */
+/* ---- Deciding and reporting ---------------------------------------------------------------- */
 
 static bool is_same(const afc_reachability *a, const afc_reachability *b) {
     return a->status == b->status && a->link == b->link && strcmp(a->link_name, b->link_name) == 0;
@@ -276,7 +276,7 @@ static afc_link_kind kind_of(void *context, int index, const char *name) {
     return afc__reach_medium("/sys/class/net", index, name);
 }
 
-/* ---- Monitors coming and going ------------------------------------------------------------- */
+/* ---- Starting and stopping monitors -------------------------------------------------------- */
 
 static void activate(afc__reach_thread *thread, afc_reach_monitor *monitor, unsigned serial) {
     if (!monitor->is_active) {

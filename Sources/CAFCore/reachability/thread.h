@@ -36,6 +36,7 @@ typedef struct afc__reach_thread {
     unsigned char buffer[AFC__REACH_BUFFER_SIZE];
 } afc__reach_thread;
 
+/** Take and release the lock of the thread and its monitors. */
 void afc__reach_lock(void);
 void afc__reach_unlock(void);
 

@@ -166,7 +166,7 @@ static bool make_room(afc_cookie_jar *jar, const afc__jar_cookie *new, int64_t n
     return true;
 }
 
-/* ---- Putting in ---------------------------------------------------------------------------- */
+/* ---- Storing ------------------------------------------------------------------------------- */
 
 static afc__jar_cookie **find(afc_cookie_jar *jar, const afc__jar_cookie *wanted) {
     for (afc__jar_cookie **link = bucket_of_domain(jar, wanted->domain); *link != NULL;
@@ -386,7 +386,7 @@ afc_status afc__cookie_jar_put(afc_cookie_jar *jar, const afc_cookie *given, int
     return status;
 }
 
-/* ---- Taking along -------------------------------------------------------------------------- */
+/* ---- Selecting and sending ----------------------------------------------------------------- */
 
 typedef struct cookie_selection {
     afc__jar_cookie **cookies;

@@ -272,7 +272,7 @@ static afc_status insert(afc_hsts *hsts, hsts_entry *new, int64_t expires_s) {
     return AFC_OK;
 }
 
-/** Adds, changes or removes the entry of this very host; entries of its parents and subdomains stay. */
+/** Adds, changes or removes the entry of exactly this host; entries of its parents and subdomains stay. */
 static afc_status put(afc_hsts *hsts, const char *host, int64_t expires_s, bool includes_subdomains,
                       int64_t now) {
     hsts_entry *old = *find(hsts, host);
@@ -498,7 +498,7 @@ afc_status afc_hsts_export(afc_hsts *hsts, afc_bytes *out, afc_failure *failure)
     return status;
 }
 
-/* ---- Making and ending --------------------------------------------------------------------- */
+/* ---- Creating and freeing ------------------------------------------------------------------ */
 
 static void free_store(afc_hsts *hsts) {
     clear(hsts);

@@ -16,7 +16,7 @@
 /* The maximum size of a certificate or key file. */
 enum { MAX_FILE = 1024 * 1024 };
 
-/* ---- Bytes that are secret ----------------------------------------------------------------- */
+/* ---- Secret bytes -------------------------------------------------------------------------- */
 
 /** Bytes that may be secret: borrowed from the caller, or read from a file into `owned`. */
 typedef struct secret_bytes {
@@ -144,7 +144,7 @@ static bool read_der(afc__tls_identity *out, afc_slice bytes, secret_password *p
     return out->certificate != NULL;
 }
 
-/* ---- What is wrong with them --------------------------------------------------------------- */
+/* ---- Errors -------------------------------------------------------------------------------- */
 
 /** Fails with AFC_EINVAL. The name comes last in the text, as a long path may be cut off. */
 static afc_status fail(const secret_bytes *in, const char *what, afc_failure *failure) {

@@ -55,7 +55,7 @@ void afc__general_name_write(BIO *bio, GENERAL_NAME *name) {
     }
 }
 
-/* ---- Those of a certificate for another host ------------------------------------------------- */
+/* ---- A certificate for another host ---------------------------------------------------------- */
 
 /** A text in a buffer; what doesn't fit is cut off. */
 typedef struct cut_text {

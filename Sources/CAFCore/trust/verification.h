@@ -9,7 +9,7 @@
 
 typedef struct afc__verification afc__verification;
 
-/** Any thread. NULL is allowed. */
+/** Retain and release a verification. Any thread; NULL is allowed. */
 afc__verification *afc__verification_retain(afc__verification *verification);
 void afc__verification_release(afc__verification *verification);
 

@@ -17,8 +17,8 @@ typedef struct afc__key_hash {
 /**
  * Returns whether these bytes are DER, of a certificate, a revocation list, a key or PKCS #12. Otherwise they are PEM,
  * perhaps after other text. DER starts with the tag of a SEQUENCE (0x30), which is also the digit 0. In the long form
- * of the length the next byte is above 127, as in no text. Only small keys have the short form; they don't contain a
- * line of PEM.
+ * of the length, the next byte is 0x80 to 0x84, which can't follow a digit in a text. Only small keys have the short
+ * form; they don't contain a line of PEM.
  */
 bool afc__is_der(afc_slice bytes);
 

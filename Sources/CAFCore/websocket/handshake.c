@@ -12,7 +12,7 @@ enum { SWITCHING_PROTOCOLS = 101, KEY_BYTES = 16, SHA1_BYTES = 20, MAX_PROTOCOLS
 
 static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/* ---- Asking -------------------------------------------------------------------------------- */
+/* ---- The request --------------------------------------------------------------------------- */
 
 static bool is_among(afc_slice list, afc_slice wanted) {
     afc_slice member;
@@ -102,7 +102,7 @@ bool afc__handshake_owns_field(afc_slice name) {
            afc__begins_with_name(name, "Sec-WebSocket-");
 }
 
-/* ---- Checking ------------------------------------------------------------------------------ */
+/* ---- The response -------------------------------------------------------------------------- */
 
 /** Returns whether a member of a list field has this name. */
 static bool names(const afc_head *head, const char *field, const char *wanted) {

@@ -9,7 +9,7 @@
 
 enum { AFC__WEBSOCKET_KEY_SIZE = 25 /**< Base64 of 16 bytes, with its NUL. */ };
 
-/** What the client asks for. Zeroed if it isn't a WebSocket. */
+/** What the client asks for. A zeroed one asks for nothing. */
 typedef struct afc__handshake {
     char key[AFC__WEBSOCKET_KEY_SIZE];
     afc__buffer protocols; /**< The value of Sec-WebSocket-Protocol; empty if there is none. */

@@ -161,7 +161,9 @@ void afc__outbox_took(afc__outbox *outbox, size_t count);
 /** Drops every message. */
 void afc__outbox_drop(afc__outbox *outbox);
 
-/** Takes the next message that was read completely or dropped; NULL: none. afc__outbox_recycle() takes it back. */
+/**
+ * Takes the next message that was read completely or dropped; NULL if there is none. Then call afc__outbox_recycle().
+ */
 afc__outgoing *afc__outbox_take_sent(afc__outbox *outbox);
 
 /**

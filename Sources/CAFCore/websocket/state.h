@@ -28,6 +28,7 @@ typedef enum afc__websocket_state {
 
 enum { AFC__WEBSOCKET_STATES = AFC__WEBSOCKET_ENDED + 1 };
 
+/** Returns whether `to` may follow `from`. */
 bool afc__websocket_may_enter(afc__websocket_state from, afc__websocket_state to);
 
 /** Returns whether messages that are added now will be sent. */

@@ -210,7 +210,7 @@ void afc__disk_remove(afc__disk *disk, const afc__cache_store_name *names, size_
     afc__disk_removal_order(removal);
 }
 
-/* ---- What others have stored ---------------------------------------------------------------- */
+/* ---- Entries of other processes ------------------------------------------------------------- */
 
 typedef struct unknown_job {
     afc__disk_job job;

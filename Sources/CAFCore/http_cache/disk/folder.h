@@ -61,6 +61,7 @@ bool afc__folder_lock(int descriptor, int patience_ms);
 int afc__folder_open_entry(const afc__folder *folder, uint64_t primary, uint64_t variant,
                            afc__folder_access access);
 
+/** Removes an entry's file. Returns false with errno if that fails. */
 bool afc__folder_remove_entry(const afc__folder *folder, uint64_t primary, uint64_t variant);
 
 /** Gives an entry another variant's name. */
@@ -72,7 +73,7 @@ int afc__folder_new_file(const afc__folder *folder, uint64_t number);
 
 /**
  * Moves an entry's file to new/ to be overwritten, locked for writing. That costs a twentieth of removing one file and
- * making another. Returns -1 if the file is missing or in use; it is removed from the folder in either case.
+ * making another. Returns -1 if the file is missing, or if it is in use: then it is removed.
  */
 int afc__folder_reuse(const afc__folder *folder, uint64_t primary, uint64_t variant,
                       uint64_t number);

@@ -36,6 +36,7 @@ typedef struct afc__entry_table {
     uint64_t units; /**< Sum of `units` of all records. */
 } afc__entry_table;
 
+/** Removes all records and frees the memory. */
 void afc__entry_table_clear(afc__entry_table *table);
 
 /**

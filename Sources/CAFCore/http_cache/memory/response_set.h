@@ -13,7 +13,7 @@ typedef struct afc__response_set {
 /** Makes a set that retains the responses in `found`. Returns NULL if out of memory. */
 afc__response_set *afc__response_set_new(const afc__http_cache_found *found);
 void afc__response_set_retain(afc__response_set *set);
-/** NULL is allowed. */
+/** Releases a reference. NULL is allowed. */
 void afc__response_set_release(afc__response_set *set);
 
 /** Returns the response with this hash of its variant, or NULL. The reference stays with `found`. */

@@ -140,7 +140,7 @@ void afc__cache_store_on_evict(void *context, afc_slice key, void *value, afc_lr
 /** Evicts from memory what exceeds its capacity. */
 void afc__cache_store_trim(afc_http_cache *cache);
 
-/* ---- The store's parts for each other ----------------------------------------------------------- */
+/* ---- Shared by the store's files ---------------------------------------------------------------- */
 
 /**
  * Adds a response, or replaces its variant; doesn't take the caller's reference. Returns false if there is no room for

@@ -29,8 +29,9 @@ enum {
 #define AFC__DELTA_MAX INT64_C(2147483648)
 
 /**
- * The directives of one message. If a directive is repeated, the first one counts (RFC 9111 4.2.1). An invalid number
- * makes a response stale and a request strict: it is 0, and AFC__DELTA_MAX for min-fresh.
+ * The directives of one message. If a directive is repeated, the first one counts (RFC 9111 4.2.1). A number that is
+ * missing or invalid counts as 0, for min-fresh as AFC__DELTA_MAX, so that a response is stale and a request strict;
+ * for max-stale see there.
  */
 typedef struct afc__http_cache_control {
     unsigned flags; /**< AFC__CONTROL_… */

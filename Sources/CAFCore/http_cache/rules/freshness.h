@@ -4,7 +4,7 @@
 
 #include "http_cache/rules/cache_control.h"
 
-/** Where a lifetime comes from. */
+/** The source of a lifetime. */
 typedef enum afc__lifetime_source {
     AFC__LIFETIME_NONE,      /**< The response doesn't say: it is stale at once. */
     AFC__LIFETIME_HEURISTIC, /**< A tenth of the time since Last-Modified (RFC 9111 4.2.2). */

@@ -21,7 +21,7 @@ static afc__reuse by_protocol(const afc__reuse_question *question) {
     if (((request->flags | response->flags) & AFC__CONTROL_NO_CACHE) != 0) {
         return AFC__REUSE_AFTER_VALIDATING;
     }
-    /* Even on request, a fresh immutable response isn't validated: it can't change (RFC 8246 2). */
+    /* Even AFC_HTTP_CACHE_REVALIDATE doesn't validate a fresh immutable response: it can't change (RFC 8246 2). */
     if (question->policy == AFC_HTTP_CACHE_REVALIDATE) {
         return is_immutable && is_valid ? AFC__REUSE_FRESH : AFC__REUSE_AFTER_VALIDATING;
     }

@@ -28,6 +28,7 @@ typedef struct afc__storable_question {
     bool is_content_of_url;
 } afc__storable_question;
 
+/** Returns whether a response may be stored (RFC 9111 3), or why not. */
 afc__storable afc__storable_of(const afc__storable_question *question);
 
 /**

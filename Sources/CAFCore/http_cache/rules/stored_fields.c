@@ -100,7 +100,7 @@ static bool is_stored(const named_fields *names, afc_slice name) {
 
 /* ---- Selecting ----------------------------------------------------------------------------- */
 
-/** A value that a program adds may have spaces around it. */
+/** Adds a field. A value that a program adds may have spaces around it. */
 static void add(afc__field_list *out, const afc_header *header) {
     afc__field_list_add(out, header->name, afc__trim(header->value));
 }
