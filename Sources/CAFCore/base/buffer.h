@@ -41,7 +41,10 @@ void afc__buffer_clear(afc__buffer *buffer);
 /** Overwrites the contents, which are secret, and empties the buffer, which keeps its memory. */
 void afc__buffer_wipe(afc__buffer *buffer);
 
-/** Reserves capacity for `size` bytes in total, at most the limit. A hint; fails with AFC_ENOMEM only. */
+/**
+ * Reserves capacity for `size` bytes in total, at most the limit. That is only a hint: appending also works without it.
+ * Fails with AFC_ENOMEM only.
+ */
 afc_status afc__buffer_reserve(afc__buffer *buffer, uint64_t size);
 
 /**

@@ -1,6 +1,4 @@
-/**
- * A rate limit in bytes per second: when may the next byte be sent or received?
- */
+/** A rate limit in bytes per second: decides when the next byte may be sent or received. */
 #ifndef AFC_BASE_RATE_H
 #define AFC_BASE_RATE_H
 

@@ -1,4 +1,4 @@
-/** Bodies of stored responses, read and written piece by piece, in memory or on disk. */
+/** Reads and writes bodies of stored responses piece by piece, in memory or on disk. */
 #ifndef AFC_HTTP_CACHE_STORE_BODY_H
 #define AFC_HTTP_CACHE_STORE_BODY_H
 

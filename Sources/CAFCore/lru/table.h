@@ -18,8 +18,8 @@
 #include <stdatomic.h>
 
 /**
- * An entry: one block of this struct, in caches with a time to live the expiry time (int64_t, unaligned), and the
- * key.
+ * An entry is one block: this struct, then the key. In a cache with a time to live, the expiry time (int64_t,
+ * unaligned) is between the two.
  */
 typedef struct afc__lru_entry {
     union {

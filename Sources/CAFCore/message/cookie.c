@@ -11,6 +11,7 @@
 /* The value of a component that wasn't found yet. */
 enum { UNSEEN = -1 };
 
+/** Returns whether this octet separates the parts of a cookie date (RFC 6265 5.1.1). */
 static bool is_delimiter(char c) {
     unsigned char u = (unsigned char)c;
     return u == 0x09 || (u >= 0x20 && u <= 0x2f) || (u >= 0x3b && u <= 0x40) ||
@@ -103,6 +104,7 @@ static bool cut(afc_slice text, char mark, afc_slice *first, afc_slice *second) 
     return found != NULL;
 }
 
+/** Reads Max-Age in seconds; a negative one counts as 0. Returns false if it isn't a number. */
 static bool read_age(afc_slice value, int64_t *out) {
     bool is_negative = value.size > 0 && value.bytes[0] == '-';
     size_t at = is_negative ? 1 : 0;
@@ -151,6 +153,7 @@ static void apply_attribute(afc__cookie_line *out, lifetime *life, afc_slice nam
     }
 }
 
+/** Returns the expiry: Max-Age has precedence over Expires (RFC 6265 5.3 step 3), and both are limited to 400 days. */
 static int64_t end_of(const lifetime *life, int64_t now) {
     int64_t latest = now + AFC__COOKIE_LIFE_MAX;
     if (!life->has_age && !life->has_date) return AFC_COOKIE_SESSION;

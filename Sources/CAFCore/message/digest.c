@@ -41,6 +41,7 @@ static void skip_spaces(field_cursor *cursor, bool tabs_too) {
     while (peek(cursor) == ' ' || (tabs_too && peek(cursor) == '\t')) cursor->at++;
 }
 
+/** Takes the key of a member (RFC 8941 3.1.2). */
 static bool take_key(field_cursor *cursor, afc_slice *out) {
     const char *start = cursor->at;
     for (; cursor->at < cursor->end; cursor->at++) {

@@ -8,6 +8,7 @@ static bool is_redirect(int status) {
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
+/** Returns whether the method becomes GET (RFC 9110 15.4.2 to 15.4.4). */
 static bool becomes_get(int status, const char *method) {
     if (status == 303) return strcmp(method, "HEAD") != 0;
     return (status == 301 || status == 302) && strcmp(method, "POST") == 0;

@@ -65,7 +65,7 @@ afc_status afc__resume_make(afc__resume_token *out, afc_slice url, const afc_hea
  */
 afc_status afc__resume_read(afc__resume_token *out, afc_slice text, afc_failure *failure);
 
-/** Appends the token's text to `out`. AFC_ENOMEM, AFC_ETOOBIG. */
+/** Appends the token's text to `out`. Fails with AFC_ENOMEM or AFC_ETOOBIG. */
 afc_status afc__resume_write(const afc__resume_token *token, afc__buffer *out);
 
 /**

@@ -47,7 +47,10 @@ typedef enum afc__reach_stage {
     AFC__REACH_BROKEN
 } afc__reach_stage;
 
-/** Returns the kind of a link that looks like Ethernet: AFC_LINK_WIRELESS, AFC_LINK_CELLULAR, or neither. */
+/**
+ * Called for each link except loopback ones: returns AFC_LINK_WIRELESS or AFC_LINK_CELLULAR, or AFC_LINK_UNKNOWN if it
+ * is neither.
+ */
 typedef afc_link_kind afc__reach_kind_of(void *context, int index, const char *name);
 
 typedef struct afc__link_table {

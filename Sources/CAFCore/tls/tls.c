@@ -459,6 +459,7 @@ afc__tls_peer *afc__tls_prepare(afc__tls *tls, void *ssl_context, const char *ho
         return NULL;
     }
     peer->references++;
+    /* verify() replaces OpenSSL's own verification. With SSL_VERIFY_NONE its refusal would be ignored. */
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_cert_verify_callback(context, verify, peer);
     /* A body that ends with the connection is complete only if the peer sent close_notify. */
@@ -517,6 +518,7 @@ const void *afc__tls_peer_get_ssl(const afc__tls_peer *peer) {
 }
 
 bool afc__tls_offer_http_1_1(void *ssl_context) {
+    /* ALPN's list of names, each after its length (RFC 7301 3.1). */
     static const unsigned char protocols[] = "\x08http/1.1";
     return SSL_CTX_set_alpn_protos(ssl_context, protocols, sizeof protocols - 1) == 0;
 }

@@ -40,8 +40,8 @@ bool afc__tls_demands_pin(const afc__tls *tls, afc_slice host);
 void afc__tls_begin_turn(afc__tls *tls);
 
 /**
- * Sets up a connection: `ssl_context` is libcurl's SSL_CTX. The caller owns the reference to the
- * peer. NULL when out of memory: don't make the connection then.
+ * Sets up a connection: `ssl_context` is libcurl's SSL_CTX. The caller owns the reference to the peer. Returns NULL if
+ * out of memory: then the connection must not be made.
  */
 afc__tls_peer *afc__tls_prepare(afc__tls *tls, void *ssl_context, const char *host);
 afc__tls_peer *afc__tls_peer_retain(afc__tls_peer *peer);

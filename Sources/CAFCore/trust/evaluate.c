@@ -19,6 +19,7 @@ enum { DEFAULT_LEVEL = 2 };
 
 /* ---- The path ------------------------------------------------------------------------------ */
 
+/** A wildcard must be a whole label, and the common name of the subject isn't a host name (RFC 9525 6.3, 2). */
 static const unsigned host_flags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
                                    X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
 

@@ -47,6 +47,7 @@ static ocsp_finding read_status(OCSP_BASICRESP *basic, const afc_trust_policy *p
     X509 *leaf = sk_X509_value(verification->chain, 0),
          *issuer = sk_X509_value(verification->chain, 1);
     if (OCSP_basic_verify(basic, verification->chain, store, OCSP_PARTIAL_CHAIN) != 1) return found;
+    /* The responder chooses the digest with which it names the certificate (CertID, RFC 6960 4.1.1). */
     const EVP_MD *const digests[] = {EVP_sha1(), EVP_sha256()};
     for (size_t i = 0; i < sizeof digests / sizeof *digests; i++) {
         OCSP_CERTID *id = OCSP_cert_to_id(digests[i], leaf, issuer);

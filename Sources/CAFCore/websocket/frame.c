@@ -45,6 +45,7 @@ size_t afc__frame_write_head(unsigned char out[AFC__FRAME_HEAD_MAX], const afc__
 
 void afc__frame_mask(char *out, const char *bytes, size_t size,
                      const unsigned char mask[AFC__FRAME_MASK], uint64_t offset) {
+    /* The mask twice, beginning with the byte for `offset`, so that eight bytes are masked at a time. */
     unsigned char turned[sizeof(uint64_t)];
     uint64_t wide;
     size_t done = 0;

@@ -10,6 +10,7 @@
 
 enum { SWITCHING_PROTOCOLS = 101, KEY_BYTES = 16, SHA1_BYTES = 20, MAX_PROTOCOLS_SIZE = 16 * 1024 };
 
+/** The GUID that the server appends to the key to compute Sec-WebSocket-Accept (RFC 6455 1.3). */
 static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /* ---- The request --------------------------------------------------------------------------- */

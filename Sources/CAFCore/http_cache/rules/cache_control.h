@@ -1,4 +1,6 @@
-/** The directives of Cache-Control in requests and responses (RFC 9111 5.2, RFC 5861, RFC 8246). Pure functions. */
+/**
+ * Reads the directives of Cache-Control in requests and responses (RFC 9111 5.2, RFC 5861, RFC 8246). Pure functions.
+ */
 #ifndef AFC_HTTP_CACHE_RULES_CACHE_CONTROL_H
 #define AFC_HTTP_CACHE_RULES_CACHE_CONTROL_H
 

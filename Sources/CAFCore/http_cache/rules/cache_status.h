@@ -1,4 +1,4 @@
-/** The head of a cached response: Age (RFC 9111 5.1) and Cache-Status (RFC 9211). Pure functions. */
+/** Makes the head of a cached response: Age (RFC 9111 5.1) and Cache-Status (RFC 9211). Pure functions. */
 #ifndef AFC_HTTP_CACHE_RULES_CACHE_STATUS_H
 #define AFC_HTTP_CACHE_RULES_CACHE_STATUS_H
 

@@ -1,4 +1,7 @@
-/** How old a stored response is, and how long it is fresh (RFC 9111 4.2). Times are Unix seconds. Pure functions. */
+/**
+ * Computes how old a stored response is, and how long it is fresh (RFC 9111 4.2). Times are Unix seconds. Pure
+ * functions.
+ */
 #ifndef AFC_HTTP_CACHE_RULES_FRESHNESS_H
 #define AFC_HTTP_CACHE_RULES_FRESHNESS_H
 

@@ -1,4 +1,4 @@
-/** Which entries a response makes invalid (RFC 9111 4.4). Pure functions. */
+/** Decides which entries a response makes invalid (RFC 9111 4.4). Pure functions. */
 #ifndef AFC_HTTP_CACHE_RULES_INVALIDATION_H
 #define AFC_HTTP_CACHE_RULES_INVALIDATION_H
 

@@ -1,5 +1,6 @@
 /**
- * Whether a stored response that fits a request may be used for it (RFC 9111 4, RFC 5861, RFC 8246). Pure functions.
+ * Decides whether a stored response that fits a request may be used for it (RFC 9111 4, RFC 5861, RFC 8246). Pure
+ * functions.
  */
 #ifndef AFC_HTTP_CACHE_RULES_REUSE_H
 #define AFC_HTTP_CACHE_RULES_REUSE_H

@@ -1,4 +1,4 @@
-/** Whether a response may be stored by a private cache (RFC 9111 3). Pure functions. */
+/** Decides whether a private cache may store a response (RFC 9111 3). Pure functions. */
 #ifndef AFC_HTTP_CACHE_RULES_STORABILITY_H
 #define AFC_HTTP_CACHE_RULES_STORABILITY_H
 

@@ -1,6 +1,6 @@
 /**
- * Which fields of a response are stored (RFC 9111 3.1), and how a later head updates them (RFC 9111 3.2). Pure
- * functions.
+ * Selects the fields of a response that are stored (RFC 9111 3.1), and updates them from a later head (RFC 9111 3.2).
+ * Pure functions.
  */
 #ifndef AFC_HTTP_CACHE_RULES_STORED_FIELDS_H
 #define AFC_HTTP_CACHE_RULES_STORED_FIELDS_H

@@ -1,4 +1,7 @@
-/** Which requests a stored response answers: Vary and the fields that it names (RFC 9111 4.1). Pure functions. */
+/**
+ * Decides which requests a stored response answers, by Vary and the fields that it names (RFC 9111 4.1). Pure
+ * functions.
+ */
 #ifndef AFC_HTTP_CACHE_RULES_VARY_H
 #define AFC_HTTP_CACHE_RULES_VARY_H
 
