@@ -22,7 +22,7 @@ bool afc__hasher_begin(afc__hasher *hasher, afc__digest_kind kind) {
     *hasher = (afc__hasher){0};
     const EVP_MD *type = algorithm(kind);
     if (type == NULL) return false;
-    /* This may be the writer thread, which has no section of its own. */
+    /* This may be the writer thread, which has no afc__fork_section. */
     afc__fork_gate_enter(NULL);
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     if (context != NULL && EVP_DigestInit_ex(context, type, NULL) != 1) {

@@ -154,7 +154,7 @@ static void remove_in_place(afc_http_cache *cache, const afc__cache_store_filter
             i++;
             continue;
         }
-        /* The next turn looks at this slot again, as the removal may move another record to it. */
+        /* The next iteration looks at this slot again, as the removal may move another record to it. */
         afc__cache_store_name name = {record->primary, record->variant};
         afc__cache_store_remove(cache, &name, 1);
     }

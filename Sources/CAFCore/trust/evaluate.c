@@ -198,7 +198,7 @@ static bool verify_by_pins(evaluation_state *evaluation) {
     int error = verify(evaluation, evaluation->rule->store, AT_ANY_ANCHOR, &depth);
     if (error != X509_V_OK) {
         evaluation->chain = chain;
-        /* Without an anchor the path doesn't lead to the pins. Any other error is one of a path to them. */
+        /* A path without an anchor doesn't lead to the pins. Any other error is that of a path which does. */
         evaluation->has_faulty_pinned_path = !verdict->is_verified &&
                                              !afc__trust_lacks_anchor(error);
         if (evaluation->has_faulty_pinned_path) set_error(evaluation, error, depth);

@@ -321,7 +321,7 @@ static afc_status read_compressed(afc__websocket_reader *reader, afc_slice *inpu
                       input->size < reader->frame_left ? input->size : (size_t)reader->frame_left};
     afc_slice rest = part;
     bool is_done = false;
-    /* Counted before decoding, as the decoded bytes may come in several rounds and are compared with it. */
+    /* Received bytes are counted before decoding: accept() compares the decoded bytes with their number. */
     reader->received += part.size;
     afc_status status = decode(reader, &rest, &is_done, code, failure);
     reader->received -= rest.size;

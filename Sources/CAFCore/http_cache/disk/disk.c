@@ -40,7 +40,7 @@ static void restart(void *context) {
     for (size_t i = 0; i < table->capacity;) {
         afc__entry_record *record = &table->slots[i];
         if (record->places != 0 && !afc__disk_awaits_put(disk, record->primary)) {
-            /* The next turn looks at this slot again, as the removal may move another record to it. */
+            /* The next iteration looks at this slot again, as the removal may move another record to it. */
             afc__entry_table_remove(table, record);
             continue;
         }

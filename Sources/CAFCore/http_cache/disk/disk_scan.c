@@ -97,7 +97,7 @@ static void look_at(folder_scan *scan, uint64_t primary, uint64_t variant) {
             afc__disk_units((uint64_t)facts.st_size), (uint32_t)facts.st_mtim.tv_sec);
         keep(scan, &(found_entry){.record = record, .changed = facts.st_mtim});
     } else if (reading == AFC__ENTRY_NO_MEMORY) {
-        /* The next scan reads it. */
+        /* Out of memory: the next scan reads this entry. */
         lack(scan, ENOMEM);
     } else {
         afc__folder_remove_entry(&disk->folder, primary, variant);

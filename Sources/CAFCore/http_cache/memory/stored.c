@@ -17,7 +17,7 @@ enum {
     KEY_SIZE,
     REASON_SIZE,
     SELECTING_COUNT,
-    SELECTING_SIZE, /* In bytes, of all of them. */
+    SELECTING_SIZE, /* Size of all selecting fields in bytes. */
     FIELD_COUNT,
     STATUS,
     VERSION,

@@ -11,7 +11,7 @@ typedef struct member {
     afc_slice name;
     afc_slice value;  /**< Without quotes. Escapes are kept, as no directive needs them. */
     bool has_value;   /**< There is a "=". */
-    bool is_unquoted; /**< It contains a quoted string without an end. */
+    bool is_unquoted; /**< The directive has a quoted string without an end. */
 } member;
 
 static bool next_directive(afc_slice *rest, member *out) {
