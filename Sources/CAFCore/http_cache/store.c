@@ -48,7 +48,8 @@ bool afc__cache_store_put_record(afc_http_cache *cache, const afc__http_cache_st
         .units = old != NULL ? old->units : 0,
         .stored_s = (uint32_t)time(NULL),
         .host = afc__cache_store_hash_host(cache, afc__http_cache_key_host(stored->key)),
-        .places = cache->disk != NULL ? AFC__ENTRY_ON_DISK : AFC__ENTRY_IN_MEMORY,
+        .places = cache->disk != NULL ? AFC__ENTRY_ON_DISK | AFC__ENTRY_ANNOUNCED
+                                      : AFC__ENTRY_IN_MEMORY,
         .order = stored->order,
         .date_s = afc__cache_store_date(stored),
     };

@@ -39,13 +39,14 @@ static void restart(void *context) {
     afc_lru_remove_all(disk->cache->memory);
     for (size_t i = 0; i < table->capacity;) {
         afc__entry_record *record = &table->slots[i];
-        if (record->places != 0 && !afc__disk_awaits_put(disk, record->primary)) {
+        bool is_announced = (record->places & AFC__ENTRY_ANNOUNCED) != 0;
+        if (record->places != 0 && !is_announced) {
             /* The next iteration looks at this slot again, as the removal may move another record to it. */
             afc__entry_table_remove(table, record);
             continue;
         }
-        if (record->places != 0) {
-            record->places = AFC__ENTRY_ON_DISK;
+        if (is_announced) {
+            record->places = AFC__ENTRY_ON_DISK | AFC__ENTRY_ANNOUNCED;
             afc__entry_table_set_units(table, record, 0);
         }
         i++;
@@ -189,10 +190,7 @@ static bool change_locked(afc__disk *disk, entry_change *change,
         /* The previous response must not be used again. */
         afc__folder_remove_entry(&disk->folder, id->primary, id->variant);
         afc__disk_lock(disk);
-        /* A put that was ordered later has already entered its response in the table. */
-        if (!afc__disk_awaits_other_put(disk, id->primary)) {
-            afc__cache_store_leave_disk(disk->cache, id->primary, id->variant);
-        }
+        afc__disk_lose_file(disk, id->primary, id->variant);
         afc__disk_unlock(disk);
     }
     return is_stored;
@@ -231,6 +229,7 @@ static void end_change_job(change_job *job) {
     afc__disk *disk = job->job.disk;
     afc__disk_lock(disk);
     disk->queued_bytes -= job->stored->body_size;
+    afc__disk_end_announcement(disk, job->stored);
     afc__disk_end_change(disk, job->stored->id.primary);
     afc__disk_unlock(disk);
     afc__http_cache_stored_release(job->stored);
@@ -296,17 +295,6 @@ static bool change_meta(afc__disk *disk, entry_change *change) {
     return afc__disk_records_write(&change->records);
 }
 
-/** Forgets an entry that is in the table but was never written. */
-static void leave_if_unwritten(afc__disk *disk, const afc__http_cache_id *id) {
-    afc__disk_lock(disk);
-    const afc__entry_record *record = afc__entry_table_find(&disk->cache->table, id->primary,
-                                                            id->variant);
-    if (record != NULL && record->units == 0) {
-        afc__cache_store_leave_disk(disk->cache, id->primary, id->variant);
-    }
-    afc__disk_unlock(disk);
-}
-
 static bool work_change(afc__disk_job *work) {
     change_job *job = AFC__OWNER(work, change_job, job);
     const afc__http_cache_id *id = &job->stored->id;
@@ -314,11 +302,10 @@ static bool work_change(afc__disk_job *work) {
     entry_change change = {
         .stored = job->stored, .old_variant = job->old_variant, .others = job->others};
     afc__disk_settle(work->disk, id->primary);
-    if (!afc__disk_has_content(work->disk, old, id->content)) {
-        /* The response was replaced or removed since. */
-        if (old.variant != id->variant) leave_if_unwritten(work->disk, id);
-    } else if (!change_locked(work->disk, &change, change_meta)) {
-        /* The response must not be used with its old meta. */
+    /* If it isn't there, the response was replaced or removed since. */
+    bool is_there = afc__disk_has_content(work->disk, old, id->content);
+    /* The response must not be used with its old meta. */
+    if (is_there && !change_locked(work->disk, &change, change_meta)) {
         afc__disk_remove_now(work->disk, old);
     }
     end_change_job(job);
@@ -337,9 +324,11 @@ bool afc__disk_change(afc__disk *disk, afc__http_cache_stored *stored, uint64_t 
  */
 static void forget_unread(afc__disk *disk, afc__cache_store_name name) {
     afc__disk_lock(disk);
-    bool is_awaited = afc__disk_awaits_put(disk, name.primary);
+    const afc__entry_record *record = afc__entry_table_find(&disk->cache->table, name.primary,
+                                                            name.variant);
+    bool is_announced = record != NULL && (record->places & AFC__ENTRY_ANNOUNCED) != 0;
     afc__disk_unlock(disk);
-    if (!is_awaited) afc__disk_remove_now(disk, name);
+    if (!is_announced) afc__disk_remove_now(disk, name);
 }
 
 /**

@@ -160,6 +160,7 @@ static bool work_last(afc__disk_job *work) {
     }
     if (stored != NULL) {
         afc__disk_lock(disk);
+        afc__disk_end_announcement(disk, stored);
         afc__disk_end_change(disk, stored->id.primary);
         afc__disk_unlock(disk);
         afc__http_cache_stored_release(stored);

@@ -6,7 +6,7 @@ void afc__disk_add_gone(afc__disk_records *records, afc__cache_store_name name) 
     afc__disk *disk = records->disk;
     afc__disk_records_add_removal(records, name);
     afc__disk_lock(disk);
-    afc__cache_store_leave_disk(disk->cache, name.primary, name.variant);
+    afc__disk_lose_file(disk, name.primary, name.variant);
     afc__disk_unlock(disk);
 }
 

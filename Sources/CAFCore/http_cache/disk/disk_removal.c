@@ -15,8 +15,6 @@ struct afc__disk_removal {
     afc__disk_job job;
     afc__node node;   /* In disk->removals from its first slice to its last. */
     uint64_t content; /* If not 0, only an entry whose body has this number is removed. */
-    /* The cache's clock when it was ordered: an entry that is put later stays in the table. */
-    uint64_t clock;
     /* The journal could neither be locked nor replaced. The remaining slices don't wait for it again. */
     bool is_unrecorded;
     /* A removal couldn't be written to the journal, which is therefore discarded at the end. */
@@ -42,17 +40,6 @@ static void begin_records(afc__disk_removal *removal, afc__disk_records *records
     }
 }
 
-static void leave_table(afc__disk *disk, afc__cache_store_name name, uint64_t clock) {
-    afc__disk_lock(disk);
-    const afc__entry_record *record = afc__entry_table_find(&disk->cache->table, name.primary,
-                                                            name.variant);
-    /* An entry that was put later is in the table before its file is written: it stays there. */
-    if (record != NULL && (record->used <= clock || !afc__disk_awaits_put(disk, name.primary))) {
-        afc__cache_store_leave_disk(disk->cache, name.primary, name.variant);
-    }
-    afc__disk_unlock(disk);
-}
-
 static void remove_entry(afc__disk_removal *removal, removed_entry *entry,
                          afc__disk_records *records) {
     afc__disk *disk = removal->job.disk;
@@ -61,8 +48,7 @@ static void remove_entry(afc__disk_removal *removal, removed_entry *entry,
     entry->is_done = true;
     if (removal->content != 0 && !afc__disk_has_content(disk, name, removal->content)) return;
     afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
-    afc__disk_records_add_removal(records, name);
-    leave_table(disk, name, removal->clock);
+    afc__disk_add_gone(records, name);
 }
 
 void afc__disk_remove_now(afc__disk *disk, afc__cache_store_name name) {
@@ -116,7 +102,7 @@ static bool work_removal(afc__disk_job *work) {
     if (!has_more && removal->has_lost) restart_journal(disk);
     afc__disk_lock(disk);
     for (size_t i = first; i < end; i++) {
-        afc__disk_end_removal(disk, removal->entries[i].name.primary);
+        afc__disk_end_change(disk, removal->entries[i].name.primary);
     }
     afc__disk_unlock(disk);
     removal->next = end;
@@ -169,7 +155,7 @@ afc__disk_removal *afc__disk_removal_new(afc__disk *disk, size_t most) {
 
 void afc__disk_removal_add(afc__disk_removal *removal, afc__cache_store_name name) {
     removal->entries[removal->count++] = (removed_entry){.name = name};
-    afc__disk_begin_removal(removal->job.disk, name.primary);
+    afc__disk_begin_change(removal->job.disk, name.primary);
 }
 
 /**
@@ -180,21 +166,16 @@ static void remove_unordered(afc__disk *disk, afc__cache_store_name name, uint64
     if (content == 0) afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
 }
 
-static void order(afc__disk_removal *removal, uint64_t clock) {
+void afc__disk_removal_order(afc__disk_removal *removal) {
     afc__disk *disk = removal->job.disk;
-    removal->clock = clock;
     if (removal->count != 0 && afc__disk_order(disk, &removal->job, work_removal)) return;
     for (size_t i = 0; i < removal->count; i++) {
-        afc__disk_end_removal(disk, removal->entries[i].name.primary);
+        afc__disk_end_change(disk, removal->entries[i].name.primary);
         remove_unordered(disk, removal->entries[i].name, removal->content);
     }
     if (removal->count != 0) afc__journal_discard(&disk->journal);
     afc__list_remove(&removal->node);
     afc_free(removal);
-}
-
-void afc__disk_removal_order(afc__disk_removal *removal) {
-    order(removal, removal->job.disk->cache->clock);
 }
 
 void afc__disk_remove(afc__disk *disk, const afc__cache_store_name *names, size_t count,
@@ -215,7 +196,6 @@ void afc__disk_remove(afc__disk *disk, const afc__cache_store_name *names, size_
 typedef struct unknown_job {
     afc__disk_job job;
     afc__cache_store_filter filter;
-    uint64_t clock; /* The cache's clock when it was ordered. */
 } unknown_job;
 
 static bool is_selected(const afc__entry_record *record, const afc__cache_store_filter *filter) {
@@ -261,7 +241,7 @@ static bool work_remove_unknown(afc__disk_job *work) {
              */
             begin_slices(removal);
             afc__disk_lock(disk);
-            order(removal, job->clock);
+            afc__disk_removal_order(removal);
             afc__disk_unlock(disk);
         }
     }
@@ -275,7 +255,6 @@ void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *fi
     unknown_job *job = afc__zalloc(sizeof *job);
     if (job == NULL) return;
     job->filter = *filter;
-    job->clock = disk->cache->clock;
     if (!afc__disk_order(disk, &job->job, work_remove_unknown)) afc_free(job);
 }
 

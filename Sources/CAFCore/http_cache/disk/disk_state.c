@@ -68,24 +68,23 @@ void afc__disk_end_change(afc__disk *disk, uint64_t primary) {
     disk->pending[afc__disk_bucket(primary)]--;
 }
 
-void afc__disk_begin_removal(afc__disk *disk, uint64_t primary) {
-    disk->removals_pending[afc__disk_bucket(primary)]++;
-    afc__disk_begin_change(disk, primary);
+void afc__disk_end_announcement(afc__disk *disk, const afc__http_cache_stored *stored) {
+    const afc__http_cache_id *id = &stored->id;
+    afc__entry_record *record = afc__entry_table_find(&disk->cache->table, id->primary,
+                                                      id->variant);
+    if (record == NULL || record->order != stored->order) return;
+    record->places &= ~(uint32_t)AFC__ENTRY_ANNOUNCED;
+    if (record->units == 0) afc__cache_store_leave_disk(disk->cache, id->primary, id->variant);
 }
 
-void afc__disk_end_removal(afc__disk *disk, uint64_t primary) {
-    disk->removals_pending[afc__disk_bucket(primary)]--;
-    afc__disk_end_change(disk, primary);
-}
-
-bool afc__disk_awaits_put(const afc__disk *disk, uint64_t primary) {
-    size_t bucket = afc__disk_bucket(primary);
-    return disk->pending[bucket] != disk->removals_pending[bucket];
-}
-
-bool afc__disk_awaits_other_put(const afc__disk *disk, uint64_t primary) {
-    size_t bucket = afc__disk_bucket(primary);
-    return disk->pending[bucket] - disk->removals_pending[bucket] > 1;
+void afc__disk_lose_file(afc__disk *disk, uint64_t primary, uint64_t variant) {
+    afc__entry_table *table = &disk->cache->table;
+    afc__entry_record *record = afc__entry_table_find(table, primary, variant);
+    if (record != NULL && (record->places & AFC__ENTRY_ANNOUNCED) != 0) {
+        afc__entry_table_set_units(table, record, 0);
+    } else {
+        afc__cache_store_leave_disk(disk->cache, primary, variant);
+    }
 }
 
 bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary) {
@@ -137,7 +136,7 @@ void afc__disk_apply(afc__disk *disk, const afc__journal_record *record) {
     } else if (record->kind == AFC__JOURNAL_CHANGE) {
         /* Nothing to do: the removed entries have records of their own. */
     } else if (record->kind == AFC__JOURNAL_REMOVE) {
-        afc__cache_store_leave_disk(cache, record->primary, record->variant);
+        afc__disk_lose_file(disk, record->primary, record->variant);
     } else {
         afc__entry_record put = {.primary = record->primary,
                                  .variant = record->variant,

@@ -40,8 +40,7 @@ struct afc__disk {
     bool is_trimming;    /**< A job is evicting what exceeds the capacity. */
     uint64_t queued_bytes;
     uint64_t unfinished_bytes; /**< Bytes of bodies whose responses aren't complete yet. */
-    uint32_t pending[AFC__DISK_BUCKETS];          /**< Changes that were ordered and aren't done. */
-    uint32_t removals_pending[AFC__DISK_BUCKETS]; /**< Changes of these that are removals. */
+    uint32_t pending[AFC__DISK_BUCKETS]; /**< Changes that were ordered and aren't done. */
     uint32_t changes[AFC__DISK_BUCKETS]; /**< Changes ever ordered, or read from the journal. */
     uint32_t others
         [AFC__DISK_BUCKETS]; /**< How often other processes have recorded AFC__JOURNAL_CHANGE. */
@@ -114,21 +113,14 @@ bool afc__disk_has_long_work(afc__disk *disk);
 void afc__disk_begin_change(afc__disk *disk, uint64_t primary);
 void afc__disk_end_change(afc__disk *disk, uint64_t primary);
 
-/** Do the same for a removal, which counts as a change, too. */
-void afc__disk_begin_removal(afc__disk *disk, uint64_t primary);
-void afc__disk_end_removal(afc__disk *disk, uint64_t primary);
-
 /**
- * Returns whether a change of the key that isn't a removal is waiting, so that the table may name a file that isn't
- * written yet. Under the cache's lock.
+ * Ends a change that has announced its entry to the table, unless a later one has announced it since. An entry that has
+ * no file then leaves the table. Under the cache's lock.
  */
-bool afc__disk_awaits_put(const afc__disk *disk, uint64_t primary);
+void afc__disk_end_announcement(afc__disk *disk, const afc__http_cache_stored *stored);
 
-/**
- * Returns whether yet another such change is waiting. Called on the disk's thread by a change of the key that isn't a
- * removal. Under the cache's lock.
- */
-bool afc__disk_awaits_other_put(const afc__disk *disk, uint64_t primary);
+/** Notes in the table that an entry has no file. One that is announced stays there. Under the cache's lock. */
+void afc__disk_lose_file(afc__disk *disk, uint64_t primary, uint64_t variant);
 
 /**
  * Returns whether the table may be wrong about a key: changes wait, or other processes have appended to the journal.

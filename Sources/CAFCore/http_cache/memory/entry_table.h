@@ -11,7 +11,12 @@
 #include <afcore/base.h>
 
 /** Where an entry is, as bits. */
-enum { AFC__ENTRY_IN_MEMORY = 1u << 0, AFC__ENTRY_ON_DISK = 1u << 1 };
+enum {
+    AFC__ENTRY_IN_MEMORY = 1u << 0,
+    AFC__ENTRY_ON_DISK = 1u << 1,
+    /** Beside ON_DISK: a change is waiting to be written. Until it ends, removals must find the entry, with a file or without. */
+    AFC__ENTRY_ANNOUNCED = 1u << 2
+};
 
 enum { AFC__ENTRY_UNIT = 512 /**< Sizes of files are rounded up to this. */ };
 

@@ -143,7 +143,7 @@ void afc__cache_store_leave_disk(afc_http_cache *cache, uint64_t primary, uint64
     afc__entry_record *record = afc__entry_table_find(&cache->table, primary, variant);
     if (record == NULL) return;
     afc__entry_table_set_units(&cache->table, record, 0);
-    leave_place(cache, primary, variant, AFC__ENTRY_ON_DISK);
+    leave_place(cache, primary, variant, AFC__ENTRY_ON_DISK | AFC__ENTRY_ANNOUNCED);
 }
 
 void afc__cache_store_on_evict(void *context, afc_slice key, void *value, afc_lru_reason reason) {
