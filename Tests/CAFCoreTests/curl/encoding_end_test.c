@@ -100,6 +100,30 @@ static void refuses_bodies_that_are_not_gzip(void **state) {
     }
 }
 
+/** A window of Zstandard is reserved when its frame begins, whatever comes of it. */
+static void refuses_windows_beyond_their_limit(void **state) {
+    fixture *fixture = *state;
+    static const char *const windows[] = {"\x68", "\x69", "\x88"};
+    if (!decodes_piecewise()) skip();
+    for (size_t i = 0; i < COUNT_OF(windows); i++) {
+        char frame[] = "\x28\xB5\x2F\xFD\0-\x29\0\0hello";
+        frame[5] = windows[i][0];
+        afts_script *script = afts_script_new();
+        afts_respond_chunked(script, 200, "Content-Encoding: zstd");
+        for (size_t at = 0; at < sizeof frame - 1; at++) afts_chunk(script, frame + at, 1);
+        afts_last_chunk(script, NULL);
+        serve(fixture, "/", script);
+        call *call = fetch_into(fixture, AFC_SINK_CALLBACK);
+        check_ended(call, i == 0 ? AFC_OK : AFC_EPROTOCOL);
+        check_slice(call->body, i == 0 ? "hello" : "");
+        if (i > 0) {
+            assert_int_equal(call->failure.curl_code, CURLE_BAD_CONTENT_ENCODING);
+            check_contains(call->failure.text, "a window of more than 8 MiB (RFC 9659)");
+        }
+        call_free(call);
+    }
+}
+
 static void check_rest(fixture *fixture, const body *body, afc_slice rest) {
     for (int waits = 0; waits <= 1; waits++) {
         serve_twice(fixture, body, rest, waits);
@@ -195,6 +219,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(decodes_bodies),
         FIXTURE_TEST(refuses_bodies_that_are_not_gzip),
+        FIXTURE_TEST(refuses_windows_beyond_their_limit),
         FIXTURE_TEST(refuses_garbage_behind_encoded_body),
         FIXTURE_TEST(reports_second_gzip_member),
         FIXTURE_TEST(gzip_body_is_whole_only_with_its_end),
