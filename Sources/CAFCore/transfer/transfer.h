@@ -275,10 +275,15 @@ static inline bool afc__transfer_decodes_body(const afc__transfer *transfer) {
     return is_decoded || framing->has_coding;
 }
 
-/** Returns whether a body may be decoded here, piece by piece: it has one coding, and its sink may make it wait. */
+/**
+ * Returns whether a body may be decoded here, piece by piece: it has one coding, and its sink may make it wait, or
+ * libcurl would reserve as much memory as the body asks for.
+ */
 static inline bool afc__transfer_may_decode(const afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;
-    return afc__hop_in_body(&transfer->hop) && transfer->sink.kind != AFC_SINK_MEMORY &&
+    bool saves_memory = transfer->sink.kind != AFC_SINK_MEMORY ||
+                        framing->content_coding == AFC__CONTENT_ZSTD;
+    return afc__hop_in_body(&transfer->hop) && saves_memory &&
            framing->content_coding != AFC__CONTENT_OTHER && !framing->has_coding &&
            framing->kind != AFC__FRAMING_NONE && transfer->coding != AFC__CODING_KEPT;
 }

@@ -31,7 +31,7 @@ static const body bodies[] = {
     {"gzip", BYTES(zlib), false},
 };
 
-/** The library decodes some bodies by itself, unless they are collected in memory. */
+/** The library decodes some bodies by itself, of those that are collected in memory only Zstandard. */
 static const afc_sink_kind sinks[] = {AFC_SINK_MEMORY, AFC_SINK_CALLBACK};
 
 static call *fetch_into(fixture *fixture, afc_sink_kind sink) {
@@ -105,23 +105,48 @@ static void refuses_windows_beyond_their_limit(void **state) {
     fixture *fixture = *state;
     static const char *const windows[] = {"\x68", "\x69", "\x88"};
     if (!decodes_piecewise()) skip();
-    for (size_t i = 0; i < COUNT_OF(windows); i++) {
+    for (size_t i = 0; i < COUNT_OF(windows) * COUNT_OF(sinks); i++) {
+        bool is_allowed = i / COUNT_OF(sinks) == 0;
         char frame[] = "\x28\xB5\x2F\xFD\0-\x29\0\0hello";
-        frame[5] = windows[i][0];
+        frame[5] = windows[i / COUNT_OF(sinks)][0];
         afts_script *script = afts_script_new();
         afts_respond_chunked(script, 200, "Content-Encoding: zstd");
         for (size_t at = 0; at < sizeof frame - 1; at++) afts_chunk(script, frame + at, 1);
         afts_last_chunk(script, NULL);
         serve(fixture, "/", script);
-        call *call = fetch_into(fixture, AFC_SINK_CALLBACK);
-        check_ended(call, i == 0 ? AFC_OK : AFC_EPROTOCOL);
-        check_slice(call->body, i == 0 ? "hello" : "");
-        if (i > 0) {
+        call *call = fetch_into(fixture, sinks[i % COUNT_OF(sinks)]);
+        check_ended(call, is_allowed ? AFC_OK : AFC_EPROTOCOL);
+        check_slice(call->body, is_allowed ? "hello" : "");
+        if (!is_allowed) {
             assert_int_equal(call->failure.curl_code, CURLE_BAD_CONTENT_ENCODING);
             check_contains(call->failure.text, "a window of more than 8 MiB (RFC 9659)");
         }
         call_free(call);
     }
+}
+
+/** Each block of 128 KiB is one byte, repeated: four bytes in the frame (RFC 8878 3.1.1.2). */
+static void body_of_any_ratio_is_collected_whole(void **state) {
+    fixture *fixture = *state;
+    enum { BLOCK = 128 * 1024, BLOCKS = 320 };
+    if (!decodes_piecewise()) skip();
+    char frame[6 + 4 * BLOCKS] = "\x28\xB5\x2F\xFD\0\x68";
+    for (size_t i = 0; i < BLOCKS; i++) {
+        memcpy(frame + 6 + 4 * i, i + 1 == BLOCKS ? "\x03\0\x10" : "\x02\0\x10", 3);
+        frame[6 + 4 * i + 3] = (char)i;
+    }
+    afts_script *script = afts_script_new();
+    afts_respond(script, 200, "Content-Encoding: zstd", frame, sizeof frame);
+    serve(fixture, "/", script);
+    call *call = call_new(fixture, "/");
+    call->request.limits.decoding_ratio = UINT32_MAX;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    assert_int_equal(call->body.size, BLOCK * BLOCKS);
+    for (size_t i = 0; i < call->body.size; i += BLOCK / 4) {
+        assert_int_equal(call->body.bytes[i], (char)(i / BLOCK));
+    }
+    call_free(call);
 }
 
 static void check_rest(fixture *fixture, const body *body, afc_slice rest) {
@@ -220,6 +245,7 @@ int main(void) {
         FIXTURE_TEST(decodes_bodies),
         FIXTURE_TEST(refuses_bodies_that_are_not_gzip),
         FIXTURE_TEST(refuses_windows_beyond_their_limit),
+        FIXTURE_TEST(body_of_any_ratio_is_collected_whole),
         FIXTURE_TEST(refuses_garbage_behind_encoded_body),
         FIXTURE_TEST(reports_second_gzip_member),
         FIXTURE_TEST(gzip_body_is_whole_only_with_its_end),

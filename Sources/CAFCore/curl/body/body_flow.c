@@ -116,18 +116,20 @@ static afc__flow refuse_encoded(afc__exchange *exchange, afc__decoding cause) {
 
 /**
  * Passes on a part of the body. One that is paused comes again, with what was read behind it. As a few bytes can become
- * any number of pieces, it yields between two of them, also on a shared connection: as if the transfer made it wait.
+ * any number of pieces, it yields between two of them, also on a shared connection: as if the transfer made it wait. A
+ * body that is collected in memory, whose limit ends it soon, doesn't make others wait on such a connection.
  */
 static afc__flow pass_on(afc__exchange *exchange, afc_slice chunk, int64_t received, bool *yields) {
     afc__transfer *transfer = exchange->hop.transfer;
     afc__decoder *decoder = exchange->run.decoder;
     if (decoder == NULL) return afc__transfer_on_body(transfer, chunk, received);
+    bool may_yield = !exchange->run.is_multiplexed || transfer->sink.kind != AFC_SINK_MEMORY;
     for (;;) {
         afc_slice piece;
         afc__decoding result = afc__decoder_next(decoder, chunk, &piece);
         if (result == AFC__DECODED_ALL) return AFC__CONSUMED;
         if (result != AFC__DECODED_PIECE) return refuse_encoded(exchange, result);
-        *yields = is_turn_over(exchange);
+        *yields = may_yield && is_turn_over(exchange);
         if (*yields) return AFC__PAUSED;
         afc__flow flow = afc__transfer_on_body(transfer, piece, received);
         if (flow != AFC__CONSUMED) return flow;
