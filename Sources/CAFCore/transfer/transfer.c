@@ -768,6 +768,7 @@ void afc__transfer_finish(afc__transfer *transfer) {
     if (afc__sink_end(&transfer->sink, result->failure.status, &failure) != AFC_OK) {
         afc__transfer_fail(transfer, &failure);
     }
+    if (result->failure.reason == AFC_REASON_DIGEST) afc__transfer_remove_cached(transfer);
     afc__transfer_report_file(transfer);
     result->has_head = ends_at_head(transfer) || afc__hop_in_body(&transfer->hop);
     if (transfer->hop.reader != NULL) afc__head_reader_finish(transfer->hop.reader);

@@ -267,6 +267,33 @@ static void cached_body_is_written_to_a_file(void **state) {
     call_free(call);
 }
 
+/** Each further download would get the same bytes. */
+static void response_with_another_digest_is_removed(void **state) {
+    disk_site *site = *state;
+    store_large(site);
+    for (unsigned i = 0; i < 2; i++) {
+        call *call = call_new(site->fixture, "/");
+        call->request.sink.kind = AFC_SINK_FILE;
+        call->request.sink.path = path_in(&site->folder, "file");
+        call->request.sink.digest = "sha-256=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+        call_perform(call);
+        check_ended(call, AFC_EPROTOCOL);
+        assert_int_equal(call->failure.reason, AFC_REASON_DIGEST);
+        call_free(call);
+        /* The one that was stored, and then the one that was received. */
+        assert_int_equal(seen(site), 1 + i);
+        afc_http_cache_statistics statistics;
+        afc_http_cache_get_statistics(site->cache, &statistics);
+        assert_int_equal(statistics.entries, 0);
+    }
+    afc_http_cache_flush(site->cache);
+    call *call = call_fetch(site->fixture, "/");
+    check_ended(call, AFC_OK);
+    assert_int_equal(use_of(call), AFC_CACHE_USE_UNUSED);
+    assert_int_equal(seen(site), 3);
+    call_free(call);
+}
+
 static void cached_body_obeys_the_receive_rate(void **state) {
     disk_site *site = *state;
     store_large(site);
@@ -439,6 +466,7 @@ int main(void) {
         CACHING_TEST(reader_of_the_disk_may_be_cancelled_at_any_time),
         CACHING_TEST(body_that_is_damaged_at_its_beginning_is_a_miss),
         CACHING_TEST(cached_body_is_written_to_a_file),
+        CACHING_TEST(response_with_another_digest_is_removed),
         CACHING_TEST(cached_body_obeys_the_receive_rate),
         CACHING_TEST(cache_closed_under_a_session_still_answers),
         CACHING_TEST(session_of_a_program_s_loop_reads_the_disk),

@@ -180,7 +180,8 @@ typedef struct afc_sink {
     /**
      * For FILE, else AFC_EINVAL: the digest that the whole file must have, "sha-256=BASE64" or "sha-512=BASE64"; NULL:
      * none. It is verified before the file gets its name, with any flags, and instead of a digest that the server
-     * declares. A mismatch is AFC_EPROTOCOL, and neither the file nor a partial file is kept.
+     * declares. A mismatch is AFC_EPROTOCOL, and neither the file, nor a partial file, nor the response in the HTTP
+     * cache is kept.
      */
     const char *digest;
     uint64_t reserved[3]; /**< 0. */

@@ -320,6 +320,13 @@ void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
     cache->writing = NULL;
 }
 
+void afc__transfer_remove_cached(const afc__transfer *transfer) {
+    const afc__hop_cache *cache = transfer->hop_cache;
+    if (cache == NULL) return;
+    bool is_cached = cache->stored != NULL || cache->done.by != AFC__FILLED_BY_NOTHING;
+    if (is_cached) afc__http_cache_remove_key(cache->http_cache, afc__buffer_slice(&cache->key));
+}
+
 void afc__transfer_cache_release(afc__transfer *transfer) {
     if (transfer->hop_cache != NULL) afc__transfer_release_waiters(transfer);
 }

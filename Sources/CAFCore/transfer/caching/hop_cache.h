@@ -74,6 +74,9 @@ void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole);
 /** Lets those go on that wait for the response, as the hop won't be repeated. */
 void afc__transfer_cache_release(afc__transfer *transfer);
 
+/** Removes the response of this hop from the cache, as its body isn't what the caller expects. */
+void afc__transfer_remove_cached(const afc__transfer *transfer);
+
 /** Returns how the response of this hop came from the cache, if it did. */
 afc_http_cache_use afc__transfer_cache_use(const afc__transfer *transfer);
 
