@@ -176,6 +176,9 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
         if let token = request.resumeToken, outcome.response == nil, outcome.failure?.resumeToken == nil {
             outcome.failure?.resumeToken = token
         }
+        if case .file(let file) = request.sink, let digest = file.digest {
+            outcome.failure = outcome.failure.map(digest.complete)
+        }
         outcome.failure = outcome.failure.map(explain)
         return outcome
     }

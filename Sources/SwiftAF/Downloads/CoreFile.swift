@@ -9,13 +9,13 @@ struct CoreFile: Equatable, Sendable {
     var options: DownloadOptions
     /// The token of a resumed download; its destination is ``path``.
     var token: ResumeToken?
-    /// The digest that the file must have to get its name, such as `sha-256=` and Base64.
-    var digest: String?
+    /// The digest that the file must have to get its name; valid.
+    var digest: FileDigest?
 
     var textSize: Int {
         (rawPath.map { $0.count + 1 } ?? path.map { CStringArena.size(of: $0) } ?? 0)
             + (token.map { CStringArena.size(of: $0.text) } ?? 0)
-            + (digest.map { CStringArena.size(of: $0) } ?? 0)
+            + (digest.map { CStringArena.size(of: $0.coreText) } ?? 0)
     }
 
     func sink(_ texts: inout CStringArena) -> afc_sink {
@@ -23,7 +23,7 @@ struct CoreFile: Equatable, Sendable {
         sink.kind = AFC_SINK_FILE
         if let rawPath { sink.path = texts.put(rawPath) } else if let path { sink.path = texts.put(path) }
         if let token { sink.resume_token = texts.put(token.text) }
-        if let digest { sink.digest = texts.put(digest) }
+        if let digest { sink.digest = texts.put(digest.coreText) }
         sink.flags = options.coreFlags
         return sink
     }

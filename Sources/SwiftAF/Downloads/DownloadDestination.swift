@@ -7,6 +7,7 @@ public import FoundationEssentials
 /// try await manager.download("reports/7", to: .folder("/tmp"))
 /// try await manager.download("reports/7", to: .named { "/tmp/\($0.status)-" + $0.suggestedFileName })
 /// try await manager.download(token.url, to: .resuming(token))
+/// try await manager.download("disk.img", to: .path("/tmp/disk.img").verified(by: .sha256("9f86d081…")))
 /// ```
 ///
 /// An empty path or one that contains NUL fails with ``SessionError/Code/invalidInput``. A relative path is resolved
@@ -21,6 +22,8 @@ public struct DownloadDestination: Sendable {
     }
 
     let choice: Choice
+    /// The digest that the file must have.
+    private(set) var digest: FileDigest?
 
     /// A file at a path.
     public static func path(_ path: String) -> DownloadDestination {
@@ -72,6 +75,26 @@ public struct DownloadDestination: Sendable {
     ///   request must be passed again.
     public static func resuming(_ token: ResumeToken) -> DownloadDestination {
         DownloadDestination(choice: .resuming(token))
+    }
+
+    /// The same place, for a file with this digest only.
+    ///
+    /// ```swift
+    /// try await manager.download("disk.img", to: .path("/tmp/disk.img").verified(by: .sha256("9f86d081…")))
+    /// ```
+    ///
+    /// The digest is that of the whole file as it is saved: after content codings such as gzip were decoded, and with
+    /// the bytes that a resumed download had received before. It replaces a digest that the response declares.
+    ///
+    /// If the file has another digest, the download fails with ``SessionError/Code/protocol`` and
+    /// ``SessionError/Reason/digest``, and the message names both digests. Nothing is left at the path, or the file that
+    /// was there before. What could be resumed is removed, so ``SessionError/resumeToken`` is nil and the next download
+    /// starts over. What the HTTP cache has stored for the request is removed, too. A download that fails for another
+    /// reason can be resumed as without a digest.
+    public func verified(by digest: FileDigest) -> DownloadDestination {
+        var verified = self
+        verified.digest = digest
+        return verified
     }
 
     /// ``HTTPSessionManager/downloadDestination``.

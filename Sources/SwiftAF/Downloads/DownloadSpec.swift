@@ -29,6 +29,7 @@ struct DownloadSpec: Sendable {
     let request: HTTPRequest
     private let options: DownloadOptions
     private var target: Target
+    private var digest: FileDigest?
     /// Decides about the response of a download with a path.
     private let refusal: ResponseHandler?
 
@@ -36,6 +37,7 @@ struct DownloadSpec: Sendable {
         request = Source.request(of: source)
         self.options = options
         target = Target(destination, options)
+        digest = destination.digest
         refusal = nil
     }
 
@@ -43,17 +45,23 @@ struct DownloadSpec: Sendable {
         self.request = request
         options = file.options
         target = .file(file)
+        digest = file.digest
         self.refusal = refusal
     }
 
     /// The file; without a path if the response is needed to name it.
     var file: CoreFile {
-        if case .file(let file) = target { file } else { CoreFile(options: options) }
+        var file = CoreFile(options: options)
+        if case .file(let known) = target { file = known }
+        file.digest = digest
+        return file
     }
 
     /// Replaces the manager's destination by what it is.
     mutating func replaceDefault(by destination: DownloadDestination?) {
-        if case .managerDefault = target, let destination { target = Target(destination, options) }
+        guard case .managerDefault = target, let destination else { return }
+        target = Target(destination, options)
+        digest = digest ?? destination.digest
     }
 
     /// Returns the handler that names the file, and refuses a successful response that isn't acceptable before a file
@@ -64,6 +72,7 @@ struct DownloadSpec: Sendable {
         guard request.method != .head else {
             throw invalid("a HEAD request can't be downloaded: its response has no body")
         }
+        if let fault = digest?.fault { throw invalid(fault) }
         let name: (@Sendable (HTTPResponse) -> String)?
         switch target {
         case .file(let file):

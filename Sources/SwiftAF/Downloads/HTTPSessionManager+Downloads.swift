@@ -10,6 +10,8 @@ extension HTTPSessionManager {
     /// try await manager.download("reports/7", to: .folder("/tmp"))
     /// ```
     ///
+    /// ``DownloadDestination/verified(by:)`` checks the digest of the file.
+    ///
     /// - Parameters:
     ///   - source: The text of a URL, a `URL`, or an ``HTTPRequest``.
     ///   - destination: The path of the file, or how it is chosen. Default: ``downloadDestination``.
@@ -52,15 +54,13 @@ extension HTTPSessionManager {
     /// Like `download(_:to:options:progress:)`, for a path that may not be valid UTF-8. The request's
     /// ``HTTPRequest/responseHandler`` can refuse the response.
     ///
-    /// - Parameter sha256: What the file must hash to. Otherwise the download fails with
-    ///   ``SessionError/Code/protocol``, and neither the file nor its bytes are kept.
+    /// - Parameter digest: The digest that the file must have: ``DownloadDestination/verified(by:)``.
     package func download(
-        _ request: HTTPRequest, toBytes path: [UInt8], sha256: [UInt8]? = nil, options: DownloadOptions,
+        _ request: HTTPRequest, toBytes path: [UInt8], digest: FileDigest? = nil, options: DownloadOptions,
         progress: ProgressHandler?
     ) async throws(SessionError) -> DownloadResponse {
         let file = CoreFile(
-            path: String(decoding: path, as: UTF8.self), rawPath: path, options: options,
-            digest: sha256.map { "sha-256=" + Data($0).base64EncodedString() })
+            path: String(decoding: path, as: UTF8.self), rawPath: path, options: options, digest: digest)
         return try await download(DownloadSpec(request, file, refusal: request.responseHandler), progress)
     }
 

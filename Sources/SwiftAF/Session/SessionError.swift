@@ -383,7 +383,7 @@ extension SessionError {
         public static let messageLimit = Reason(rawValue: "messageLimit")
         /// With ``Code/protocol``: the body has another digest than the server says (RFC 9530).
         public static let declaredDigest = Reason(rawValue: "declaredDigest")
-        /// With ``Code/protocol``: the body has another digest than expected.
+        /// With ``Code/protocol``: the file has another digest than ``DownloadDestination/verified(by:)`` expects.
         public static let digest = Reason(rawValue: "digest")
         /// With ``Code/authentication``: the proxy of a tunnel needs credentials, or refused them.
         public static let proxyCredentials = Reason(rawValue: "proxyCredentials")

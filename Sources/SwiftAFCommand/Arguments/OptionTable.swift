@@ -497,7 +497,7 @@ enum OptionTable {
             "--checksum", placeholder: "sha256:HEX", help: "keep the file only if it has this checksum",
             for: [.request, .download]
         ) {
-            options, value throws(UsageError) in options.checksum = try Checksum(value)
+            options, value throws(UsageError) in options.checksum = try FileDigest(checksum: value)
         },
         .flag("--no-clobber", help: "keep an existing file and fail", for: [.request, .upload, .download]) {
             $0.keepsExistingFile = true

@@ -113,7 +113,7 @@ struct Options: Sendable, Equatable {
     /// Whether a file is downloaded only if the server's is newer, and gets the server's time.
     var comparesTimestamps = false
     /// What the downloaded file must hash to.
-    var checksum: Checksum?
+    var checksum: FileDigest?
     /// Whether an existing file is kept: the command fails instead.
     var keepsExistingFile = false
     /// The destination of the body; nil for standard output.

@@ -1,12 +1,13 @@
-/// `--checksum sha256:HEX`: what a downloaded file must hash to before it gets its name.
-struct Checksum: Sendable, Equatable {
-    let digest: [UInt8]
+import SwiftAF
 
-    init(_ text: String) throws(UsageError) {
-        let digits = text.hasPrefix("sha256:") ? text.dropFirst(7).compactMap(\.hexDigitValue) : []
-        guard digits.count == 64, text.utf8.count == 71 else {
+extension FileDigest {
+    /// Reads the value of `--checksum`: what a file must hash to before it gets its name.
+    init(checksum text: String) throws(UsageError) {
+        let prefix = "sha256:"
+        let digest = FileDigest.sha256(text.dropFirst(prefix.count))
+        guard text.hasPrefix(prefix), digest.fault == nil else {
             throw .invalid(text, of: "--checksum", expected: "sha256: and 64 hexadecimal digits")
         }
-        digest = stride(from: 0, to: 64, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+        self = digest
     }
 }

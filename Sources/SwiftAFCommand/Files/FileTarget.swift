@@ -13,7 +13,7 @@ struct FileTarget: Sendable {
     let name: Name
     var options: DownloadOptions
     /// What the file must hash to before it gets its name.
-    var checksum: Checksum?
+    var checksum: FileDigest?
     /// Whether the file gets the time of the response.
     var keepsTime = false
     /// Takes the name that a response chooses.
@@ -127,7 +127,7 @@ struct FileTarget: Sendable {
         switch name {
         case .path(let path):
             let response = try await manager.download(
-                request, toBytes: path.bytes, sha256: checksum?.digest, options: options, progress: progress)
+                request, toBytes: path.bytes, digest: checksum, options: options, progress: progress)
             if keepsTime { Timestamps.apply(response.head, to: path) }
             return response
         case .response(let otherwise, let folder):

@@ -228,6 +228,8 @@ func downloads(_ manager: HTTPSessionManager, url: String, link: URL, path: Stri
     try await manager.download(url, to: URL(filePath: path))
     manager.downloadTask(for: url, to: URL(filePath: path)) { _, path, _ in print(path ?? "") }.resume()
     print(response.fileURL, DownloadItem(url, to: URL(filePath: path)), DownloadItem(url, to: path))
+    let digests: [FileDigest] = [.sha256(url), .sha512(url.dropFirst())]
+    for digest in digests { try await manager.download(url, to: .path(path).verified(by: digest)) }
     let items = [url, "b"].map { DownloadItem($0, to: .folder(path)) }
     for await result in manager.downloads(of: items) { print(try result.get().fileSize) }
     for await result in manager.downloads(of: items, progress: { print($0.ended, $0.count, $0.fractionCompleted) }) {
