@@ -14,7 +14,10 @@
 enum {
     AFC__ENTRY_IN_MEMORY = 1u << 0,
     AFC__ENTRY_ON_DISK = 1u << 1,
-    /** Beside ON_DISK: a change is waiting to be written. Until it ends, removals must find the entry, with a file or without. */
+    /**
+     * Set together with ON_DISK while a change of the entry waits to be written. Until then, removals must find the
+     * entry, whether it has a file or not.
+     */
     AFC__ENTRY_ANNOUNCED = 1u << 2
 };
 
