@@ -2,8 +2,8 @@ internal import CAFCore
 import FoundationEssentials
 import Glibc
 
-/// Copies of values for the duration of a call into the core. They live as long as this object. Their memory is
-/// overwritten before it is freed, because it may hold keys and passwords.
+/// Copies values for a call into the core. The copies live as long as this object. Their memory is overwritten before
+/// it is freed, because it may hold keys and passwords.
 final class CoreArena {
     private var blocks: [UnsafeMutableRawBufferPointer] = []
 
@@ -14,7 +14,8 @@ final class CoreArena {
         }
     }
 
-    /// Calls the core with copies that live until it returns; throws the core's error.
+    /// Calls `body` with an arena that lives until `body` returns. Throws the core's failure if the status isn't
+    /// `AFC_OK`.
     static func call(
         _ body: (CoreArena, inout afc_failure) throws(SessionError) -> afc_status
     ) throws(SessionError) {
@@ -25,7 +26,7 @@ final class CoreArena {
         guard status == .AFC_OK else { throw SessionError(failure) }
     }
 
-    /// Copies a string; nil for nil.
+    /// Returns a NUL-terminated copy of a string; nil for nil. `name` describes the string in the error.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` for a string that contains NUL, which the core would truncate.
     func copy(_ text: String?, _ name: String) throws(SessionError) -> UnsafePointer<CChar>? {
@@ -43,6 +44,7 @@ final class CoreArena {
         return afc_slice(UnsafeRawBufferPointer(block))
     }
 
+    /// Returns a copy of an array; nil if it is empty.
     func copy<Element: BitwiseCopyable>(_ elements: [Element]) -> UnsafePointer<Element>? {
         guard !elements.isEmpty else { return nil }
         let block = reserve(elements.count * MemoryLayout<Element>.stride)
@@ -50,7 +52,7 @@ final class CoreArena {
         return UnsafePointer(block.baseAddress?.assumingMemoryBound(to: Element.self))
     }
 
-    /// Copies the fields, as the replacement headers of a redirect.
+    /// Copies the fields and the suppressed defaults as the core's headers, such as for the replacement of a redirect.
     func copy(_ headers: HTTPHeaders) -> UnsafeBufferPointer<afc_header> {
         let stride = MemoryLayout<afc_header>.stride
         let core = reserve((headers.fields.count + headers.suppressedDefaults.count) * stride)
@@ -59,6 +61,7 @@ final class CoreArena {
         return UnsafeBufferPointer(start: core.baseAddress, count: texts.put(headers, into: core))
     }
 
+    /// Copies a credential. Throws ``SessionError/Code/invalidInput`` if one of its strings contains NUL.
     func copy(_ credential: Credential) throws(SessionError) -> UnsafePointer<afc_credentials>? {
         var core = afc_credentials()
         core.user = try copy(credential.user, "the user of a credential")
@@ -87,6 +90,7 @@ final class CoreArena {
         return core
     }
 
+    /// Allocates a block that lives as long as this object.
     private func reserve(_ count: Int) -> UnsafeMutableRawBufferPointer {
         let block = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
         blocks.append(block)

@@ -1,7 +1,7 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// An error of a body that isn't thrown by its source.
+/// An error that this module finds in a body, such as a wrong length, not one that the program's sequence throws.
 struct CoreBodyError: Error {
     let message: String
 }
@@ -15,18 +15,19 @@ class CoreBodySource: @unchecked Sendable {
     var isReplayable: Bool { false }
     /// The error of the source. Safe to read once the task has finished.
     var failure: (any Error)? { nil }
-    /// The error, if it was thrown after the core had read the last byte, so that the task was cancelled. Read like
-    /// ``failure``.
+    /// The error, if it was thrown after the core had read the last byte. The core can't be given it any more, so the
+    /// task was cancelled instead. Safe to read once the task has finished.
     var lateFailure: (any Error)? { nil }
 
-    /// Reads into the buffer. Returns the number of bytes, or one of the AFC_READ_… codes.
+    /// Reads into the buffer without blocking. Returns the number of bytes, or one of the AFC_READ_… codes.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int { AFC_READ_END }
+    /// Starts over, because the body is sent again. Returns false if that is impossible.
     func rewind() -> Bool { false }
     /// Called when the core no longer needs the body.
     func close() {}
 
-    /// Returns the body as a core value. Call once: the core takes ownership of what it borrows, even if it rejects the
-    /// request.
+    /// Returns the body as a core value. Call once: the value holds a reference to this object, which the core releases
+    /// even if it rejects the request.
     func makeBody() -> afc_body {
         var body = afc_body()
         body.kind = AFC_BODY_READER
@@ -36,10 +37,12 @@ class CoreBodySource: @unchecked Sendable {
     }
 }
 
-/// Keeps bytes that the core reads in place. Their address is stable: they are too many to be stored inline, and
-/// modifying a copy of the `Data` makes its own storage, because this object retains this one.
+/// Keeps bytes that the core reads in place. Their address is stable for two reasons: `Data` stores only a few bytes
+/// inline and these are more, and modifying another copy of the `Data` gives that copy new storage, because this object
+/// retains the present one.
 final class BorrowedData {
-    /// The maximum size that is copied: copying is cheaper than retaining, and small `Data` is stored inline.
+    /// Bodies up to this size, in bytes, are copied instead: copying is cheaper than retaining, and small `Data` is
+    /// stored inline, without a stable address.
     static let largestCopy = 1024
 
     private let data: Data
@@ -48,12 +51,13 @@ final class BorrowedData {
         self.data = data
     }
 
-    /// Lends more than ``largestCopy`` bytes. ``giveBack`` must be called once with the returned context.
+    /// Returns a view of the bytes, of which there must be more than ``largestCopy``. It is valid until ``giveBack`` is
+    /// called with the returned context, which must happen once.
     static func lend(_ data: Data) -> (bytes: afc_slice, context: UnsafeMutableRawPointer) {
         (data.withUnsafeBytes { afc_slice($0) }, Unmanaged.passRetained(BorrowedData(data)).toOpaque())
     }
 
-    /// Ends a loan.
+    /// Releases the bytes that ``lend(_:)`` returned.
     static let giveBack: @convention(c) (UnsafeMutableRawPointer?) -> Void = { context in
         context.map { Unmanaged<BorrowedData>.fromOpaque($0).release() }
     }
@@ -66,12 +70,13 @@ extension CoreRequest {
         return count
     }
 
-    /// Returns the body as a core value. The core takes ownership of what it borrows, even if it rejects the request.
+    /// Returns the body as a core value. What it refers to is copied into `texts` or released by the core, even if the
+    /// core rejects the request.
     func makeBody(_ source: CoreBodySource?, _ texts: inout CStringArena) -> afc_body {
         var body = afc_body()
         switch http.body.content {
         case .none, .json, .jsonParameters, .invalid:
-            // The last three don't get here: see HTTPRequest.encodeJSON.
+            // HTTPRequest.encodeJSON has replaced the last three by data or thrown an error.
             break
         case .data(let data) where data.count <= BorrowedData.largestCopy:
             body.kind = AFC_BODY_BYTES

@@ -4,12 +4,15 @@ internal import CAFCore
 ///
 /// Holds a reference to the session, whose loop therefore runs until no task uses the executor any more.
 final class CoreExecutor: TaskExecutor, Sendable {
-    /// Jobs that wait for the loop. The session holds it until it has closed, as the loop may be woken until then.
+    /// The jobs that wait for the loop. The core's session retains this object until it has closed, because it may call
+    /// `on_wake` until then.
     final class Jobs: Sendable {
         private let due = Locked<[UnownedJob]>([])
-        /// The jobs of the current call. Loop thread only; kept between calls, so that its memory is used again.
+        /// The jobs that ``run()`` is running. Used on the loop thread only. A property, so that the array's memory is
+        /// reused.
         nonisolated(unsafe) private var running: [UnownedJob] = []
-        /// Set before the first job; a job's task or its caller holds the executor.
+        /// The executor that the jobs run on. Set before the first job. Unowned: the task of each job, or the caller of
+        /// ``CoreExecutor/enqueue(_:)``, retains it.
         nonisolated(unsafe) fileprivate var executor: UnownedTaskExecutor?
         /// Objects that the session needs until it has closed.
         private let kept: (any AnyObject & Sendable)?
@@ -18,7 +21,7 @@ final class CoreExecutor: TaskExecutor, Sendable {
             self.kept = kept
         }
 
-        /// - Returns: Whether the loop must be woken: no earlier job has done so.
+        /// - Returns: Whether the caller must wake the loop. False if an earlier job that still waits has done so.
         fileprivate func add(_ job: UnownedJob) -> Bool {
             due.withLock { due in
                 due.append(job)
@@ -26,7 +29,8 @@ final class CoreExecutor: TaskExecutor, Sendable {
             }
         }
 
-        /// Runs the jobs that are due. Those that they add wait, so that the loop can look at its sockets in between.
+        /// Runs the jobs that have been added so far, on the loop thread. Jobs that are added meanwhile run at the next
+        /// call, so that the loop handles its sockets in between.
         fileprivate func run() {
             due.withLock { swap(&$0, &running) }
             guard let executor else { return }
@@ -35,11 +39,11 @@ final class CoreExecutor: TaskExecutor, Sendable {
         }
     }
 
-    /// Thread-safe in the core.
+    /// The core's functions for sessions are thread-safe.
     nonisolated(unsafe) private let session: OpaquePointer
     private let jobs: Jobs
 
-    /// Makes the executor of a session that was made with ``prepare(_:keeping:)``.
+    /// Creates the executor of a session whose options were changed by ``prepare(_:keeping:)``.
     init(_ session: OpaquePointer, _ jobs: Jobs) {
         self.session = afc_session_retain(session)
         self.jobs = jobs
@@ -50,7 +54,7 @@ final class CoreExecutor: TaskExecutor, Sendable {
         afc_session_release(session)
     }
 
-    /// Lets the loop of a session run jobs.
+    /// Sets the callbacks of a session's options so that its loop runs jobs.
     ///
     /// - Parameter kept: An object that the session needs until it has closed.
     static func prepare(_ options: inout afc_session_options, keeping kept: (any AnyObject & Sendable)?) -> Jobs {
@@ -66,8 +70,8 @@ final class CoreExecutor: TaskExecutor, Sendable {
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
-        // As soon as it is added, the job may run and release the last reference to this executor. The session keeps
-        // `jobs`.
+        // Once added, the job may run on the loop thread and release the last reference to this executor, and with it
+        // to the session. The session retains `jobs`.
         let session = afc_session_retain(self.session)
         if jobs.add(UnownedJob(job)) { afc_session_wake(session) }
         afc_session_release(session)

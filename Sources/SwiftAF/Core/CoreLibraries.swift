@@ -2,7 +2,7 @@ internal import CAFCore
 
 /// The libraries that the core uses.
 package enum CoreLibraries {
-    /// Initialises libcurl and OpenSSL, which otherwise the first session does. Any thread may call it.
+    /// Initialises libcurl and OpenSSL ahead of the first session, which would do it otherwise. Any thread may call it.
     package static func prepare() {
         afc_prepare()
     }
@@ -22,7 +22,7 @@ public struct LibraryVersions: Sendable, Hashable {
     /// The versions in this process.
     public static let current = LibraryVersions.fromCore
 
-    /// The version of libafcore alone, which costs less than all that ``current`` reports.
+    /// The version of libafcore alone, which is cheaper to get than ``current``.
     package static var ofCore: String { String(cString: afc_version()) }
 
     private static var fromCore: LibraryVersions {

@@ -1,7 +1,7 @@
 internal import CAFCore
 
 extension CoreArena {
-    /// Returns the core's options, which live as long as the arena.
+    /// Returns the options as a core value, which is valid as long as the arena.
     func options(_ network: NetworkOptions) throws(SessionError) -> afc_network_options {
         var options = afc_network_options()
         var overrides: [afc_host_override] = []

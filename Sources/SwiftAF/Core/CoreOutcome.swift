@@ -2,13 +2,13 @@ import FoundationEssentials
 
 /// The outcome of a task as Swift values.
 struct CoreOutcome: Sendable {
-    /// The final head, if one was received; also present if the transfer failed later.
+    /// The head of the final response, if one was received, also if the transfer failed after it.
     var response: HTTPResponse?
     /// The body that was collected in memory.
     var body = Data()
     /// The error of the transfer; nil on success.
     var failure: SessionError?
-    /// The outcome of a transfer to a file.
+    /// The file of a transfer to a file; nil for other transfers.
     var download: CoreDownload?
     /// The server's certificates and their evaluation, if requested.
     var trust: SharedTrustReport?
@@ -18,7 +18,7 @@ struct CoreOutcome: Sendable {
         response?.metrics ?? failure?.metrics ?? ResponseMetrics()
     }
 
-    /// The path of the file that the body was saved to, if it is complete.
+    /// The path of the file that the body was saved to; nil if there is none or the file isn't complete.
     var filePath: String? {
         guard let download, failure == nil, download.isComplete else { return nil }
         return download.path
@@ -35,7 +35,8 @@ extension CoreOutcome {
 // MARK: Responses
 
 extension CoreOutcome {
-    /// Returns the response; throws the transfer's error, whose body is decoded with the settings.
+    /// Returns the response, or throws the transfer's error. ``SessionError/decodeBody(as:decoder:)`` of that error
+    /// uses the decoder of the settings.
     func dataResponse(_ settings: ResponseSettings? = nil) throws(SessionError) -> Response<Data> {
         if let failure {
             guard let settings, failure.body != nil else { throw failure }
@@ -47,8 +48,8 @@ extension CoreOutcome {
         return response
     }
 
-    /// Returns the response of a transfer without a task, and reports its file to observers; throws the transfer's
-    /// error.
+    /// Returns the response of a transfer without a ``SessionTask``, and reports its file to observers of the process;
+    /// throws the transfer's error.
     ///
     /// - Parameter isChecked: Whether to throw if the response isn't acceptable.
     func reportedResponse(_ settings: ResponseSettings, isChecked: Bool) throws(SessionError) -> Response<Data> {
@@ -65,7 +66,7 @@ extension CoreOutcome {
         var response = try dataResponse(settings)
         response.settings = settings
         do throws(SessionError) {
-            // A successful response was judged when its head arrived, before the file was replaced.
+            // A response whose body is in the file was validated when its head arrived, before the file was replaced.
             if filePath == nil {
                 try response.validated()
                 guard !response.head.isSuccessful || download != nil else {
@@ -91,7 +92,7 @@ extension CoreOutcome {
         return saved
     }
 
-    /// The error that ``downloadResponse(_:)`` throws; nil if it returns a response.
+    /// Returns the error that ``downloadResponse(_:)`` throws; nil if that returns a response.
     func downloadError(_ settings: ResponseSettings) -> SessionError? {
         do throws(SessionError) {
             _ = try downloadResponse(settings)

@@ -1,7 +1,7 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// The data of a transfer: the request, its session, and the handlers that are called.
+/// Everything that a transfer needs: the request, its session, and the handlers that are called.
 ///
 /// A class, because it is passed through many functions and a request is large.
 final class CoreRequest: Sendable {
@@ -9,7 +9,7 @@ final class CoreRequest: Sendable {
         case memory
         case file(CoreFile)
         case callback
-        /// Nothing is sent or received: only connect.
+        /// None: only a connection is made (`AFC_REQUEST_CONNECT_ONLY`).
         case connection
     }
 
@@ -38,7 +38,7 @@ final class CoreRequest: Sendable {
         if case .file(let file) = sink { file.token } else { nil }
     }
 
-    /// The error if the session was closed before the request began: that of later calls.
+    /// The error of a request that begins after its session was closed.
     var closed: SessionError { SessionError(.closed, url: http.url, resumeToken: resumeToken) }
 
     /// Returns the request for a retry. A download resumes its partial file, if that was kept.
@@ -54,15 +54,16 @@ final class CoreRequest: Sendable {
         return limit
     }
 
-    /// Calls `body` with the request as a core value. Its strings are valid only until `body` returns; the core copies
-    /// them.
+    /// Calls `use` with the request as a core value. The value and its strings are valid only until `use` returns;
+    /// afc_task_begin() copies them.
     ///
     /// - Parameter body: The source of a body that the core reads through callbacks.
     // Short, because it is compiled again for each closure that it is called with.
     func withRequest<Result>(
         body source: CoreBodySource?, _ use: (UnsafePointer<afc_request>) -> Result
     ) -> Result {
-        // An arena only if it is needed. The credentials are already validated, so copying them can't fail.
+        // Only credentials need an arena, which erases its memory. They are already validated, so copying them can't
+        // fail.
         let arena = http.credential == nil && http.proxyCredential == nil ? nil : CoreArena()
         defer { withExtendedLifetime(arena) {} }
         let fields = http.headers.fields.count + http.headers.suppressedDefaults.count
@@ -75,7 +76,8 @@ final class CoreRequest: Sendable {
         }
     }
 
-    /// Returns the source of a body that the core reads through callbacks; nil if the core has the body itself.
+    /// Returns the source of a body that the core reads through callbacks; nil for a body that the core reads from
+    /// memory or a file.
     ///
     /// - Throws: The error of a form part, such as a missing file.
     func makeBodySource(for task: CoreTask) throws(SessionError) -> CoreBodySource? {
@@ -86,11 +88,12 @@ final class CoreRequest: Sendable {
         }
     }
 
-    /// Whether the body of a whole response is decoded if it is encoded. A response to HEAD has none.
+    /// Whether the core decodes the response body if it is encoded. False for HEAD, whose response has no body.
     var decodesBody: Bool {
         http.method != .head && (http.decompressesBody ?? session.configuration.decompressesBodies)
     }
 
+    /// The number of bytes of all strings that `coreRequest` puts into its arena. Must include each of them.
     private var textSize: Int {
         var size = CStringArena.size(of: http.method.rawValue) + CStringArena.size(of: http.url)
         size += CStringArena.size(of: http.headers) + copiedBodySize
@@ -102,6 +105,8 @@ final class CoreRequest: Sendable {
         return size
     }
 
+    /// Returns the request as a core value, with its fields in `headers` and its strings in `texts`. `arena` is nil
+    /// without credentials.
     private func coreRequest(
         _ source: CoreBodySource?, _ headers: UnsafeMutableBufferPointer<afc_header>, _ texts: inout CStringArena,
         _ arena: CoreArena?
@@ -147,7 +152,7 @@ final class CoreRequest: Sendable {
         return core
     }
 
-    /// From 0...1 to the core's 1...255, of which 16 is the default: the same as 0.5.
+    /// Maps 0...1 to the core's 1...255, so that 0.5 becomes 16, the core's default.
     private func corePriority(_ priority: HTTPRequest.Priority) -> UInt8 {
         let priority = priority.rawValue
         return UInt8(priority < 0.5 ? 1 + priority * 30 : 16 + (priority - 0.5) * 478)
@@ -174,12 +179,12 @@ final class CoreRequest: Sendable {
 
     private var redirectPolicy: RedirectPolicy { http.redirectPolicy ?? session.configuration.redirectPolicy }
 
-    /// Whether every redirect is an error. The core's limits start at 1.
+    /// Whether every redirect is an error: a maximum of 0. The core can't express that, because its limits start at 1.
     var refusesRedirects: Bool { redirectPolicy.followsRedirects && redirectPolicy.maximumCount == 0 }
 }
 
 extension afc_timeouts {
-    /// Replaces the limits by those that aren't nil.
+    /// Replaces the time limits by those of `limits` that aren't nil.
     mutating func replace(by limits: HTTPRequest.Timeouts) {
         if let connect = limits.connect { connect_ms = connect.coreMilliseconds }
         if let idle = limits.idle { idle_ms = idle.coreMilliseconds }
@@ -212,7 +217,8 @@ extension afc_expect {
 }
 
 extension HTTPRequest.Proxy {
-    /// The core's text for the proxy.
+    /// The proxy for `afc_request.proxy`, where "" means none. An empty URL becomes an invalid one, so that the core
+    /// refuses it.
     fileprivate var coreText: String {
         switch self {
         case .direct: ""
@@ -222,7 +228,7 @@ extension HTTPRequest.Proxy {
 }
 
 extension UInt32 {
-    /// Creates a limit for the core, which would treat 0 as its default.
+    /// Creates a limit for the core. At least 1, because 0 stands for the core's default.
     init(coreLimit: Int) {
         self = Swift.max(1, UInt32(clamping: coreLimit))
     }

@@ -2,11 +2,13 @@ internal import CAFCore
 import FoundationEssentials
 import Glibc
 
-/// Owns a result of the core. Passed to another thread once, so that the loop doesn't spend time on it. Must then be
-/// consumed exactly once by ``take(for:decodes:reportsTrust:bodyFailure:)``, ``takeResponse(for:decodes:)`` or
-/// ``discard()``.
+/// Owns a result of the core. Must be consumed exactly once, on any thread: by
+/// ``take(for:decodes:reportsTrust:bodyFailure:)``, by ``discard()``, or by ``takeResponse(for:decodes:)`` if that
+/// returns a response. It is usually consumed on another thread than the loop's, which then has more time for other
+/// tasks.
 struct CoreResult: @unchecked Sendable {
-    /// How many bytes are kept of the body of a refused response that wasn't meant for memory.
+    /// The number of bytes that are kept of a refused response's body, if the body would have been streamed or saved to
+    /// a file.
     static let errorBodyLimit = Int(AFC_ERROR_BODY_LIMIT)
 
     private let raw: OpaquePointer
@@ -15,11 +17,13 @@ struct CoreResult: @unchecked Sendable {
         self.raw = raw
     }
 
+    /// Frees the result.
     func discard() {
         afc_result_free(raw)
     }
 
-    /// Converts the result to Swift values and frees it. The body isn't copied, unless it is short.
+    /// Converts the result to Swift values and frees it. The returned `Data` takes over the core's memory of the body,
+    /// unless the body is short.
     ///
     /// - Parameters:
     ///   - url: The requested URL, for errors that occurred before anything was sent.
@@ -54,7 +58,8 @@ struct CoreResult: @unchecked Sendable {
         afc_result_get_trust(raw).map { SharedTrustReport(TrustReport($0.pointee)) }
     }
 
-    /// Returns head and body of a transfer that succeeded without a file, and frees the result; nil for any other.
+    /// Returns head and body of a transfer that succeeded without a file, and frees the result. Returns nil for any
+    /// other transfer, whose result must still be consumed.
     func takeResponse(for url: String, decodes: Bool) -> (HTTPResponse, Data)? {
         let failure = afc_result_get_failure(raw)
         guard failure == nil || failure?.pointee.status == .AFC_OK, afc_result_get_download(raw) == nil,
@@ -65,8 +70,9 @@ struct CoreResult: @unchecked Sendable {
         return (makeResponse(head, url: url, decodes: decodes, metrics(lastURL: url)), takeBody())
     }
 
-    /// Converts the result of a socket, whose failure is more specific. The result stays the core's. Only a response
-    /// that refuses the socket has a body, which is always decoded.
+    /// Converts the result of a WebSocket's handshake without taking ownership of it. `failure` is the WebSocket's,
+    /// which is more specific than that of the result. There is a body only if the server refused the WebSocket; it is
+    /// always decoded.
     static func outcome(borrowing raw: OpaquePointer, failure: afc_failure, for url: String) -> CoreOutcome {
         let result = CoreResult(taking: raw)
         let url = result.lastURL(expecting: url)
@@ -80,7 +86,8 @@ struct CoreResult: @unchecked Sendable {
         return CoreOutcome(response: response, body: body ?? Data(), failure: error)
     }
 
-    /// Returns the URL of the last request: usually the given one, whose string is then reused.
+    /// Returns the URL of the last hop. Usually that is the given one, which is then returned itself instead of a new
+    /// string.
     private func lastURL(expecting url: String) -> String {
         guard let last = afc_result_get_url(raw), last.pointee != 0 else { return url }
         var url = url
@@ -120,9 +127,9 @@ struct CoreResult: @unchecked Sendable {
     }
 }
 
-/// The hop of a task with a single one; the common case.
+/// The only hop of a task, which is the common case. Its ``HopMetrics`` are made when they are asked for.
 private final class CoreHop: HopRecord, @unchecked Sendable {
-    /// The hop without its strings, which are freed.
+    /// The hop without its strings, which are freed together with the result.
     private let hop: afc_hop
     private let url: String
 
@@ -150,7 +157,8 @@ private final class CoreHop: HopRecord, @unchecked Sendable {
 }
 
 extension SessionError {
-    /// Returns the error of a transfer that was cancelled because its request body had failed.
+    /// Turns this error, of a transfer that was cancelled because its request body had failed, into
+    /// ``Code/bodySource``.
     func causedByBody(_ cause: any Error) -> SessionError {
         var error = self
         error.code = .bodySource
@@ -158,7 +166,9 @@ extension SessionError {
         return error.replacing(by: cause)
     }
 
-    /// Returns the reader's own error, which is more specific than this one; other causes become the underlying error.
+    /// Returns this error with the cause that the source of the body reports: its message, if the cause is ours; the
+    /// cause itself, if it is a ``SessionError`` without a response; else this error with the cause as the underlying
+    /// error.
     func replacing(by cause: any Error) -> SessionError {
         var error = self
         if let cause = cause as? CoreBodyError {
@@ -174,7 +184,7 @@ extension SessionError {
 }
 
 extension Data {
-    /// Takes ownership of the core's bytes, which are freed with the last copy.
+    /// Takes ownership of the core's bytes, which are freed together with the last copy of this `Data`.
     init(taking bytes: afc_bytes) {
         guard let start = bytes.bytes, bytes.size > 0 else {
             afc_free(bytes.bytes)
@@ -250,7 +260,7 @@ extension HopMetrics {
 }
 
 extension Duration {
-    /// Microseconds of the core; nil for -1, a moment that wasn't reached.
+    /// Creates a duration from the core's microseconds; nil for -1, which stands for a moment that wasn't reached.
     fileprivate init?(core microseconds: Int64) {
         guard microseconds >= 0 else { return nil }
         self = .microseconds(microseconds)
@@ -275,7 +285,8 @@ extension RedirectProposal {
             if header.flags & UInt32(AFC_HEADER_REMOVE) != 0 {
                 headers.suppressDefault(header.name.text)
             } else {
-                // Made from bytes, also if they aren't UTF-8: the core recognises an unchanged field by its value.
+                // Made from the bytes, which needn't be UTF-8: the core recognises an unchanged field by its value, so
+                // the value must stay the same byte by byte.
                 var field = HTTPHeaders.Field(name: header.name.buffer, value: header.value.buffer)
                 field.isMarkedSecret = header.flags & UInt32(AFC_HEADER_SECRET) != 0
                 headers.add(field)

@@ -2,23 +2,26 @@ internal import CAFCore
 import FoundationEssentials
 import Synchronization
 
-/// Owns a reference to a session of the core: its loop thread, connections and trust policy.
+/// Owns a reference to a session of the core, which has the loop thread, the connections and the trust policy.
 final class CoreSession: @unchecked Sendable {
-    /// Thread-safe in the core.
+    /// The core's functions for sessions are thread-safe.
     let raw: OpaquePointer
     let configuration: SessionConfiguration
-    /// The time limits of requests without their own. Converted once: a `Duration` takes 300 instructions, in each
-    /// request of the row `small_16` of Benchmarks/run.
+    /// The time limits of requests without their own. Converted once for the session, because the conversion of a
+    /// `Duration` takes 300 instructions, which each request of the row `small_16` of Benchmarks/run would pay.
     let timeouts: afc_timeouts
-    /// Called when all tasks are cancelled, for work that waits between two transfers.
+    /// Closures that ``cancelAll(isFinal:)`` calls. They cancel work that has no transfer in the core at the moment,
+    /// such as a delay between two attempts.
     let cancellations = Locked(Registry<@Sendable () -> Void>())
-    /// Called when the manager is invalidated, for delays before a request that it would refuse.
+    /// Closures that ``invalidate()`` calls. They end delays before a request that the invalidated manager would
+    /// refuse.
     let invalidations = Locked(Registry<@Sendable () -> Void>())
-    /// Transfers of the core, and work between two of them.
+    /// Counts the transfers of the core and the work between two of them.
     let activity = SessionActivity()
     /// Runs Swift tasks on the loop thread.
     let executor: CoreExecutor
-    /// Whether everything was cancelled for good. Read after each start, which may come at the same time.
+    /// Whether everything was cancelled for good. Read after each start of a transfer, because ``cancelAll(isFinal:)``
+    /// may run at the same time and miss it.
     private let isCancelled = Atomic(false)
 
     /// Starts a session.
@@ -30,7 +33,7 @@ final class CoreSession: @unchecked Sendable {
         if let fault = configuration.fault { throw SessionError(.invalidInput, message: fault) }
         try configuration.httpVersion.validate()
         let policy = try CoreTrustPolicy(configuration.securityPolicy)
-        // The core's defaults are the same.
+        // Without a policy for proxies, the core uses its defaults, which are the same as SecurityPolicy.default.
         let proxyPolicy =
             configuration.proxySecurityPolicy == .default ? nil : try CoreTrustPolicy(configuration.proxySecurityPolicy)
         let arena = CoreArena()
@@ -56,7 +59,7 @@ final class CoreSession: @unchecked Sendable {
         self.timeouts = timeouts
     }
 
-    /// The core's options but for the policies; valid as long as the arena.
+    /// Returns the core's options without the trust policies. They are valid as long as the arena.
     static func options(
         _ configuration: SessionConfiguration, _ arena: CoreArena
     ) throws(SessionError) -> afc_session_options {
@@ -73,7 +76,8 @@ final class CoreSession: @unchecked Sendable {
         options.max_connection_age_s = UInt32(clamping: configuration.maximumConnectionAge?.wholeSecondsRoundedUp ?? 0)
         options.max_requests_per_connection = UInt32(clamping: configuration.maximumRequestsPerConnection ?? 0)
         options.user_agent = userAgent.isEmpty ? nil : try arena.copy(userAgent, "the user agent")
-        // on_done resumes a Swift task or a queue, so it always continues on another thread.
+        // on_done passes the result to a Swift task or a queue on another thread. Batched results wake that thread
+        // once.
         options.gather_results = true
         options.tls = try arena.options(configuration.tls)
         options.proxies = try arena.copy(configuration.proxies)
@@ -90,21 +94,22 @@ final class CoreSession: @unchecked Sendable {
         afc_session_release(raw)
     }
 
-    /// Cancels every started task, and work that waits to start another.
+    /// Cancels every started task, and work that waits before it starts one.
     ///
-    /// - Parameter isFinal: Whether such work can't begin later either.
+    /// - Parameter isFinal: Whether no such work and no transfer may begin afterwards either.
     func cancelAll(isFinal: Bool) {
         if isFinal { isCancelled.store(true, ordering: .sequentiallyConsistent) }
         for handler in cancellations.withLock({ isFinal ? $0.close() : $0.all }) { handler() }
         afc_session_cancel_all(raw)
     }
 
-    /// Ends the delays before requests that an invalid manager would refuse.
+    /// Ends the delays before requests that the invalidated manager would refuse. No new ones can begin.
     func invalidate() {
         for handler in invalidations.withLock({ $0.close() }) { handler() }
     }
 
-    /// Whether a transfer that has just started must be cancelled: it may have missed ``cancelAll(isFinal:)``.
+    /// Whether a transfer that has just started must be cancelled, because a final ``cancelAll(isFinal:)`` may have
+    /// missed it.
     var cancelsStarted: Bool { isCancelled.load(ordering: .sequentiallyConsistent) }
 
     var statistics: SessionStatistics {
@@ -115,7 +120,7 @@ final class CoreSession: @unchecked Sendable {
             connections: core.connections)
     }
 
-    /// Waits until the threads of all released sessions have ended.
+    /// Blocks until the threads of all released sessions have ended.
     static func joinClosed() {
         afc_join_closed_sessions()
     }

@@ -1,11 +1,12 @@
 import Glibc
 
-/// The session of a manager, or why it has none. A session that couldn't be made for want of memory or descriptors is
-/// made by a later request.
+/// The session of a manager, or the error of making it. If the error was a lack of memory, descriptors or threads, each
+/// later request tries again. Thread-safe.
 final class CoreSessionSource: Sendable {
     private let configuration: SessionConfiguration?
     private let first: Result<CoreSession, SessionError>
-    /// The result of a later attempt, if the first one lacked something; nil before one has succeeded.
+    /// The session that a later attempt has made, or ``first`` if ``retire()`` was called before one succeeded;
+    /// otherwise nil.
     private let later = Locked<Result<CoreSession, SessionError>?>(nil)
 
     init(_ configuration: SessionConfiguration) {
@@ -13,18 +14,19 @@ final class CoreSessionSource: Sendable {
         first = Result { () throws(SessionError) in try CoreSession(configuration) }
     }
 
-    /// Makes the source of no session.
+    /// Creates a source whose ``get()`` throws the error.
     init(failure: SessionError) {
         configuration = nil
         first = .failure(failure)
     }
 
-    /// Returns the session; makes it if it may succeed now.
+    /// Returns the session. Tries to make it if that has failed for a reason that may have passed.
     func get() throws(SessionError) -> CoreSession {
         guard let configuration, case .failure(let error) = first, error.isShortage else { return try first.get() }
         if let result = later.withLock({ $0 }) { return try result.get() }
         let made = try CoreSession(configuration)
-        // That of another request counts, if it was faster. The lock doesn't release the other one.
+        // If another request was faster, its session is used. `made` is kept until the lock has been released, so that
+        // a session isn't released under it.
         let result = later.withLock { later in
             let result = later ?? .success(made)
             later = result
@@ -39,7 +41,7 @@ final class CoreSessionSource: Sendable {
         return try? later.withLock({ $0 })?.get()
     }
 
-    /// Returns the session, if it was made. No other is made afterwards.
+    /// Returns the session, if it was made, and prevents that one is made later.
     func retire() -> CoreSession? {
         if case .success(let session) = first { return session }
         let result = later.withLock { later in

@@ -2,8 +2,8 @@ internal import CAFCore
 import FoundationEssentials
 
 extension SessionError.Code {
-    /// Maps a status of the core to an error code. The only such mapping. The core's enum is open, so the compiler
-    /// warns here when a status is added.
+    /// Maps a status of the core to an error code; no other place does. The core's enum is open, and `@unknown default`
+    /// makes the compiler warn here when a status is added.
     init(_ status: afc_status) {
         self =
             switch status {
@@ -31,17 +31,18 @@ extension SessionError.Code {
             }
     }
 
-    /// The core's text about this code; nil for a code that the core doesn't have.
+    /// The core's explanation of this code; nil for a code that only Swift has.
     var coreExplanation: String? { Self.coreExplanations[self] }
 
     private static let coreExplanations: [Self: String] = {
         var texts: [Self: String] = [:]
-        // Numbers have no gaps.
+        // The numbers of statuses have no gaps: the first unknown name is the end.
         for number in 1... {
             guard let status = afc_status(rawValue: Int32(-number)) else { break }
             let name = String(cString: afc_status_name(status))
             guard name != Self.unknown.rawValue else { break }
-            // Others are unknown errors to the callers of this module.
+            // A status whose name isn't that of its code has none of its own: it is `unknown` to the callers of this
+            // module.
             if Self(status).rawValue == name { texts[Self(status)] = String(cString: afc_status_text(status)) }
         }
         return texts
@@ -59,7 +60,7 @@ extension SessionError.Reason {
         }
     }
 
-    /// A finer distinction within other codes.
+    /// Maps the core's reasons other than time limits and trust, by name.
     init?(_ reason: afc_reason) {
         guard reason != .AFC_REASON_NONE else { return nil }
         self.init(rawValue: String(cString: afc_reason_name(reason)))
@@ -104,7 +105,7 @@ extension SessionError.Party {
 }
 
 extension SessionError {
-    /// Makes the error of a failure in the core.
+    /// Creates the error of a failure in the core.
     init(_ failure: afc_failure, url: String? = nil, response: HTTPResponse? = nil, body: Data? = nil) {
         let message = String.fromCArray(failure.text)
         self.init(

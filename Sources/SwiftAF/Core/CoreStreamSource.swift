@@ -1,20 +1,23 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// The source of a ``BodyStream``: a Swift task iterates over the user's sequence and fills a bounded buffer; the core
-/// reads from it. An empty buffer pauses the transfer, a full one suspends the sequence (back-pressure).
+/// The source of a ``BodyStream``. A Swift task (the producer) iterates over the user's sequence and fills a bounded
+/// buffer; the core (the reader) reads from the buffer. An empty buffer pauses the transfer, a full one suspends the
+/// sequence (back-pressure).
 ///
-/// A sequence that ignores cancellation keeps this object for as long as it runs, but not the transfer.
+/// A sequence that ignores cancellation keeps this object alive for as long as it runs, but doesn't keep the transfer.
 ///
-/// Sendable, because what isn't locked or constant is used on the reader's thread only.
+/// Sendable, because everything that is neither locked nor constant is used on the reader's thread only: the loop
+/// thread, for a request body.
 final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
-    /// What the owner of the reader is notified of, on any thread.
+    /// An event that the owner of the reader is notified of, on any thread.
     enum Notice: Sendable {
-        /// The reader waits, and can resume.
+        /// The reader has waited for bytes or the end, and can read again.
         case canRead
-        /// The body has failed, but the reader has all of it, so that it doesn't read any more.
+        /// The sequence has failed, but the reader has already read all bytes of the declared length. It won't read
+        /// again, so it can't be given the error.
         case failedLate
-        /// The sequence has ended as it should, and the reader has all of it.
+        /// The sequence has ended without an error, and the reader has already read all bytes of the declared length.
         case ended
     }
 
@@ -25,10 +28,11 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
     private let notify: Notify
     /// The priority of the task that makes the request, which the reader's thread doesn't have.
     private let priority = Task.currentPriority
-    /// Used on the reader's thread only.
+    /// Iterates over the sequence; nil before the first read, and after ``rewind()`` and ``close()``. Used on the
+    /// reader's thread only.
     private var producer: Task<Void, Never>?
 
-    /// - Parameter notify: Kept by the task of the sequence, which may never end.
+    /// - Parameter notify: Retained by the producer, which may never end, so it should refer to the transfer weakly.
     init(_ stream: BodyStream, notify: @escaping Notify) {
         self.stream = stream
         self.notify = notify
@@ -51,7 +55,7 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
     override var failure: (any Error)? { ring.withLock { $0.failure } }
     override var lateFailure: (any Error)? { ring.withLock { $0.lateFailure } }
 
-    /// Whether the sequence has ended, or was never begun. Call on the reader's thread.
+    /// Whether the sequence has ended, or isn't running. Call on the reader's thread.
     var hasEnded: Bool { producer == nil || ring.withLock { $0.isOver } }
 
     override func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
@@ -80,7 +84,7 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
         do throws(SessionError) {
             try stream.begin()
         } catch {
-            // The reader finds out now.
+            // Not thrown: the reader is given the error by the read that has called this function.
             return finish(run, error)
         }
         producer = Task(priority: priority) { [self] in
@@ -93,7 +97,8 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
         }
     }
 
-    /// The ring is changed first: the error of a cancelled producer isn't one of the next run.
+    /// Cancels the producer. The ring is changed first, so that it ignores the error of the cancelled producer, which
+    /// has an earlier run number.
     private func stopProducer(_ change: (inout BodyRing) -> BodyRing.Waiter?) {
         let waiter = ring.withLock { change(&$0) }
         producer?.cancel()
@@ -101,7 +106,7 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
         waiter?.resume(returning: false)
     }
 
-    /// Appends a chunk and returns when there is space for the next one; false if no more data is needed.
+    /// Appends a chunk and returns when there is space for the next one. Returns false if no more data is needed.
     private func offer(_ chunk: Data, _ run: Int) async -> Bool {
         let (next, notice) = ring.withLock { $0.append(chunk, run: run) }
         if let notice { notify(notice) }
@@ -116,14 +121,15 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
         }
     }
 
+    /// Reports the end of the producer's sequence to the ring.
     private func finish(_ run: Int, _ error: (any Error)?) {
         let notice = ring.withLock { $0.finish(error, run: run) }
         if let notice { notify(notice) }
     }
 }
 
-/// A bounded buffer between a producer and a reader. A value without side effects; its owner resumes the waiting side,
-/// and passes notices on.
+/// A bounded buffer between a producer and a reader. Its functions have no side effects outside the value: they return
+/// the producer to resume and the notice to pass on, and the owner does both after it has released its lock.
 struct BodyRing {
     enum Reading: Equatable {
         case bytes(Int)
@@ -132,7 +138,7 @@ struct BodyRing {
         case failed
     }
 
-    /// What the producer does next.
+    /// What the producer must do next: continue, call ``wait(_:run:)``, or end.
     enum Production {
         case produce
         case wait
@@ -142,19 +148,19 @@ struct BodyRing {
     typealias Waiter = CheckedContinuation<Bool, Never>
 
     private enum Phase {
-        /// The sequence goes on, and neither side waits.
+        /// The sequence continues, and neither side waits.
         case flowing
         /// The buffer is empty, and the reader waits for a notice.
         case readerWaits
         /// The buffer is full, and the producer waits for space.
         case producerWaits(Waiter)
-        /// The sequence has ended. What is in the buffer can still be read.
+        /// The sequence has ended. The bytes in the buffer can still be read.
         case ended
-        /// The sequence threw an error, or had the wrong length. The reader finds out at its next call.
+        /// The sequence threw an error, or had the wrong length. The next read fails.
         case failed(any Error)
-        /// The same, when the reader had all of a body of known length, and had no reason for another call.
+        /// The same, after the reader had read all bytes of the declared length, so that no other read is expected.
         case failedLate(any Error)
-        /// Nothing is read any more.
+        /// The reader has closed the body.
         case closed
     }
 
@@ -169,7 +175,7 @@ struct BodyRing {
     /// The number of bytes of the first chunk that have been read.
     private var offset = 0
     private var buffered = 0
-    /// The number of bytes that the producer has made.
+    /// The number of bytes that the producer has appended in this run.
     private var appended: Int64 = 0
     /// Incremented when the body restarts, to distinguish an earlier producer from the current one.
     private(set) var run = 0
@@ -186,10 +192,10 @@ struct BodyRing {
         }
     }
 
-    /// The error that the reader didn't get.
+    /// The error, if it came after the last read; see ``CoreStreamSource/Notice/failedLate``.
     var lateFailure: (any Error)? { if case .failedLate(let error) = phase { error } else { nil } }
 
-    /// Whether the sequence has ended, or nothing of it is needed any more.
+    /// Whether the sequence has ended, or no more of its bytes are needed.
     var isOver: Bool {
         switch phase {
         case .ended, .failed, .failedLate, .closed: true
@@ -199,6 +205,8 @@ struct BodyRing {
 
     // MARK: The producer
 
+    /// Appends a chunk, unless it is of an earlier run or exceeds the declared length. Returns what the producer must
+    /// do next, and the notice to pass on.
     mutating func append(_ chunk: Data, run: Int) -> (Production, CoreStreamSource.Notice?) {
         guard run == self.run, !isOver else { return (.stop, nil) }
         guard !chunk.isEmpty else { return (.produce, nil) }
@@ -210,7 +218,7 @@ struct BodyRing {
         return (isFull ? .wait : .produce, takeReader())
     }
 
-    /// Suspends the producer; or returns immediately whether it may continue.
+    /// Suspends the producer and returns nil. If it needn't wait, returns at once whether it may continue.
     mutating func wait(_ waiter: Waiter, run: Int) -> Bool? {
         guard run == self.run, !isOver else { return false }
         guard isFull else { return true }
@@ -218,7 +226,7 @@ struct BodyRing {
         return nil
     }
 
-    /// Ends the body.
+    /// Ends the body, with an error or without one. Returns the notice to pass on.
     mutating func finish(_ error: (any Error)?, run: Int) -> CoreStreamSource.Notice? {
         guard run == self.run, !isOver else { return nil }
         if let error { return fail(error) }
@@ -238,7 +246,7 @@ struct BodyRing {
         return notice
     }
 
-    /// Ends the wait of the reader.
+    /// Ends the wait of the reader, if it waits. Returns the notice to pass on.
     private mutating func takeReader() -> CoreStreamSource.Notice? {
         guard case .readerWaits = phase else { return nil }
         phase = .flowing
@@ -256,9 +264,10 @@ struct BodyRing {
 
     // MARK: The reader
 
-    /// Fills the buffer with what there is.
+    /// Moves bytes into the reader's buffer, as many as there are and fit.
     ///
-    /// - Returns: What was read, and the producer if there is space for it again: it must be resumed with true.
+    /// - Returns: What was read, and the waiting producer, if there is space for it again: the caller must resume it
+    ///   with true.
     mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> (Reading, Waiter?) {
         switch phase {
         case .failed, .failedLate, .closed:
@@ -268,7 +277,8 @@ struct BodyRing {
         }
         let count = takeBytes(buffer)
         if count > 0 { return (.bytes(count), takeProducer()) }
-        // The sequence needn't have ended: it may wait for the response. What it still does is reported by a notice.
+        // The sequence needn't have ended: it may wait for the response before it returns. Its end is reported by a
+        // notice.
         if isComplete { return (.end, nil) }
         if case .ended = phase { return (.end, nil) }
         phase = .readerWaits
@@ -292,20 +302,21 @@ struct BodyRing {
         return count
     }
 
+    /// Ends the wait of the producer, if it waits and there is space. The caller must resume it.
     private mutating func takeProducer() -> Waiter? {
         guard case .producerWaits(let waiter) = phase, !isFull else { return nil }
         phase = .flowing
         return waiter
     }
 
-    /// Clears the buffer for another run. The returned producer must be resumed with false.
+    /// Clears the buffer for another run. The caller must resume the returned producer with false.
     mutating func restart() -> Waiter? {
         let waiter = reset()
         phase = .flowing
         return waiter
     }
 
-    /// Clears the buffer for good. The returned producer must be resumed with false.
+    /// Clears the buffer for good. The caller must resume the returned producer with false.
     mutating func close() -> Waiter? {
         let waiter = reset()
         if failure == nil { phase = .closed }
@@ -326,7 +337,7 @@ struct BodyRing {
         buffered = 0
     }
 
-    /// Whether the reader has all bytes of a body of known length.
+    /// Whether the reader has read all bytes of a body of known length.
     private var isComplete: Bool { appended == length && buffered == 0 }
 
     private var isFull: Bool { buffered >= Self.maximumBytes }

@@ -1,8 +1,8 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// Copies strings into a piece of memory for the duration of a call. The memory must have the size that ``size(of:)``
-/// returned.
+/// Copies strings into memory that the caller provides for the duration of a call. The memory must have at least the
+/// sum of what ``size(of:)`` returns for all of them: `put` and `append` don't check.
 struct CStringArena {
     private var next: UnsafeMutablePointer<UInt8>?
 
@@ -10,10 +10,12 @@ struct CStringArena {
         next = memory.baseAddress
     }
 
+    /// The size of a string with its final NUL.
     static func size(of text: String) -> Int {
         text.utf8.count + 1
     }
 
+    /// The size of names and values, which have no NUL: `afc_header` has their lengths.
     static func size(of headers: HTTPHeaders) -> Int {
         var size = 0
         for field in headers.fields { size += field.name.utf8.count + field.value.utf8.count }
@@ -48,7 +50,7 @@ struct CStringArena {
         for field in headers.fields {
             let name = append(field.name)
             let value = field.isLatin1 ? append(field.rawValue) : append(field.value)
-            // The core knows the names of credentials.
+            // Only fields that the program has marked: the core itself recognises the names of credentials.
             let flags = field.isMarkedSecret ? UInt32(AFC_HEADER_SECRET) : 0
             core.initializeElement(at: count, to: afc_header(name: name, value: value, flags: flags))
             count += 1
@@ -61,7 +63,7 @@ struct CStringArena {
         return count
     }
 
-    /// Returns a copy that may contain NUL.
+    /// Returns a copy without a final NUL. The text itself may contain NUL.
     mutating func append(_ text: String) -> afc_slice {
         var text = text
         return text.withUTF8 { append(UnsafeRawBufferPointer($0)) }

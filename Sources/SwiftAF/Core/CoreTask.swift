@@ -3,18 +3,17 @@ import FoundationEssentials
 
 /// Owns a task of the core and receives its events.
 ///
-/// The core retains this object from a successful ``begin()`` until it releases it after the last event. This object
-/// holds a reference to the core's task until it is freed. The cycle is broken when the task finishes, whatever other
-/// references exist.
+/// The core retains this object from a successful ``begin()`` until after the last event. This object holds a reference
+/// to the core's task until it is freed. The end of the task breaks this cycle, whatever other references exist.
 ///
 /// Events arrive on the session's loop thread, one at a time. Handlers and subclasses must not block it.
 class CoreTask: CoreTransfer, @unchecked Sendable {
     private enum State {
-        /// The transfer begins as it is left here. A start that failed doesn't change this.
+        /// Not begun, or its start has failed. `isSuspended` is how the transfer will begin.
         case new(isSuspended: Bool)
-        /// With the core's task, which gets the commands.
+        /// Begun: commands are passed to this task of the core.
         case begun(OpaquePointer)
-        /// It can't begin any more.
+        /// Cancelled before it began. It can't begin any more.
         case cancelledBeforeStart
 
         /// Nil until the core has created the task.
@@ -22,18 +21,21 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
     }
 
     private let state = Locked(State.new(isSuspended: false))
-    /// The source of a request body that the core reads through callbacks. Set before the core knows the task.
+    /// The source of a request body that the core reads through callbacks. Set before the core's task is created, so it
+    /// needs no lock.
     private var body: CoreBodySource?
-    /// The certificates of the server that sent the head, if requested. Set before the head is reported.
+    /// The certificates of the server that sent the head, if the request reports them. Set on the loop thread before
+    /// the head is reported.
     private(set) final var headTrust: SharedTrustReport?
 
     /// The continuation that waits for the result. Set before the task begins.
     // Unsafe, because a checked continuation allocates for each request.
     private var continuation: UnsafeContinuation<Result<CoreResult, SessionError>, Never>?
-    /// The handle that gets the progress, and the result if there is no continuation. Set before the task begins.
+    /// The task of the public API that is given the progress, and the result if there is no continuation. Set before
+    /// the task begins.
     final var handle: SessionTask?
 
-    /// Orders the loop thread before the thread that takes the result, for ThreadSanitizer.
+    /// Tells ThreadSanitizer that what the loop thread did happens before the result is taken on another thread.
     private let handover = ThreadSanitizerFence()
 
     deinit {
@@ -49,8 +51,8 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
 
     /// Creates the core's task and starts it. Call once.
     ///
-    /// - Returns: Nil if the task was started; ``didFinish(_:)`` is then called exactly once. Otherwise an error, and
-    ///   it is never called. A task that is already cancelled isn't started.
+    /// - Returns: Nil if the task was started; ``didFinish(_:)`` is then called exactly once. Otherwise the error, and
+    ///   ``didFinish(_:)`` is never called. A task that is already cancelled isn't started.
     final func begin() -> SessionError? {
         do throws(SessionError) {
             body = try request.makeBodySource(for: self)
@@ -59,7 +61,7 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
             if case .cancelledBeforeStart = state.withLock({ $0 }) { return cancelled }
             return error
         }
-        // The source may be the last that refers to the program's sequence, which isn't released under the lock.
+        // The source may have the last reference to the program's sequence, whose `deinit` mustn't run under the lock.
         return withExtendedLifetime(body) { start() }
     }
 
@@ -86,7 +88,7 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
         SessionError(.cancelled, url: request.http.url, resumeToken: request.resumeToken)
     }
 
-    /// Cancels the task; its end is still reported. Before ``begin()``, prevents the start.
+    /// Cancels the task; its end is still reported. A task that hasn't begun can't begin afterwards.
     override final func cancel() {
         state.withLock { state in
             switch state {
@@ -97,7 +99,8 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
         }
     }
 
-    /// Resumes reading of the request body, or delivers the deferred piece of the response body.
+    /// Makes the core read the request body again after `AFC_READ_AGAIN`, or deliver the piece of the response body
+    /// again that ``didReceiveBody(_:)`` has refused.
     final func wake() {
         state.withLock { state in
             if let raw = state.raw { afc_task_wake(raw) }
@@ -111,7 +114,7 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
         }
     }
 
-    /// Copies header fields for the core, which reads them right after the callback.
+    /// Copies header fields for a decision that the current callback returns. They live until the next decision.
     final func keepUntilNextDecision(_ headers: HTTPHeaders) -> UnsafeBufferPointer<afc_header> {
         newDecisionMemory().copy(headers)
     }
@@ -145,10 +148,10 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
         }
     }
 
-    /// Starts the task and waits for its end. Cancelling the Swift task cancels it.
+    /// Starts the task and waits for its end. Cancelling the calling Swift task cancels this task.
     ///
     /// - Throws: The error that prevented the start.
-    // Inlined, because each async call and return can switch executors.
+    // Inlined, because each call of an async function, and each return, may switch executors.
     @inline(__always)
     final func run() async throws(SessionError) -> CoreResult {
         let ending = await withTaskCancellationHandler {
@@ -172,7 +175,8 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
         if let failure = outcome.failure, failure.code == .cancelled, let cause = body?.lateFailure {
             outcome.failure = failure.causedByBody(cause)
         }
-        // Without a response the token remains valid, whether or not the partial file was read.
+        // Without a response, the token that the request came with remains valid, whether or not the core had already
+        // read the partial file.
         if let token = request.resumeToken, outcome.response == nil, outcome.failure?.resumeToken == nil {
             outcome.failure?.resumeToken = token
         }
@@ -183,8 +187,8 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
         return outcome
     }
 
-    /// Returns the response if the result contains nothing else, the common case; the result is then consumed. Any
-    /// thread.
+    /// Returns the response if the result contains nothing else, which is the common case, and consumes the result. If
+    /// it returns nil, call ``take(_:)``. Any thread.
     final func takeResponse(_ result: CoreResult) -> (HTTPResponse, Data)? {
         handover.begin()
         return result.takeResponse(for: request.http.url, decodes: request.decodesBody)
@@ -192,7 +196,7 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
 
     // MARK: Events, on the loop thread
 
-    /// The task has ended. `result` must be consumed once, with ``take(_:)``, on any thread.
+    /// Called when the task has ended. `result` must be consumed once, with ``take(_:)``, on any thread.
     func didFinish(_ result: CoreResult) {
         if let continuation {
             continuation.resume(returning: .success(result))
@@ -203,17 +207,17 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
         }
     }
 
-    /// The head of the final response was received, before its body.
+    /// Called when the head of the final response was received, before its body. Returns what to do with the body.
     func didReceiveHead(_ response: HTTPResponse) -> ResponseDecision {
         request.handlers.decide(response)
     }
 
-    /// A piece of the body was received. The bytes are valid only during the call. Return false to get the same piece
-    /// again after ``wake()``.
+    /// Called with each piece of the response body. The bytes are valid only during the call. Return false to get the
+    /// same piece again after ``wake()``.
     func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool { true }
 
-    /// Called after ``wake()``, for a task that receives the body. After a wake from within ``didReceiveBody(_:)``,
-    /// called once everything that can be read now was delivered.
+    /// Called after ``wake()``, if the request's sink is a callback. If ``wake()`` was called within
+    /// ``didReceiveBody(_:)``, it is called after everything that can be read without waiting was delivered.
     func didWake() {}
 }
 
@@ -224,9 +228,9 @@ extension CoreTask {
         context.map { Unmanaged<CoreTask>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Every event except the end costs a call into Swift, so only the required ones are set.
+    /// Returns the core's callbacks. Each event costs a call into Swift, so only those that something uses are set.
     private func events() -> afc_task_events {
-        // As in `hopEvents()`, no copy of the handlers.
+        // The handlers are read one by one and not copied as a whole, for the reason given in `hopEvents()`.
         var events = hopEvents()
         events.size = MemoryLayout<afc_task_events>.stride
         events.on_done = { context, result in
@@ -235,7 +239,7 @@ extension CoreTask {
             task.handover.end()
             task.didFinish(CoreResult(taking: result))
         }
-        // Also called if the task couldn't begin.
+        // Called after the last event, and also if afc_task_begin() fails.
         events.release = { context in
             guard let context else { return }
             let task = Unmanaged<CoreTask>.fromOpaque(context)
@@ -286,7 +290,8 @@ extension CoreTask {
             headTrust = afc_response_get_trust(response).map { SharedTrustReport(TrustReport($0.pointee)) }
         }
         var received = HTTPResponse(head.pointee, url: String(cString: url), decodes: request.decodesBody)
-        // The metrics of the hops come at the end, but this is known, and asked for before the body is read.
+        // The metrics of the hops are known at the end only. The use of the cache is known now, and callers ask for it
+        // before they read the body.
         let cacheStatus = CacheStatus(afc_response_get_cache_use(response))
         if cacheStatus != .server {
             received.metrics.hops = [
@@ -307,7 +312,7 @@ extension CoreTask {
                     SessionError(.invalidInput, message: "descriptor \(descriptor) isn't open for writing"),
                     or: .invalidInput)
             case .AFC_EFILE:
-                // The core couldn't duplicate it.
+                // The core's dup() of the descriptor failed.
                 decideToFail(
                     SessionError(.file, message: "cannot write to descriptor \(descriptor): too many open files"),
                     or: .file)

@@ -1,19 +1,20 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// What a task and the handshake of a WebSocket have in common: the core's events about hops, and the decisions of the
+/// The common part of a task and of a WebSocket's handshake: the core's events about hops, and the decisions of the
 /// request's handlers.
 ///
-/// Events arrive on the session's loop thread, one at a time. Handlers and subclasses must not block it. The core's
-/// context of an event is the object itself.
+/// Events arrive on the session's loop thread, one at a time. Handlers and subclasses must not block it. The `context`
+/// of the core's callbacks is this object.
 ///
-/// Sendable, because `decision` and `decidedFailure` are used on the loop thread only, and after the end.
+/// Sendable, because `decision` and `decidedFailure` are used on the loop thread only, and on another one only after
+/// the end.
 class CoreTransfer: @unchecked Sendable {
     final let request: CoreRequest
 
-    /// Nil if challenges aren't answered.
+    /// Nil if there is neither a handler nor a storage that answers challenges.
     private let answers: ChallengeAnswers?
-    /// What the last decision of a handler refers to; the core reads it right after the callback.
+    /// The memory that the last decision of a handler refers to. The core reads it right after the callback.
     private var decision: CoreArena?
     /// The error that a handler decided to fail with.
     private var decidedFailure: SessionError?
@@ -25,13 +26,14 @@ class CoreTransfer: @unchecked Sendable {
 
     // MARK: For subclasses
 
-    /// Cancels the transfer; its end is still reported. Before its start, prevents that. Any thread.
+    /// Cancels the transfer; its end is still reported. A transfer that hasn't begun can't begin afterwards. Any
+    /// thread.
     func cancel() {}
 
-    /// Passes a decision to the core, once it knows this transfer. Any thread.
+    /// Passes the decision about a challenge to the core, if the transfer has begun. Any thread.
     func send(_ reply: ChallengeReply) {}
 
-    /// The request that is sent instead of the proposed one.
+    /// Returns the request to follow a redirect with, given the one that the redirect handler has returned.
     func replacement(_ next: HTTPRequest, for proposal: RedirectProposal) -> HTTPRequest { next }
 
     /// Returns memory that lives until the next decision.
@@ -41,17 +43,18 @@ class CoreTransfer: @unchecked Sendable {
         return arena
     }
 
-    /// Fails with a handler's error once the core has ended the transfer.
+    /// Notes a handler's error, which ``explain(_:)`` then returns instead of the core's. The caller ends the transfer.
     final func decideToFail(_ error: any Error, or code: SessionError.Code) {
         decidedFailure = error as? SessionError ?? SessionError(code, underlying: error)
     }
 
-    /// The transfer has ended: no answer to a challenge is needed.
+    /// Cancels the task that asks the challenge handler. Called when the transfer has ended.
     final func stopAnswering() {
         answers?.state.withLock { $0.answering }?.cancel()
     }
 
-    /// Replaces the core's error by that of a handler's decision. Any thread, after the end.
+    /// Returns the error of the handler that decided to fail, with the details of the core's error; without such a
+    /// decision, the core's error. Any thread, after the end.
     final func explain(_ failure: SessionError) -> SessionError {
         var explained = failure
         if failure.code == .authentication,
@@ -70,12 +73,13 @@ class CoreTransfer: @unchecked Sendable {
         context.map { Unmanaged<CoreTransfer>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Sets the events that the handlers and monitors ask for. Each costs a call into Swift.
+    /// Returns the callbacks of those events that the handlers and monitors ask for. Each event costs a call into
+    /// Swift.
     ///
-    /// - Returns: A task's events, of which a WebSocket has those about hops, too.
+    /// - Returns: The events as those of a task. A WebSocket, whose events are another struct, copies these callbacks.
     final func hopEvents() -> afc_task_events {
-        // Each is asked for itself: a copy of all would retain them, in each request (the row `small_16` of
-        // Benchmarks/run).
+        // Each handler is read through `request`: a local copy of the struct would retain all handlers, in each request
+        // (measured by the row `small_16` of Benchmarks/run).
         let isMonitored = request.handlers.monitors != nil
         var events = afc_task_events()
         if request.handlers.redirect != nil || request.refusesRedirects || isMonitored {
@@ -91,7 +95,8 @@ class CoreTransfer: @unchecked Sendable {
             }
         }
         if isMonitored {
-            // The same request is sent again with credentials. The challenge is reported without them.
+            // The core is about to send the request again with credentials. Monitors are given the challenge without
+            // them.
             events.on_challenge_accepted = { context, challenge in
                 guard let challenge, let request = CoreTransfer.from(context)?.request,
                     var shown = AuthenticationChallenge(challenge.pointee)
@@ -115,18 +120,20 @@ class CoreTransfer: @unchecked Sendable {
         return events
     }
 
-    /// Answers asynchronously, because a handler may take time and the loop must not block.
+    /// Starts a task that asks the handler and passes its decision to ``send(_:)``, because a handler may take time and
+    /// the loop must not block.
     private func answer(_ challenge: afc_challenge) -> afc_challenge_decision {
         guard let answers, var asked = AuthenticationChallenge(challenge) else { return AFC_CHALLENGE_DEFAULT }
         let (last, used) = answers.state.withLock { ($0.stored, $0.used) }
         let space = asked.protectionSpace
-        // The core proposes the request's credential, or again the one that is in use, if it wasn't refused.
+        // The core proposes the request's credential, or the one in use, unless it was refused. It doesn't know for how
+        // long a credential is stored, so the persistence is taken from ours.
         let own = space.isProxy ? request.http.proxyCredential : request.http.credential
         let known = [used, own].compactMap { $0 }
         let proposed = asked.proposedCredential
         asked.proposedCredential?.persistence = known.first { $0.hasSameSecret(as: proposed) }?.persistence ?? .none
         let number = challenge.number
-        // The loop thread has no values of the request's task.
+        // On the loop thread, task-local values are not those of the request's task, so the scope is set explicitly.
         let answering = RefreshScope.$current.withValue(answers.scope) {
             Task { [asked] in
                 let refused = asked.previousFailureCount > 0 && last?.space == space ? last?.credential : nil
@@ -145,7 +152,7 @@ class CoreTransfer: @unchecked Sendable {
         return AFC_CHALLENGE_LATER
     }
 
-    /// The core's limits start at 1.
+    /// The error of a redirect if none is allowed, which the core can't express because its limits start at 1.
     private static func noRedirects(_ proposal: RedirectProposal) -> SessionError {
         SessionError(
             .redirect, reason: .redirectLimit, message: "more than 0 redirects", response: proposal.response)
@@ -186,26 +193,28 @@ class CoreTransfer: @unchecked Sendable {
     }
 }
 
-/// How the challenges of one transfer are answered. An object of its own, as most transfers have none.
+/// The state of the answers to one transfer's challenges. A separate object, because most transfers don't answer
+/// challenges and needn't have the memory.
 private final class ChallengeAnswers: Sendable {
     struct State {
-        /// The task that answers a challenge.
+        /// The task that asks the handler about a challenge.
         var answering: Task<Void, Never>?
-        /// The last answer to a challenge.
+        /// The last decision that was passed to the core.
         var reply: ChallengeReply?
-        /// The credential of the last answer that had one.
+        /// The credential of the last decision that used one.
         var used: Credential?
-        /// The last credential that is in the storage for the session.
+        /// The last credential that the storage keeps for the session, and its protection space.
         var stored: (credential: Credential, space: ProtectionSpace)?
     }
 
     let state = Locked(State())
-    /// The refresh scope of the request, for the handler of its challenges, which may send requests itself.
+    /// The refresh scope of the request (see ``RefreshScope``). The challenge handler runs in it, because it may send
+    /// requests itself.
     let scope = RefreshScope.current
 }
 
 extension SessionError {
-    /// The error with the details of the transfer that it ended.
+    /// Returns this error with the details of the transfer that it ended.
     fileprivate func completed(with failure: SessionError) -> SessionError {
         var error = self
         error.url = url ?? failure.url

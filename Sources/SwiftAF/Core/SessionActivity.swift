@@ -1,22 +1,25 @@
 import Synchronization
 
-/// Counts what is under way in a session, so that a shutdown can wait for its end.
+/// Counts the activities under way in a session (transfers, and work between them), so that a shutdown can wait for
+/// their end. Thread-safe.
 ///
-/// The count and the mark that says that the session is closed are one atomic, so that nothing can begin between the
-/// end of the last activity and the return of ``close()``.
+/// One atomic is both the count and the mark of a closed session: it is negative once closed. So nothing can begin
+/// between the end of the last activity and the return of ``close()``.
 final class SessionActivity: Sendable {
-    /// What the count starts from once the session is closed.
+    /// The value of the count once the session is closed; so low that ``begin()`` calls at the same time leave it
+    /// negative.
     private static let closed = Int.min / 2
 
     private let count = Atomic(0)
     private let waiting = Locked<[UnsafeContinuation<Void, Never>]>([])
 
-    /// How much is under way.
+    /// The number of activities under way.
     var current: Int { max(0, count.load(ordering: .relaxed)) }
 
-    /// Counts something. If it returns true, ``end()`` must follow once.
+    /// Counts an activity. If it returns true, ``end()`` must be called once.
     ///
-    /// - Returns: False if the session is closed. What begins within something that is counted is never refused.
+    /// - Returns: False if the session is closed. It isn't closed before all counted activities have ended, so within
+    ///   one of them this is always true.
     func begin() -> Bool {
         guard count.add(1, ordering: .relaxed).newValue < 0 else { return true }
         count.subtract(1, ordering: .relaxed)
@@ -26,7 +29,7 @@ final class SessionActivity: Sendable {
     func end() {
         guard count.subtract(1, ordering: .sequentiallyConsistent).newValue == 0 else { return }
         let waiters = waiting.withLock { waiting in
-            // If something has begun meanwhile, its end comes here.
+            // If another activity has begun meanwhile, its end resumes the waiters.
             guard !waiting.isEmpty, closeIfIdle() else { return [UnsafeContinuation<Void, Never>]() }
             defer { waiting = [] }
             return waiting
@@ -34,10 +37,11 @@ final class SessionActivity: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Waits until nothing is under way. Nothing can begin any more when it returns.
+    /// Waits until nothing is under way, and closes the session: nothing can begin after this function has returned.
     func close() async {
         await withUnsafeContinuation { waiter in
-            // Under the lock: an end that isn't seen here comes to the list later.
+            // The waiter is added under the same lock as the count is checked: an `end()` that this check doesn't see
+            // yet finds the waiter in the list afterwards.
             let isClosed = waiting.withLock { waiting in
                 if closeIfIdle() { return true }
                 waiting.append(waiter)
