@@ -1,15 +1,15 @@
 import Dispatch
 import FoundationEssentials
 
-// AFNetworking's API with closures. Closures are called on the completion queue. Every task is started, except those of
-// `dataTask`.
+// AFNetworking's API with closures. Closures are called on the manager's completion executor. Every function starts its
+// task, except `dataTask`.
 extension HTTPSessionManager {
-    /// Called when a request succeeded, on ``completionExecutor``, by default the main queue.
+    /// Called once when a request succeeded, on ``completionExecutor``, by default the main queue.
     public typealias Success<Output> = @Sendable (DataTask, Output) -> Void
-    /// Called when a request failed, on ``completionExecutor``; the task is nil if the request couldn't be built.
+    /// Called once when a request failed, on ``completionExecutor``; the task is nil if the request couldn't be built.
     public typealias Failure = @Sendable (DataTask?, SessionError) -> Void
-    /// Called with the progress, at most ten times a second and once at the end, before the completion. Of a task it is
-    /// called on ``completionExecutor``, of an awaited call on the network thread, where it must not block.
+    /// Called with the progress, at most ten times a second and once at the end, before the completion. For tasks it is
+    /// called on ``completionExecutor``; for awaited calls on the network thread, where it must not block.
     public typealias ProgressHandler = @Sendable (TransferProgress) -> Void
 
     /// Creates a task for a request, without the request serializer. Call ``SessionTask/resume()`` to start it.
@@ -18,9 +18,10 @@ extension HTTPSessionManager {
     ///   - request: The request.
     ///   - serializer: Validates the response and makes the value.
     ///   - progress: Called with snapshots of the progress.
-    ///   - completionHandler: Called once on the completion queue with response, value and error. A refused response
+    ///   - completionHandler: Called once on ``completionExecutor`` with response, value and error. A refused response
     ///     may have both a value and an error.
-    /// - Returns: The task. If the request is invalid, the error is reported when the task is resumed.
+    /// - Returns: The task, which isn't started. If the request is invalid, the error is reported when the task is
+    ///   resumed.
     public func dataTask<Serializer: ResponseSerializer>(
         for request: HTTPRequest,
         with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
@@ -43,13 +44,14 @@ extension HTTPSessionManager {
     /// - Parameters:
     ///   - method: The method.
     ///   - url: An absolute URL, or one relative to ``baseURL``: a `String` or a `URL`.
-    ///   - parameters: Sent by ``requestSerializer``; the first fields of a multipart `body`.
-    ///   - json: A value that ``encoder`` writes as the body, at once and where the caller runs.
+    ///   - parameters: Written by ``requestSerializer``, to the query or the body. With a multipart `body`, they are
+    ///     its first fields.
+    ///   - json: A value that ``encoder`` writes as the body, before this function returns.
     ///   - body: The body. Only one of `parameters`, `json` and `body` can be the body.
     ///   - headers: Replace the fields of ``headers`` with the same names.
     ///   - serializer: Validates the response and makes the value for `success`: `.json` (the default),
     ///     `.value(T.self)`, `.data`, `.string`, or any ``ResponseSerializer``.
-    ///   - configure: Changes the request before its parameters are added. Called at once.
+    ///   - configure: Changes the request before its parameters are added. Called before this function returns.
     ///   - progress: Called with snapshots of the progress.
     ///   - success: Called with the task and the value.
     ///   - failure: Called with every error; nil, the default, ignores errors. If the body of a refused response could
@@ -188,6 +190,7 @@ extension HTTPSessionManager {
 }
 
 extension HTTPSessionManager {
+    /// Creates a task whose `completion` is called once on the completion executor, with the serializer's result.
     private func makeTask<Serializer: ResponseSerializer>(
         _ request: HTTPRequest, _ serializer: Serializer, _ progress: ProgressHandler?, _ snapshot: Snapshot,
         _ completion: @escaping @Sendable (SessionTask, HTTPResponse?, Serializer.Output?, SessionError?) -> Void
@@ -223,10 +226,11 @@ extension HTTPSessionManager {
 }
 
 extension ResponseSerializer {
-    /// Whether it is one of ours that checks the response and returns its body, or nothing.
+    /// Whether this is one of this module's serializers whose value is the body or the head, so that making it takes no
+    /// work.
     fileprivate var returnsBody: Bool {
         if Self.self == DataResponseSerializer.self || Self.self == HeadSerializer.self { return true }
-        // Others that wrap make what they wrap.
+        // A serializer that wraps another one, such as one with a manager's settings, has the same output.
         guard Output.self == Data.self else { return false }
         return (self as? any WrappingSerializer)?.wrapped is DataResponseSerializer
     }
@@ -247,7 +251,7 @@ private struct HeadSerializer: ManagedSerializer, WrappingSerializer {
 }
 
 extension SerializedResult {
-    /// The result of a serializer, or of a failed transfer; the error is a ``SessionError``.
+    /// Serializes the outcome of a transfer; a failed transfer has an error only. The error is a ``SessionError``.
     fileprivate init(
         _ outcome: CoreOutcome, _ serializer: some ResponseSerializer<Output>, _ settings: ResponseSettings
     ) {

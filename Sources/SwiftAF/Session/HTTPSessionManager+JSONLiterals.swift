@@ -1,9 +1,9 @@
 public import FoundationEssentials
 
-// Calls with a JSON literal of mixed values, such as `json: ["name": name, "age": age]`, for which Swift has no type
-// that is `Encodable`, or with `Parameters` of a variable. The manager's encoder writes the values, like those of any
-// other `json:`; members keep their order. Callers see no difference to the other calls with `json:`, so the
-// documentation shows both as one call.
+// Overloads for a JSON literal of mixed values, such as `json: ["name": name, "age": age]`, whose type in Swift isn't
+// `Encodable`, and for a variable of type `Parameters`. The manager's encoder writes the values, as with any other
+// `json:`; members keep their order. Callers see no difference to the other calls with `json:`, so these overloads are
+// hidden from the documentation, and disfavoured so that an `Encodable` value selects the others.
 
 // Awaited calls.
 extension HTTPSessionManager {

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-// Calls with a value: the type is that of the variable, or `as:`. The response is checked and decoded.
+// Calls that return a value. Its type is that of the variable, or `as:`. The response is validated and decoded.
 extension HTTPSessionManager {
     /// Sends a GET request and decodes the response.
     ///
@@ -17,8 +17,8 @@ extension HTTPSessionManager {
     ///   - type: The type of the value: any `Decodable`, ``JSONValue``, `Data` or `String`. An optional type is nil,
     ///     and an ``EmptyResponse`` such as ``Empty`` has its empty value, if the response has no body. Decoded on
     ///     one of Swift's shared threads, or where the caller runs if the conformance of the type belongs to an actor.
-    ///   - configure: Changes the request before its parameters are added, such as its time limits. Called at once,
-    ///     where the caller runs.
+    ///   - configure: Changes the request before its parameters are added, such as its time limits. Called before the
+    ///     request is sent, where the caller runs.
     ///   - progress: Called on the session's network thread, at most ten times a second and once at the end. Must not
     ///     block.
     /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/contentType`` if ``validation`` doesn't accept the
@@ -43,11 +43,12 @@ extension HTTPSessionManager {
     ///
     /// - Parameters:
     ///   - url: An absolute URL, or one relative to ``baseURL``: a `String` or a `URL`.
-    ///   - parameters: Sent by ``requestSerializer``, by default as a form; the first fields of a multipart `body`.
-    ///   - json: A value that ``encoder`` writes as the body, at once and where the caller runs. `post`, `put`, `patch`
-    ///     and `request` also take a literal of mixed values, `["name": name, "age": age]`, and ``Parameters``. With nil
-    ///     there is no body; a nil optional that a generic function passes as its `some Encodable` is a value, written
-    ///     as `null`.
+    ///   - parameters: Written by ``requestSerializer``, by default as a form. With a multipart `body`, they are its
+    ///     first fields.
+    ///   - json: A value that ``encoder`` writes as the body, before the request is sent and where the caller runs.
+    ///     `post`, `put`, `patch` and `request` also take a literal of mixed values, `["name": name, "age": age]`, and
+    ///     ``Parameters``. With nil there is no body; a nil optional that a generic function passes as its `some
+    ///     Encodable` is a value, written as `null`.
     ///   - body: The body. Only one of `parameters`, `json` and `body` can be the body; otherwise the call fails with
     ///     ``SessionError/Code/invalidInput``.
     ///   - headers: Header fields, which replace those of ``headers`` with the same names.
@@ -130,7 +131,7 @@ extension HTTPSessionManager {
     }
 }
 
-// Calls without a value: the response is checked, and returned with its body.
+// Calls without a value: the response is validated, and returned with its body.
 extension HTTPSessionManager {
     /// Sends a GET request and returns the response, if it is acceptable.
     ///
@@ -275,9 +276,9 @@ extension HTTPSessionManager {
     }
 }
 
-// Requests that are built apart from sending them.
+// Calls that only build a request, and calls with a request that is already built.
 extension HTTPSessionManager {
-    /// Builds a request and doesn't send it: with the absolute URL, the manager's headers and the parameters, as the
+    /// Builds a request without sending it. It has the absolute URL, the manager's headers and the parameters, as the
     /// other calls send it.
     ///
     /// ```swift
@@ -325,7 +326,7 @@ extension HTTPSessionManager {
     ///
     /// - Parameters:
     ///   - request: The URL of a GET request, or a request, which may have a body (`HTTPBody.json(_:encoder:)`).
-    ///   - parameters: Added by ``requestSerializer``, which isn't asked without parameters.
+    ///   - parameters: Added by ``requestSerializer``, which isn't called if they are nil.
     ///   - headers: Replace the fields of the request and of ``headers`` with the same names.
     ///   - configure: Changes the request before its parameters are added. Called at once.
     ///   - progress: Called on the session's network thread with the bytes sent and received.
@@ -334,7 +335,8 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> StreamedResponse {
         let (request, settings) = try preparedStream(request, parameters, headers, configure, progress)
-        // Caught to be thrown on the caller's actor: see AwaitedTransfer.
+        // Caught and thrown again, so that the caller's actor is resumed before the error is thrown: see
+        // AwaitedTransfer.
         do throws(SessionError) {
             var response = try await StreamTransfer.open(request)
             response.settings = settings
@@ -345,8 +347,8 @@ extension HTTPSessionManager {
     }
 }
 
-// Not inlined, because the memory of a waiting task would include each value that is used before the wait (the row
-// `waiting` of Benchmarks/run).
+// Not inlined into the async functions: their frames live while they wait, and would include each value that is used
+// before the wait (measured by the row `waiting` of Benchmarks/run).
 extension HTTPSessionManager {
     @inline(never)
     func prepared(
@@ -385,9 +387,9 @@ extension HTTPSessionManager {
 }
 
 extension HTTPSessionManager {
-    /// A request before its parameters are added. `json` is encoded at once, where the caller runs: it may belong to an
-    /// actor.
-    // Not inlined: each kind of request calls it.
+    /// Returns a request without its parameters. `json` is encoded here, where the caller runs, because its conformance
+    /// may belong to an actor.
+    // Not inlined, because each kind of request calls it.
     @inline(never)
     func draft(
         _ method: HTTPMethod, _ url: String, headers: HTTPHeaders, json: (any Encodable)? = nil,

@@ -29,11 +29,12 @@ public final class HTTPSessionManager: Sendable {
 
     private struct State {
         var snapshot: Snapshot
-        /// Sessions with earlier policies, or from before the invalidation, that still have requests in flight.
+        /// Earlier sessions that may still have requests in flight: they were replaced with another security policy, or
+        /// by the invalidation.
         var retired: [Retired] = []
         var isInvalidated = false
 
-        /// Keeps a session that gets no more requests, so that those in flight can be cancelled.
+        /// Notes a session that gets no more requests, so that those in flight can be cancelled.
         mutating func retire(_ source: CoreSessionSource) {
             retired.removeAll { $0.session == nil }
             if let session = source.retire() { retired.append(Retired(session: session)) }
@@ -44,9 +45,10 @@ public final class HTTPSessionManager: Sendable {
         weak var session: CoreSession?
     }
 
-    /// The session and the settings of a request: read once for each request, immutable.
+    /// The session and the settings that a request uses. Immutable; read once for each request, so that all its parts
+    /// agree.
     final class Snapshot: Sendable {
-        /// Throws an error if the session can't be made, or the manager was invalidated.
+        /// Its `get()` throws if the session couldn't be made, or the manager was invalidated.
         let session: CoreSessionSource
         let securityPolicy: SecurityPolicy
         let settings: Settings
@@ -66,15 +68,16 @@ public final class HTTPSessionManager: Sendable {
                 headersVersion &+= 1
             }
         }
-        /// Counts the changes of the headers.
+        /// Incremented with each change of the headers, for ``HTTPSessionManager/updateHeaders(_:)``.
         private(set) var headersVersion: UInt64 = 0
-        /// Whether some headers are only for the base URL's origin.
+        /// Whether some headers are secret, and therefore sent to the base URL's origin only.
         private(set) var hasSecretHeaders = false
         var timeouts: HTTPRequest.Timeouts
         var cachePolicy: HTTPRequest.CachePolicy?
-        /// Created when a manager first needs it, which `swiftaf` never does; shared, so that no request creates one.
+        /// The default serializer, shared by all managers so that no request creates one. Created when a manager first
+        /// needs it; the program `swiftaf` never does.
         private static let standardRequestSerializer: any RequestSerializer = HTTPRequestSerializer()
-        /// Nil stands for the standard one.
+        /// The program's serializer; nil for the standard one.
         private var givenRequestSerializer: (any RequestSerializer)?
         var requestSerializer: any RequestSerializer {
             get { givenRequestSerializer ?? Self.standardRequestSerializer }
@@ -84,7 +87,8 @@ public final class HTTPSessionManager: Sendable {
         var completionExecutor = CompletionExecutor.main
         var completionGroup: DispatchGroup?
         var handlers = TransferHandlers()
-        /// The queue of all monitors, so that events keep their order when monitors change. Nil before the first ones.
+        /// The queue on which all monitors are called, so that events keep their order when monitors change. Nil until
+        /// monitors are set.
         var monitorQueue: MonitorQueue?
         var downloadDestination: DownloadDestination?
 
@@ -101,8 +105,8 @@ public final class HTTPSessionManager: Sendable {
     }
 
     /// Creates a manager with a new session. If the base URL or the configuration is invalid, every request fails with
-    /// that error; ``checkConfiguration()`` throws it. Without file descriptors or memory for a session, too, but then
-    /// each request tries again to make it.
+    /// that error; ``checkConfiguration()`` throws it. If there are too few file descriptors or too little memory for a
+    /// session, each request tries again to make it, and fails with the error if it can't.
     ///
     /// - Parameters:
     ///   - baseURL: The base of relative URLs (RFC 3986 5.2). A missing slash at the end of its path is added: `users`
@@ -118,7 +122,7 @@ public final class HTTPSessionManager: Sendable {
     ) {
         self.configuration = configuration
         base = baseURL.map(BaseURL.init)
-        // Before the session, which waits for OpenSSL if another thread is initialising it.
+        // Made before the session, whose creation waits if another thread is initialising OpenSSL.
         let settings = Settings(configuration, requestSerializer, responseSerializer)
         let session = CoreSessionSource(configuration)
         state = Locked(State(snapshot: Snapshot(session, configuration.securityPolicy, settings)))
@@ -189,7 +193,7 @@ public final class HTTPSessionManager: Sendable {
             var headers = former.headers
             change(&headers)
             var isUpdated = false
-            // The former snapshot is released outside of the lock.
+            // `replaceSnapshot` releases the former snapshot without the lock.
             replaceSnapshot { state in
                 var settings = state.snapshot.settings
                 isUpdated = settings.headersVersion == former.headersVersion
@@ -215,9 +219,9 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.cachePolicy = newValue } }
     }
 
-    /// Writes the JSON bodies of requests, in whatever form a call has them: `json` arguments,
-    /// `HTTPBody.json(_:encoder:)`, and parameters with a ``JSONRequestSerializer``. Dates, data, names of members and
-    /// infinities are written as it says. Default: ``JSONCoder``. Read when a task is made.
+    /// Writes the JSON bodies of requests: `json` arguments, `HTTPBody.json(_:encoder:)`, and parameters with a
+    /// ``JSONRequestSerializer``. Its options decide how dates, data, names of members and infinities are written.
+    /// Default: ``JSONCoder``. Read when a task is made.
     public var encoder: any DataEncoder {
         get { settings.handlers.encoder }
         set { set { $0.handlers.encoder = newValue } }
@@ -249,8 +253,8 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.requestSerializer = newValue } }
     }
 
-    /// Validates and makes the values of its output type, instead of ``validation`` and ``decoder``. Default: nil. Read
-    /// when a task is made.
+    /// Validates responses and makes their values, for calls whose value has its output type; ``validation`` and
+    /// ``decoder`` aren't used for them. Default: nil. Read when a task is made.
     public var responseSerializer: (any ResponseSerializer)? {
         get { settings.responses.serializer }
         set { set { $0.responses = $0.responses.with(serializer: newValue) } }
@@ -308,10 +312,10 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.handlers.response = newValue } }
     }
 
-    /// Change each request before it is sent, wrap its sending, and decide on retries, such as a
-    /// ``BearerAuthenticator`` and a ``RetryPolicy``. They are called in the order of the array: the first is the
-    /// outermost, and the first decision to retry counts. Default: none, every request is sent once. They come after
-    /// ``HTTPRequest/interceptors``. Read when a task is made.
+    /// The interceptors of every request, such as a ``BearerAuthenticator`` and a ``RetryPolicy``. They change a
+    /// request before it is sent, wrap its sending, and decide on retries. They are called in the order of the array,
+    /// after ``HTTPRequest/interceptors``: the first is the outermost, and the first decision to retry counts. Default:
+    /// none, every request is sent once. Read when a task is made.
     public var interceptors: [any RequestInterceptor] {
         get { settings.handlers.interceptors }
         set { set { $0.handlers.interceptors = newValue } }
@@ -319,9 +323,9 @@ public final class HTTPSessionManager: Sendable {
 
     /// Answers the authentication challenges of servers and proxies; the proposed credential is the request's or
     /// ``SessionConfiguration/credential``. Nil uses the proposal; without one, the 401 or 407 is the response. It may
-    /// send requests of this manager: a request that waits for its answer leaves its connection to others. A download
-    /// or a stream doesn't, so that as many of them as ``SessionConfiguration/maximumConnectionsPerHost`` would wait
-    /// for each other; fetch their credentials with another manager. Read when a task is made.
+    /// send requests of this manager, because a request that waits for the handler leaves its connection to others. A
+    /// download or a stream keeps its connection: ``SessionConfiguration/maximumConnectionsPerHost`` of them would
+    /// block the handler's requests, so use another manager to fetch credentials for them. Read when a task is made.
     public var authenticationChallengeHandler: AuthenticationChallengeHandler? {
         get { settings.handlers.challenge }
         set { set { $0.handlers.challenge = newValue } }
@@ -340,7 +344,8 @@ public final class HTTPSessionManager: Sendable {
         get { settings.handlers.monitors?.monitors ?? [] }
         set {
             set { if $0.monitorQueue == nil { $0.monitorQueue = MonitorQueue() } }
-            // The monitors are asked what they want outside of the lock: they may read settings.
+            // Made without the lock, because it reads properties of the monitors, which may read settings of the
+            // manager.
             let group = settings.monitorQueue.flatMap { MonitorGroup(newValue, on: $0) }
             set { $0.handlers.monitors = group }
         }
@@ -509,9 +514,10 @@ public final class HTTPSessionManager: Sendable {
         }
     }
 
-    /// Replaces the snapshot by what `change` returns, which is called with the lock held.
+    /// Replaces the snapshot by the one that `change` returns. `change` is called with the lock held.
     ///
-    /// - Returns: The former snapshot, so that it is released outside of the lock: it has the program's objects.
+    /// - Returns: The former snapshot. The caller releases it, without the lock, because it holds objects of the
+    ///   program, whose `deinit` may run any code.
     @discardableResult
     private func replaceSnapshot(_ change: (inout State) -> Snapshot) -> Snapshot {
         state.withLock { state in
@@ -521,19 +527,21 @@ public final class HTTPSessionManager: Sendable {
         }
     }
 
-    /// The request with all that is needed to send it.
+    /// Returns the request with everything that is needed to send it: complete, validated, and with its session and
+    /// handlers.
     ///
-    /// - Parameter naming: Names the file of a download without a path. No other handler is asked about the response
-    ///   of a download.
-    // Not inlined, because the memory of a waiting task would include its copies (the row `waiting` of Benchmarks/run).
+    /// - Parameter naming: Called with the head of a download's response, to name the file of a download without a
+    ///   path. The manager's and the request's response handlers aren't called for downloads.
+    // Not inlined into the async functions: their frames live while they wait, and would include its copies (measured
+    // by the row `waiting` of Benchmarks/run).
     @inline(never)
     func prepare(
         _ request: HTTPRequest, _ snapshot: Snapshot, sink: CoreRequest.Sink = .memory,
         naming: ResponseHandler? = nil, progress: ProgressHandler? = nil
     ) throws(SessionError) -> CoreRequest {
         var request = request
-        // Also after `serialize`: a request serializer may return another URL, and remove fields. What it left complete
-        // stays as it is.
+        // Needed also after `serialize`, because a request serializer may return another URL or remove fields.
+        // Completing a request twice changes nothing.
         try complete(&request, snapshot.settings)
         completeTimeouts(of: &request, snapshot.settings.timeouts)
         if let policy = snapshot.settings.cachePolicy, request.cachePolicy == nil { request.cachePolicy = policy }
@@ -560,7 +568,7 @@ public final class HTTPSessionManager: Sendable {
         }
     }
 
-    /// The URL that a request for `url` is sent to. One that can't be resolved is returned unchanged.
+    /// Returns the URL that a request for `url` is sent to; `url` itself if it can't be resolved.
     package func resolvedURL(_ url: String) -> String {
         guard let base, base.fault == nil else { return url }
         return base.resolve(url)
@@ -577,7 +585,8 @@ public final class HTTPSessionManager: Sendable {
         }
     }
 
-    /// Resolves the URL and adds what all requests share. Does nothing to a request that is complete.
+    /// Resolves the URL, adds the manager's headers, and encodes a JSON body. Does nothing to a request that is
+    /// complete.
     private func complete(_ request: inout HTTPRequest, _ settings: Settings) throws(SessionError) {
         if let base {
             let url = base.resolve(request.url)
@@ -594,18 +603,20 @@ public final class HTTPSessionManager: Sendable {
         try request.encodeJSON(with: settings.handlers.encoder)
     }
 
-    /// Adds the manager's time limits where neither the request nor the request serializer has one.
+    /// Adds the manager's time limits where neither the request nor the request serializer has set one. Limits equal to
+    /// the configuration's aren't added: the session has them.
     private func completeTimeouts(of request: inout HTTPRequest, _ limits: HTTPRequest.Timeouts) {
         if limits != configuration.timeouts { request.timeouts.fillGaps(from: limits) }
     }
 
-    /// A request with parameters, as the request serializer makes it.
+    /// Returns the request that the request serializer makes of a draft and its parameters.
     func serialize(
         _ draft: HTTPRequest, _ parameters: Parameters?, _ snapshot: Snapshot
     ) throws(SessionError) -> HTTPRequest {
         var request = draft
         let serializer = snapshot.settings.requestSerializer
-        // The serializer sees the request as it is sent: with its absolute URL, all fields, and JSON as bytes.
+        // Completed first, so that the serializer is given the request as it will be sent: with its absolute URL, all
+        // fields, and JSON as bytes.
         try complete(&request, snapshot.settings)
         do {
             var parameters = parameters.unlessNull
@@ -626,7 +637,7 @@ public final class HTTPSessionManager: Sendable {
         }
     }
 
-    /// Whether a URL is of the base's origin; without a base every one is.
+    /// Whether a URL has the origin of the base URL. True for all URLs if there is no base URL.
     private func isOfBase(_ url: String) -> Bool {
         base?.isOfOrigin(url) ?? true
     }

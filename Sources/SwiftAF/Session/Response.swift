@@ -22,7 +22,7 @@ public struct Response<Value> {
     public var filePath: String?
 
     var sharedTrust: SharedTrustReport?
-    /// What the manager decodes with; nil for a response that no manager made.
+    /// The settings of the manager for validating and decoding; nil for a response that the program created.
     var settings: ResponseSettings?
 
     /// Creates a response, for tests and caches. Without a body, the value is the body if it is `Data`; otherwise the
@@ -50,8 +50,8 @@ public struct Response<Value> {
     /// Times and sizes, hop by hop.
     public var metrics: ResponseMetrics { head.metrics }
 
-    /// The server's certificates and the verdict on them, if ``HTTPRequest/reportsTrust`` was set and the response came
-    /// over TLS. On a reused connection, those of its handshake.
+    /// The server's certificates and their evaluation, if ``HTTPRequest/reportsTrust`` was set and the response was
+    /// received over TLS. For a reused connection, those of its handshake.
     public var trust: TrustReport? { sharedTrust?.report }
 
     /// The same response with another value.
@@ -74,7 +74,7 @@ extension Response where Value == Data {
     /// Checks the status, and the content type if the validation lists any.
     ///
     /// - Parameter validation: Nil uses the manager's, by default status 200 to 299.
-    /// - Returns: This response. What decodes it uses the same validation.
+    /// - Returns: This response. Decoding it later uses the same validation.
     /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/contentType``; the error has the head and the
     ///   body.
     @discardableResult
@@ -141,7 +141,7 @@ extension Response where Value == Data {
         try throwing { try serializer.serialize(head, body: body) }
     }
 
-    /// Calls a function, and throws its error with this response.
+    /// Calls a function, and adds this response to the error that it throws.
     private func throwing<Output>(_ serialize: () throws -> Output) throws(SessionError) -> Output {
         do {
             return try serialize()
@@ -176,7 +176,7 @@ extension SessionError {
                 underlying: error)
     }
 
-    /// What an encoder says about a value that it refuses, such as a date.
+    /// The encoder's explanation why it refuses a value, such as a date.
     private static func detail(of error: any Error) -> String {
         guard case .invalidValue(_, let context) = error as? EncodingError else { return "" }
         return ": \(context.debugDescription)"

@@ -1,4 +1,4 @@
-/// The configuration of a session. A value: changing a copy doesn't affect a session that was made with it.
+/// The configuration of a session. Changing a copy doesn't affect a session that was made with it.
 public struct SessionConfiguration: Hashable, Sendable {
     /// The initial ``HTTPSessionManager/timeouts``. Default: 30 s to connect, 60 s without data, no limit in total,
     /// also for a limit that is nil. Zero is no limit.
@@ -20,28 +20,31 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var waitsForConnectivity = false
 
     /// The maximum number of simultaneous connections per host; further requests wait, limited only by
-    /// ``HTTPRequest/Timeouts/total``. A stream has a connection until it ends. At least 1; nil: no limit. Default: 6.
+    /// ``HTTPRequest/Timeouts/total``. A stream has a connection until it ends. At least 1; nil means no limit.
+    /// Default: 6.
     public var maximumConnectionsPerHost: Int? = 6
 
     /// The maximum number of simultaneous connections in total; further requests wait. At least 1. Nil, the
-    /// default: no limit.
+    /// default, means no limit.
     public var maximumConnections: Int?
 
-    /// The maximum number of idle connections kept for reuse. Zero: connections aren't reused. Default: 64.
+    /// The maximum number of idle connections kept for reuse. Zero means that connections aren't reused. Default: 64.
     public var maximumIdleConnections = 64
 
     /// The idle time after which a connection isn't reused, rounded up to whole seconds; it is closed within seconds
-    /// then, as is one that the server has closed. Zero: connections aren't reused. Default: 60 s.
+    /// then, as is one that the server has closed. Zero means that connections aren't reused. Default: 60 s.
     public var idleConnectionLifetime: Duration = .seconds(60)
 
-    /// The age from which a connection isn't reused, rounded up to whole seconds. Nil, the default, or zero: no limit.
+    /// The age from which a connection isn't reused, rounded up to whole seconds. Nil, the default, and zero mean no
+    /// limit.
     public var maximumConnectionAge: Duration?
 
     /// The number of requests after which a connection is closed. An HTTP/2 connection that still has requests in
-    /// flight takes more, and is closed after the last one. At least 1. Nil, the default: no limit.
+    /// flight takes more, and is closed after the last one. At least 1. Nil, the default, means no limit.
     public var maximumRequestsPerConnection: Int?
 
-    /// The default User-Agent. Nil: the names of the program and the system; empty: no header.
+    /// The default User-Agent. Nil, the default, sends the names of the program and the system; an empty string sends
+    /// no such field.
     public var userAgent: String?
 
     /// The initial ``HTTPSessionManager/headers``, in addition to ``DefaultHeaders/all``. To leave out a default, call
@@ -93,18 +96,18 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var cache: HTTPCache?
 
     /// Whether a request waits for another one of this session that is already receiving the same response, if that may
-    /// be stored in the ``cache``, and then uses it if it fits: of many requests at the same time, only one asks the
-    /// server.
+    /// be stored in the ``cache``, and then uses it if it fits. Of many such requests at the same time, only one is
+    /// sent to the server.
     ///
-    /// The wait is as long as that request takes, also as long as the reader of its stream pauses it;
-    /// ``HTTPRequest/Timeouts/total`` ends it. If that request is cancelled or reaches a limit of its own, one of those
-    /// that wait takes its place. No effect without a cache. Default: false.
+    /// The wait lasts until the other request has completed, also while the reader of its stream pauses it, or until
+    /// the ``HTTPRequest/Timeouts/total`` limit of the waiting request. If the other request is cancelled or reaches a
+    /// limit of its own, one of the waiting requests takes its place. No effect without a cache. Default: false.
     public var collapsesRequests = false
 
     /// Separates the responses of this session from those of others with the same cache: sessions of other users, with
     /// another client certificate, with ``network`` options that lead to other servers (host overrides, a Unix socket),
-    /// or with another ``SecurityPolicy/handler``. Other differences of ``securityPolicy`` keep responses apart without
-    /// it. At most 255 bytes without a line feed. Default: nil.
+    /// or with another ``SecurityPolicy/handler``. For other differences of ``securityPolicy`` no partition is needed:
+    /// they keep responses apart by themselves. At most 255 bytes without a line feed. Default: nil.
     public var cachePartition: String?
 
     /// The initial trust policy for servers; see ``HTTPSessionManager/securityPolicy``. Default:
@@ -114,7 +117,7 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// The TLS options: versions, ciphers, client certificates.
     public var tls = TLSOptions()
 
-    /// Makes the default configuration.
+    /// Creates the default configuration.
     public init() {}
 
     /// The default configuration, the same as `SessionConfiguration()`.
@@ -131,15 +134,15 @@ extension SessionConfiguration {
         /// The maximum size of the heads and trailers of a hop in bytes, including informational responses. Default:
         /// 256 KiB.
         public var maximumHeaderBytes = 256 << 10
-        /// The maximum number of fields of a hop's heads and trailers; with libcurl before 8.18, lines that continue
-        /// one count, too. Default: 512.
+        /// The maximum number of fields of a hop's heads and trailers; with libcurl before 8.18, continuation lines
+        /// (obs-fold, RFC 9112 5.2) count, too. Default: 512.
         public var maximumHeaderCount = 512
         /// The maximum number of informational (1xx) responses before the final one. Default: 16.
         public var maximumInformationalResponses = 16
         /// The maximum ratio of decoded to compressed size, checked beyond the first MiB. Default: 250.
         public var maximumDecodingRatio = 250
 
-        /// Makes the default limits.
+        /// Creates the default limits.
         public init() {}
     }
 }
@@ -149,7 +152,7 @@ extension SessionConfiguration {
     var allHeaders: HTTPHeaders {
         var headers = headers
         if let userAgent, !headers.contains(named: .userAgent) {
-            // The core sends none if it is empty.
+            // With an empty one the core sends no User-Agent.
             if !userAgent.isEmpty { headers.set(name: .userAgent, value: userAgent) }
             headers.fillGap(name: .acceptLanguage, value: DefaultHeaders.acceptLanguage)
         } else {
@@ -160,7 +163,7 @@ extension SessionConfiguration {
 }
 
 extension SessionConfiguration {
-    /// What is out of range; nil if nothing is.
+    /// A description of the first setting that is out of range; nil if all are valid.
     var fault: String? {
         let counts = [
             (limits.maximumBodySize, "the body limit"), (Int64(limits.maximumHeaderBytes), "the header size limit"),

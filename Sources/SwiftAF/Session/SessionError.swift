@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// Everything that can go wrong with a request, as one type.
+/// The error of a request. All functions of this module that send requests throw this type.
 ///
 /// ```swift
 /// do {
@@ -13,21 +13,22 @@ public import FoundationEssentials
 /// }
 /// ```
 ///
-/// A new ``Code`` may come with any version, so a `switch` over codes needs a `default`.
+/// Any version may add a ``Code``, so a `switch` over codes needs a `default`.
 public struct SessionError: Error, Sendable {
     private var storage: Storage
 
-    /// Creates an error of a code. Everything else can be set afterwards.
+    /// Creates an error with a code. All other properties can be set afterwards.
     ///
     /// - Parameters:
     ///   - code: The kind of the error.
     ///   - reason: The reason within the code; nil for none.
-    ///   - message: What happened, in words that may be logged: no credentials, no queries. Nil for the code's.
-    ///   - url: The URL concerned, as it is; descriptions hide its secrets.
+    ///   - message: What happened, in words that may be logged: no credentials, no queries. Nil uses the general
+    ///     message of the code.
+    ///   - url: The URL concerned, complete; descriptions hide its secrets.
     ///   - response: The head of the response, if there is one.
     ///   - body: The body of the response, if there is one.
     ///   - underlying: The error that caused this one.
-    // Not inlined: more than a hundred places create errors, and inlining would make them no faster.
+    // Not inlined, because more than a hundred places create errors, and inlining would not make them faster.
     @inline(never)
     public init(
         _ code: Code,
@@ -50,7 +51,7 @@ public struct SessionError: Error, Sendable {
         set { ownStorage().values.code = newValue }
     }
 
-    /// A finer distinction within the code: which time limit, why a chain was not trusted.
+    /// A finer distinction within the code, such as which time limit passed, or why a chain was not trusted.
     public var reason: Reason? {
         get { storage.values.reason }
         set { ownStorage().values.reason = newValue }
@@ -58,7 +59,7 @@ public struct SessionError: Error, Sendable {
 
     /// The party that the error is about, if it is known: with ``Code/dns``, ``Code/connect``, ``Code/tls``,
     /// ``Code/untrusted`` and ``Code/authentication``. With ``Code/bodyNotReplayable``, the party that asks for
-    /// credentials. Nil for this machine.
+    /// credentials. Nil if the error is about this machine.
     public var party: Party? {
         get { storage.values.party }
         set { ownStorage().values.party = newValue }
@@ -88,13 +89,13 @@ public struct SessionError: Error, Sendable {
     /// The body of the response, if there is one and it was collected in memory. If the body was cut short
     /// (``Code/truncated``, ``Code/connectionLost``, ``Code/protocol``, ``Code/timeout``) or the request was cancelled
     /// (``Code/cancelled``), these are the decoded bytes received until then. Of a response that refuses a WebSocket,
-    /// these are at most 64 KiB; ``message`` says if it was cut.
+    /// at most 64 KiB are kept; ``message`` says if the body was cut.
     public var body: Data? {
         get { storage.values.body }
         set { ownStorage().values.body = newValue }
     }
 
-    /// The value that the response serializer made of ``body`` although the response was refused, such as the
+    /// The value that the response serializer made from ``body`` although the response was refused, such as the
     /// ``JSONValue`` of a problem document.
     public var parsedBody: (any Sendable)? {
         get { storage.values.parsedBody }
@@ -107,7 +108,7 @@ public struct SessionError: Error, Sendable {
         set { ownStorage().values.metrics = newValue }
     }
 
-    /// The server's certificates and the verdict on them, for ``Code/untrusted``.
+    /// The server's certificates and their evaluation, with ``Code/untrusted``.
     public var trust: TrustReport? {
         get { storage.values.trust }
         set { ownStorage().values.trust = newValue }
@@ -120,8 +121,8 @@ public struct SessionError: Error, Sendable {
         set { ownStorage().values.resumeToken = newValue }
     }
 
-    /// The size of a download's file when the transfer failed, whether or not it was kept; nil if no response was
-    /// received.
+    /// The size of a download's file in bytes when the transfer failed, whether or not the file was kept; nil if no
+    /// response was received.
     package var partialFileSize: Int64? {
         get { storage.values.partialFileSize }
         set { ownStorage().values.partialFileSize = newValue }
@@ -133,13 +134,13 @@ public struct SessionError: Error, Sendable {
         set { ownStorage().values.underlying = newValue }
     }
 
-    /// The `errno` of a failed system call.
+    /// The `errno` of the failed system call; nil if the cause was another one.
     public var systemError: Int32? {
         get { storage.values.systemError }
         set { ownStorage().values.systemError = newValue }
     }
 
-    /// The `CURLcode` of libcurl.
+    /// The `CURLcode` that libcurl returned; nil if the error isn't libcurl's.
     public var curlCode: Int32? {
         get { storage.values.curlCode }
         set { ownStorage().values.curlCode = newValue }
@@ -173,30 +174,30 @@ public struct SessionError: Error, Sendable {
         self.code == code || (underlying as? SessionError)?.contains(code) ?? false
     }
 
-    /// The error, whose body is decoded by a manager's decoder.
+    /// Returns this error with the decoder for ``decodeBody(as:decoder:)``, unless it has one.
     func decoded(by decoder: any DataDecoder) -> SessionError {
         var error = self
         if error.storage.values.decoder == nil { error.ownStorage().values.decoder = decoder }
         return error
     }
 
-    /// The error of a download that can be resumed with this token.
+    /// Creates the error of a download that can be resumed with this token.
     init(_ code: Code, url: String?, resumeToken: ResumeToken?) {
         self.init(code, url: url)
         storage.values.resumeToken = resumeToken
     }
 
-    /// The total time limit passed between two transfers, or before the first one. The core says the same of a
-    /// transfer.
+    /// The error if the total time limit passes between two transfers, or before the first one. Its message is that of
+    /// the core, which reports the limit within a transfer.
     static func totalTimeout(url: String? = nil) -> SessionError {
         SessionError(.timeout, reason: .total, message: "total timeout: not complete in time", url: url)
     }
 
-    /// Whether a time limit of the whole request has passed: another attempt would have no time.
+    /// Whether a time limit of the whole request has passed, so that another attempt would have no time.
     var hasNoTimeLeft: Bool { reason == .total || reason == .notOpen }
 
-    /// Returns a storage that no other error shares.
-    // Not inlined: each of the setters would copy all values in a code of its own.
+    /// Returns the storage, after it has been copied if another error shares it (copy on write).
+    // Not inlined, because each setter would contain the code that copies all values.
     @inline(never)
     private mutating func ownStorage() -> Storage {
         if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.values) }
@@ -379,9 +380,9 @@ extension SessionError {
         /// decodes to more than its own limit of 64 MiB. Read faster, or request it without compression:
         /// ``HTTPRequest/decompressesBody`` `= false`.
         public static let pieceLimit = Reason(rawValue: "pieceLimit")
-        /// With ``Code/tooLarge``: a limit of the messages of a WebSocket.
+        /// With ``Code/tooLarge``: a message of a WebSocket exceeds its limit.
         public static let messageLimit = Reason(rawValue: "messageLimit")
-        /// With ``Code/protocol``: the body has another digest than the server says (RFC 9530).
+        /// With ``Code/protocol``: the body doesn't match the digest in a field of its response (RFC 9530).
         public static let declaredDigest = Reason(rawValue: "declaredDigest")
         /// With ``Code/protocol``: the file has another digest than ``DownloadDestination/verified(by:)`` expects.
         public static let digest = Reason(rawValue: "digest")
@@ -431,7 +432,7 @@ extension SessionError {
 }
 
 extension SessionError {
-    /// The message of an error that was made without one.
+    /// The message of an error that was created without one.
     private var explanation: String {
         if code == .status, let response { return "unacceptable status \(response.status)" }
         return code.explanation
@@ -452,8 +453,8 @@ extension SessionError.Code {
 }
 
 extension Error {
-    /// The error as a ``SessionError``; nil if it is another one. For `catch` in places where the type of errors isn't
-    /// known, such as task groups.
+    /// The error as a ``SessionError``; nil if it has another type. For `catch` in places where the type of errors
+    /// isn't known, such as task groups.
     ///
     /// ```swift
     /// Task {
@@ -462,7 +463,7 @@ extension Error {
     /// ```
     public var asSessionError: SessionError? { self as? SessionError }
 
-    /// Whether the error says that the work was cancelled, which is no failure to show: `CancellationError`, or a
+    /// Whether the work was cancelled, which programs usually don't show as a failure: `CancellationError`, or a
     /// ``SessionError`` with code ``SessionError/Code/cancelled``, which requests throw instead.
     ///
     /// ```swift
@@ -477,8 +478,8 @@ public func ~= (code: SessionError.Code, error: any Error) -> Bool {
 }
 
 extension SessionError: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Code, reason, message, and the URL without user information, query and fragment. Underlying errors are shown in
-    /// words if their texts contain no secrets, otherwise by type.
+    /// Code, reason, message, and the URL without user information, query and fragment. Underlying errors of this
+    /// module are included, because their texts contain no secrets; of others, only the type is.
     public var description: String {
         var text = code.rawValue
         if let reason { text += " (\(reason))" }
@@ -523,7 +524,8 @@ extension SessionError: LocalizedError {
     public var errorDescription: String? { description }
 }
 
-/// A mirror would show what ``SessionError/description`` hides, in `dump` and in test failures.
+/// Replaces the default mirror, which would show what ``SessionError/description`` hides, in `dump` and in test
+/// failures.
 extension SessionError: CustomReflectable {
     public var customMirror: Mirror {
         Mirror(self, children: ["description": description])
@@ -551,7 +553,8 @@ extension SessionError {
         var decoder: (any DataDecoder)?
     }
 
-    /// Keeps the struct one word. Only ``SessionError`` touches it, and writes only what it holds alone.
+    /// The values, in an object so that ``SessionError`` is one word. Sendable, because only ``SessionError`` uses it,
+    /// and writes to it only while no other error shares it.
     fileprivate final class Storage: @unchecked Sendable {
         var values: Values
 
