@@ -1,28 +1,29 @@
 import FoundationEssentials
 
-/// A request that is ready to be sent, for one Swift task that waits for its response: one call into the core, one
-/// event back.
-// What waits is inlined, because each call of an async function and each return switches executors. What doesn't wait
-// isn't inlined, because the memory of a waiting task would include its values (the row `waiting` of Benchmarks/run).
+/// A prepared request that one Swift task sends and whose response it awaits. Costs one call into the core, and one
+/// callback.
+// Functions that wait are inlined, because each call of an async function, and each return, may switch executors.
+// Functions that don't wait aren't inlined into them: the frame of an async function lives while it waits, and would
+// include their values (measured by the row `waiting` of Benchmarks/run).
 struct AwaitedTransfer {
     private let request: CoreRequest
     private let settings: ResponseSettings
 
-    /// - Parameter settings: What the response is checked and decoded with.
+    /// - Parameter settings: The settings that the response is validated and decoded with.
     init(_ request: CoreRequest, _ settings: ResponseSettings) {
         self.request = request
         self.settings = settings
     }
 
-    /// Whether nothing happens between the call and its response.
+    /// Whether nothing observes or changes the transfer, so that its result can be converted directly.
     private var isPlain: Bool {
         request.handlers.interceptors.isEmpty && request.handlers.monitors == nil && !ProcessEvents.isObserved
             && !request.http.reportsTrust
     }
 
-    // Swift 6.2 and 6.3 leave the caller's actor if a nonsending function passes on an error that an ordinary async
-    // function has thrown; one that catches the error returns to the actor. So each nonsending function awaits another
-    // one, or catches (Scripts/checks/nonsending).
+    // Swift 6.2 and 6.3 have a fault: if a nonsending function passes on an error that an ordinary async function has
+    // thrown, it doesn't return to the caller's actor. If it catches the error and throws it again, it does. So each
+    // nonsending function either awaits another nonsending one, or catches (Scripts/checks/nonsending).
 
     /// Returns the response, or throws, on the caller's actor.
     ///
@@ -32,8 +33,8 @@ struct AwaitedTransfer {
         do throws(SessionError) { return try await response(isChecked: isChecked) } catch { throw error }
     }
 
-    /// Returns the value or throws, on the caller's actor. The value is decoded elsewhere, unless its conformance belongs
-    /// to an actor: then it must be the caller's.
+    /// Returns the value or throws, on the caller's actor. The value is decoded on Swift's shared threads, unless the
+    /// conformance of its type belongs to an actor: then it is decoded on the caller's, which must be that actor.
     @inline(__always)
     nonisolated(nonsending) func awaitedValue<Value: Decodable>() async throws(SessionError) -> Value {
         do throws(SessionError) {
@@ -69,10 +70,10 @@ struct AwaitedTransfer {
     }
 }
 
-/// What an awaited transfer has received.
+/// The value of an awaited transfer, or the response to decode it from.
 private enum Received<Value: Decodable> {
     case value(Value)
-    /// The value must be decoded by the caller.
+    /// The response, whose value must be decoded on the caller's actor.
     case response(Response<Data>)
 
     /// Decodes the value, unless its conformance belongs to an actor. Called outside of all actors.
@@ -81,13 +82,13 @@ private enum Received<Value: Decodable> {
     }
 }
 
-/// Shows whether a type can be decoded outside of all actors.
+/// Finds out whether a type can be decoded outside of all actors.
 ///
-/// A type's conformance to `Decodable` may belong to an actor, as in a module whose default isolation is the main actor.
-/// Generic functions don't see that, but a dynamic cast to such a conformance fails outside of the actor (SE-0470). The
-/// cast of a metatype doesn't fail, so the probe is a value.
+/// A type's conformance to `Decodable` may belong to an actor, as in a module whose default isolation is the main
+/// actor. The type system doesn't show that to generic functions, but a dynamic cast to such a conformance fails
+/// outside of the actor (SE-0470). The cast of a metatype wouldn't fail, so a value of this generic struct is cast.
 private struct DecodingProbe<Value> {
-    // Not inlined: where `Value` is known to be `Decodable`, the compiler could leave out the cast.
+    // Not inlined: the compiler could omit the cast where it knows that `Value` is `Decodable`.
     @inline(never)
     var isDecodable: Bool { self as Any is any DecodableOutsideOfActors }
 }
@@ -99,12 +100,12 @@ extension DecodingProbe: DecodableOutsideOfActors where Value: Decodable {}
 extension CoreRequest {
     /// Runs a transfer in one or more attempts. Cancelling the Swift task cancels it.
     ///
-    /// - Parameter send: Makes one attempt.
+    /// - Parameter send: Sends the request once.
     func outcome(
         _ send: @escaping RetryLoop.Send = { await CoreTask($0).outcome(in: $1) }
     ) async -> CoreOutcome {
-        // Until the end has been reported. Before the beginning is, as a call that is refused is no request for
-        // monitors.
+        // The activity spans the events: it begins before the first one, because monitors aren't notified of a call
+        // that a closed session refuses, and ends after the last one.
         guard session.activity.begin() else { return CoreOutcome(failure: closed) }
         defer { session.activity.end() }
         guard let events = RequestEvents.begun(http, handlers.monitors) else { return await retrying(send) }
@@ -113,7 +114,7 @@ extension CoreRequest {
         return outcome
     }
 
-    /// A copy that reports events.
+    /// Returns a copy that reports its events.
     func with(events: RequestEvents) -> CoreRequest {
         var handlers = handlers
         handlers.events = events
@@ -122,8 +123,8 @@ extension CoreRequest {
 
     /// Makes one attempt, or several if there are interceptors.
     ///
-    /// - Parameter release: Releases what the last attempt has opened, which ends its transfer; nil if an attempt
-    ///   leaves nothing open.
+    /// - Parameter release: Releases the stream or WebSocket that the last attempt has opened, which ends its transfer;
+    ///   nil if attempts leave nothing open.
     func retrying(
         _ send: @escaping RetryLoop.Send, releasing release: (@Sendable () -> Void)? = nil
     ) async -> CoreOutcome {
@@ -141,7 +142,7 @@ extension CoreRequest {
 }
 
 extension CoreTask {
-    /// Converts the result. Call once.
+    /// Converts the result of ``run()`` to a response, or throws its error. Call once.
     @inline(never)
     fileprivate func response(
         from result: CoreResult, _ settings: ResponseSettings, isChecked: Bool
@@ -155,7 +156,7 @@ extension CoreTask {
         return response
     }
 
-    /// Decodes the result, if that is possible on every thread. Call once.
+    /// Converts the result of ``run()``, and decodes the value if that is possible outside of all actors. Call once.
     @inline(never)
     fileprivate func value<Value: Decodable>(
         from result: CoreResult, _ settings: ResponseSettings
@@ -165,7 +166,7 @@ extension CoreTask {
 
     /// Runs the task to its end. Cancelling the Swift task cancels it.
     ///
-    /// - Parameter loop: The attempts that the task is one of, if there may be several.
+    /// - Parameter loop: The loop of attempts that this task belongs to; nil without interceptors.
     func outcome(in loop: RetryLoop? = nil) async -> CoreOutcome {
         loop?.sends(self)
         do throws(SessionError) {

@@ -1,13 +1,13 @@
 public import Dispatch
 
-/// Where the closures of tasks are called: a queue, an executor, an actor, or a loop that isn't Swift's.
+/// Where the closures of tasks are called: on a queue, an executor, an actor, or in a loop of another library.
 ///
 /// ```swift
 /// manager.completionExecutor = .queue(DispatchQueue(label: "network"))
 /// manager.completionExecutor = CompletionExecutor { work in loop.add(work) }
 /// ```
 ///
-/// The default, ``main``, needs a main thread that runs the main queue, as `dispatchMain()`, `RunLoop.main` and an
+/// The default, ``main``, requires that the main thread runs the main queue, as `dispatchMain()`, `RunLoop.main` and an
 /// async `main` do. A program whose main thread runs another loop, such as GLib's, passes a function that adds work to
 /// that loop (`g_idle_add`).
 ///
@@ -16,13 +16,14 @@ public struct CompletionExecutor: Sendable {
     /// Work to run once.
     public typealias Work = @Sendable () -> Void
 
-    /// The queue, if it is one.
+    /// The queue of an executor made from one; otherwise nil.
     let queue: DispatchQueue?
     private let run: @Sendable (@escaping Work) -> Void
 
-    /// Creates an executor of a function.
+    /// Creates an executor from a function.
     ///
-    /// - Parameter post: Arranges that work runs once, soon, without waiting for it. Called from any thread.
+    /// - Parameter post: Arranges for the work to run once, soon, and returns without waiting for it. Called on any
+    ///   thread.
     public init(_ post: @escaping @Sendable (@escaping Work) -> Void) {
         queue = nil
         run = post
@@ -36,48 +37,51 @@ public struct CompletionExecutor: Sendable {
     /// The main queue, where closures may use `MainActor.assumeIsolated(_:)`.
     public static let main = CompletionExecutor(.main)
 
-    /// A queue. On a concurrent one, progress closures may run out of order and after the completion.
+    /// Calls closures on a queue. On a concurrent one, progress closures may run out of order and after the
+    /// completion.
     public static func queue(_ queue: DispatchQueue) -> CompletionExecutor {
         CompletionExecutor(queue)
     }
 
-    /// A task executor. Closures run on it in order only if it runs its jobs one after the other.
+    /// Calls closures on a task executor. They run in order only if it runs its jobs one after the other.
     public static func executor(_ executor: any TaskExecutor) -> CompletionExecutor {
         CompletionExecutor { work in
             Task(executorPreference: executor) { work() }
         }
     }
 
-    /// The serial executor of an actor: closures run on it, in order, and may use `assumeIsolated(_:)` of the actor.
+    /// Calls closures on the serial executor of an actor, in order; they may use `assumeIsolated(_:)` of the actor.
     ///
-    /// The actor is retained. One that owns the manager is released only after the manager gets another executor.
+    /// The actor is retained by the manager that this executor is set on. If the actor owns the manager, neither is
+    /// released before the manager gets another executor.
     public static func actor(_ actor: some Actor) -> CompletionExecutor {
         let pending = PendingWork()
         return CompletionExecutor { work in
             pending.add(work)
-            // Tasks may reach the actor in another order, so each runs what is due by then.
+            // Tasks may reach the actor in another order than they were created in, so each of them runs all work that
+            // was added by then, in order.
             Task { await pending.run(on: actor) }
         }
     }
 
-    /// A serial executor. Closures run on it in order.
+    /// Calls closures on a serial executor, in order.
     public static func executor(_ executor: any SerialExecutor) -> CompletionExecutor {
         .actor(ExecutorActor(executor))
     }
 
-    /// An executor that is both kinds, as those of event loops often are, used as the serial one: closures run on it in
-    /// order.
+    /// Calls closures, in order, on an executor that is both a serial and a task executor, as those of event loops
+    /// often are. It is used as the serial one.
     public static func executor(_ executor: any SerialExecutor & TaskExecutor) -> CompletionExecutor {
         .executor(executor as any SerialExecutor)
     }
 
-    /// Runs work later; never before this function returns, unless the function of ``init(_:)`` does.
+    /// Runs work later. Only an executor made by ``init(_:)`` may run it before this function returns.
     func post(_ work: @escaping Work) {
         run(work)
     }
 }
 
-/// Creates a closure of a manager from one of the main actor, which then runs there, whatever the
+/// Turns a closure of the main actor into one for a manager's call. It runs on the main actor, whatever the
 /// ``HTTPSessionManager/completionExecutor`` is.
 ///
 /// ```swift
@@ -95,7 +99,7 @@ public func onMainActor<each Argument: Sendable>(
     }
 }
 
-/// Work that waits for an actor, in order.
+/// The work that waits to run on an actor, in order.
 private final class PendingWork: Sendable {
     private let works = Locked<[CompletionExecutor.Work]>([])
 
@@ -112,7 +116,7 @@ private final class PendingWork: Sendable {
     }
 }
 
-/// An actor on a given executor.
+/// An actor that runs on a given executor.
 private actor ExecutorActor {
     private let executor: any SerialExecutor
 

@@ -1,9 +1,11 @@
 extension HTTPSessionManager {
-    /// Creates a task that isn't started; it stays in the registry and the group until it has completed.
+    /// Creates a task that isn't started. It is in the manager's registry, and in the completion group, until it has
+    /// completed or is released without having been started.
     ///
     /// - Parameters:
-    ///   - conversion: How much work `end` does.
-    ///   - end: Called once, where that much work may be done; returns the closure to call on the completion queue.
+    ///   - conversion: How much work `end` does, which decides on which thread it is called.
+    ///   - end: Called once, on a thread where that much work may be done. Returns the closure to call on the
+    ///     completion executor.
     func makeTask(
         for request: HTTPRequest, kind: SessionTask.Kind, prepared: Result<CoreRequest, SessionError>,
         monitors: MonitorGroup?, target: CompletionTarget, conversion: TaskSpec.Conversion = .work,

@@ -1,30 +1,32 @@
 import FoundationEssentials
 
-/// What a transfer opens and leaves open: a stream, or a WebSocket. Releasing it ends the transfer.
+/// The result of a transfer that stays open after its response: a stream, or a WebSocket. Releasing it ends the
+/// transfer.
 protocol OpenedTransfer: Sendable {
-    /// Reports the end to monitors.
+    /// Makes the transfer report its end to monitors.
     func reportEnd(to events: RequestEvents)
 
-    /// Returns the same with another head, which an interceptor may have changed.
+    /// Returns a copy with another head, because an interceptor may have changed it.
     func replacing(head: HTTPResponse) -> Self
 
-    /// Returns the outcome of an attempt, as interceptors see it.
+    /// Returns the outcome of an attempt that interceptors are given.
     static func outcome(of attempt: Result<Self, SessionError>) -> CoreOutcome
 }
 
 extension CoreRequest {
-    /// Opens by one attempt, or by several if interceptors decide so. Cancelling the Swift task until then cancels it.
+    /// Opens a stream or WebSocket by one attempt, or by several if interceptors retry it. Cancelling the Swift task
+    /// while this function runs cancels the attempt.
     ///
     /// - Parameter send: Sends the request once.
     func open<Opened: OpenedTransfer>(
         _ send: @escaping @Sendable (CoreRequest, RetryLoop?) async throws(SessionError) -> Opened
     ) async throws(SessionError) -> Opened {
-        // Until the end has been reported, or will be by the transfer. Before the beginning is, as a call that is
-        // refused is no request for monitors.
+        // The activity begins before the first event, because monitors aren't notified of a call that a closed session
+        // refuses. It ends when the transfer, which is an activity of its own, is open or its error has been reported.
         guard session.activity.begin() else { throw closed }
         defer { session.activity.end() }
         guard let events = RequestEvents.begun(http, handlers.monitors) else {
-            // Without the loop of attempts, whose memory is large.
+            // Called directly without interceptors, because the frames of the retry loop are large.
             if handlers.interceptors.isEmpty { return try await send(self, nil) }
             return try await opened(send)
         }
@@ -33,7 +35,7 @@ extension CoreRequest {
             opened.reportEnd(to: events)
             return opened
         } catch {
-            // Only a refused WebSocket has the body of its response.
+            // Only the error of a refused WebSocket has a body, that of the refusing response.
             let outcome = CoreOutcome(response: error.response, body: error.body ?? Data(), failure: error)
             events.finish(outcome, hasBody: error.body != nil)
             throw error
@@ -44,10 +46,10 @@ extension CoreRequest {
         _ send: @escaping @Sendable (CoreRequest, RetryLoop?) async throws(SessionError) -> Opened
     ) async throws(SessionError) -> Opened {
         let last = LastAttempt<Opened>()
-        // Releasing what an earlier attempt has opened ends its transfer.
+        // Releases what the last attempt has opened, which ends its transfer.
         let release: @Sendable () -> Void = { last.set(nil) }
         let attempt: RetryLoop.Send = { request, loop in
-            // An interceptor may call `next` several times.
+            // An interceptor may call `next` several times, and only the last result is used.
             release()
             let result: Result<Opened, SessionError>
             do throws(SessionError) {
@@ -59,7 +61,8 @@ extension CoreRequest {
             return Opened.outcome(of: result)
         }
         let outcome = await retrying(attempt, releasing: release)
-        // An interceptor that ignores cancellation keeps the closure above, and must not keep what was opened with it.
+        // An interceptor that ignores cancellation may keep `attempt`, and `last` with it. Taking the result out
+        // prevents that it keeps the open transfer, too.
         let result = last.take()
         if let failure = outcome.failure { throw failure }
         guard let head = outcome.response else { throw .noResponse(to: self) }
@@ -79,7 +82,7 @@ extension SessionError {
     }
 }
 
-/// The result of the last attempt.
+/// The result of the last attempt; nil before the first one, and after it was taken or released.
 private final class LastAttempt<Opened: Sendable>: Sendable {
     private let content = Locked<Result<Opened, SessionError>?>(nil)
 

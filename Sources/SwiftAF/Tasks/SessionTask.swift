@@ -14,7 +14,7 @@ public typealias DownloadTask = SessionTask
 /// A started task completes exactly once, also if its handle is released. A task that was never started is discarded
 /// when its handle is released.
 public final class SessionTask: Sendable {
-    /// Where a task's bodies come from and go to.
+    /// The kinds of tasks, by the source of the request body and the destination of the response body.
     public enum Kind: Hashable, Sendable {
         /// The body of the response is collected in memory.
         case data
@@ -28,7 +28,7 @@ public final class SessionTask: Sendable {
     public enum State: Hashable, Sendable {
         /// Not started, or suspended with ``SessionTask/suspend()``.
         case suspended
-        /// It was started, and has neither completed nor been suspended.
+        /// Started, and neither suspended, cancelled nor completed.
         case running
         /// Cancelled; the completion hasn't been called yet.
         case cancelling
@@ -38,20 +38,21 @@ public final class SessionTask: Sendable {
 
     /// Unique among all tasks of the process.
     public let id: UInt64
-    /// The request as the serializer made it, before redirects.
+    /// The request as it is first sent: after the request serializer, before interceptors and redirects.
     public let originalRequest: HTTPRequest
 
     private let storage: Locked<Storage>
     private let executor: CompletionExecutor
     private let events: RequestEvents?
-    /// Whether results are converted on the network thread, because that costs less than waking another thread (the row
-    /// `closures_64` of Benchmarks/run). Not with a function as executor, which may run closures at once.
+    /// Whether the result is converted on the network thread, because that costs less than waking another thread
+    /// (measured by the row `closures_64` of Benchmarks/run). False for an executor made from a function, which may
+    /// call the program's closures on this thread.
     private let convertsInPlace: Bool
 
     private typealias TokenReceiver = @Sendable (ResumeToken?) -> Void
     private typealias Phase = SessionTaskPhase<TaskSpec, TaskWork, Ending>
 
-    /// What the task has completed with.
+    /// The result that the task has completed with.
     private struct Ending {
         var response: HTTPResponse?
         var error: SessionError?
@@ -73,7 +74,7 @@ public final class SessionTask: Sendable {
     }
 
     private static let lastID = Atomic<UInt64>(0)
-    /// Where results are converted. Kept, because each call of `global()` allocates.
+    /// The queue on which results are converted. A constant, because each call of `global()` allocates.
     private static let workers = DispatchQueue.global()
 
     /// Returns a new number for a task, or for a request without a task.
@@ -117,7 +118,7 @@ public final class SessionTask: Sendable {
 
     /// Cancels a download and produces a token to resume it later. Requires ``DownloadOptions/keepsPartialFile``.
     ///
-    /// - Parameter receiver: Called once on the completion queue, before the completion; with nil if the download has
+    /// - Parameter receiver: Called once on the completion executor, before the completion. Nil if the download has
     ///   succeeded or nothing was kept.
     public func cancel(producingResumeToken receiver: @escaping @Sendable (ResumeToken?) -> Void) {
         cancel(notifying: { [executor] token in executor.post { receiver(token) } })
@@ -149,7 +150,7 @@ public final class SessionTask: Sendable {
     /// The kind of the task; becomes ``Kind/download`` if the response is saved to a file.
     public var kind: Kind { storage.withLock { $0.kind } }
 
-    /// The state, as of now.
+    /// A snapshot of the state.
     public var state: State { storage.withLock { $0.phase.state } }
 
     /// A snapshot of the progress.
@@ -158,7 +159,8 @@ public final class SessionTask: Sendable {
     /// The head of the response, once the task has completed.
     public var response: HTTPResponse? { storage.withLock { $0.phase.ending?.response } }
 
-    /// The error of a failed task, also one of the response serializer, when the completion handler is called.
+    /// The error of a task that has completed and failed; that of its response serializer is set before the completion
+    /// handler is called.
     public var error: SessionError? { storage.withLock { $0.phase.ending?.error } }
 
     /// The path of the file that the body was saved to, once the task has completed.
@@ -183,7 +185,7 @@ public final class SessionTask: Sendable {
 
     // MARK: Observation
 
-    /// Observes a task. Must not block.
+    /// An observer of a task. Must not block.
     package typealias Watching = @Sendable (SessionTask) -> Void
 
     private struct Watcher {
@@ -206,8 +208,8 @@ public final class SessionTask: Sendable {
     }
 
     /// Adds an observer of ``state``. It is called after the task was started, resumed or suspended, on the thread that
-    /// did so, and once when it has completed. It is released then, or when the observation is cancelled. Changes that
-    /// came before aren't reported: read the state afterwards.
+    /// did so, and once when it has completed. It is released then, or when the observation is cancelled. Earlier
+    /// changes aren't reported, so read the state after adding the observer.
     package func watchState(_ call: @escaping Watching) -> Observation {
         watch(.state, call)
     }
@@ -233,28 +235,30 @@ public final class SessionTask: Sendable {
     /// The number of observers of the state.
     package var stateWatcherCount: Int { storage.withLock { $0.watchers.count { $0.aspect == .state } } }
 
-    /// Names an observer. Doesn't keep the task alive.
+    /// Identifies an observer. Doesn't retain the task.
     package struct Observation: Sendable {
         fileprivate weak var task: SessionTask?
         fileprivate let id: UInt64
 
-        /// Removes the observer. A call of it may be under way.
+        /// Removes the observer. A call of the observer that has begun on another thread may still be running.
         package func cancel() {
             guard let task else { return }
             let removed = task.storage.withLock { storage in
                 storage.watchers.firstIndex { $0.id == id }.map { storage.watchers.remove(at: $0) }
             }
-            // Released without the lock.
+            // The observer is released here, without the lock, because it may have the last references to objects of
+            // the program.
             _ = removed
         }
     }
 
     // MARK: Implementation
 
-    // Short, because it is compiled again for each closure that it is called with.
+    // Changes the phase, and performs the action that results. The function is short, because the compiler specialises
+    // it for each closure.
     private func perform(_ change: (inout Storage) -> Phase.Action) {
-        // Under the lock, so that the transfer and the monitors receive changes in order. Adding an event runs no code
-        // of the program.
+        // Forwarded under the lock, so that the transfer and the monitors receive changes in order. Reporting an event
+        // only adds it to a queue, so no code of the program runs under the lock.
         let (action, watchers) = storage.withLock { storage -> (Phase.Action, [Watcher]) in
             let action = change(&storage)
             forward(action)
@@ -263,7 +267,7 @@ public final class SessionTask: Sendable {
         carryOut(action, watchers)
     }
 
-    /// What an action does to the transfer, and its events; under the lock.
+    /// Passes an action to the transfer and to the monitors. Called with the lock held.
     private func forward(_ action: Phase.Action) {
         switch action {
         case .nothing, .completeCancelled: break
@@ -278,7 +282,7 @@ public final class SessionTask: Sendable {
         }
     }
 
-    /// The rest of an action, without the lock.
+    /// Performs the parts of an action that may run code of the program. Called without the lock.
     private func carryOut(_ action: Phase.Action, _ watchers: [Watcher]) {
         switch action {
         case .nothing: break
@@ -302,10 +306,11 @@ public final class SessionTask: Sendable {
         }
     }
 
+    /// Makes the work of the task when it is started. Called with the lock held.
     private func start(_ spec: TaskSpec, priority: HTTPRequest.Priority?) -> TaskWork {
         do throws(SessionError) {
             let request = reporting(try spec.request.get(), priority: priority)
-            // Until the closures are on their way.
+            // Ended by `complete(with:)`, after the closures have been passed to the executor.
             guard request.session.activity.begin() else { throw request.closed }
             guard !request.handlers.interceptors.isEmpty else { return .transfer(CoreTask(request)) }
             let loop = RetryLoop(
@@ -317,6 +322,7 @@ public final class SessionTask: Sendable {
         }
     }
 
+    /// Begins the work of a task that was started. Called without the lock.
     private func begin(_ work: TaskWork) {
         switch work {
         case .failure(let error):
@@ -330,8 +336,8 @@ public final class SessionTask: Sendable {
         }
     }
 
-    /// The request with the task's priority, and with handlers that report its transfer. Copied only for a difference,
-    /// because a request is large.
+    /// Returns the request with the task's priority, and with handlers that report to this task and its monitors.
+    /// Returns the request itself if nothing differs, because copying a request is expensive.
     private func reporting(_ request: CoreRequest, priority: HTTPRequest.Priority?) -> CoreRequest {
         guard events != nil || request.handlers.response != nil || request.http.priority != priority else {
             return request
@@ -361,7 +367,8 @@ public final class SessionTask: Sendable {
 
     /// Completes the task with its transfer's result. Called on the loop thread.
     func finish(_ transfer: CoreTask, with result: CoreResult) {
-        // Observers of the process may do anything.
+        // Observers of the process are called during the conversion, and may block; then it isn't done on the loop
+        // thread.
         if convertsInPlace, !ProcessEvents.isObserved { return complete(with: transfer.take(result)) }
         Self.workers.async { self.complete(with: transfer.take(result)) }
     }
@@ -375,12 +382,12 @@ public final class SessionTask: Sendable {
         return await transfer.outcome(in: loop)
     }
 
-    /// Makes the transfer of an attempt; nil if the task was cancelled.
+    /// Creates the transfer of an attempt, suspended if the task is. Returns nil if the task was cancelled.
     private func newTransfer(_ request: CoreRequest) -> CoreTask? {
         let transfer = CoreTask(request)
         transfer.handle = self
         // The former attempt is released without the lock: its request may have the last reference to an object of the
-        // program, which may ask this task for its state when it is freed.
+        // program, whose `deinit` may read the state of this task.
         let (isWanted, former) = storage.withLock { storage -> (Bool, TaskAttempt?) in
             let former = storage.phase.update { $0.exchange(.sent(transfer)) }
             switch storage.phase.state {
@@ -400,7 +407,7 @@ public final class SessionTask: Sendable {
         await newResumption()?.wait()
     }
 
-    /// Makes what an attempt waits for; nil if the task isn't suspended.
+    /// Creates the channel by which a waiting attempt is resumed. Returns nil if the task isn't suspended.
     private func newResumption() -> OneValueChannel<Void>? {
         // The former attempt is released without the lock, as in `newTransfer`.
         let (resumption, former) = storage.withLock { storage -> (OneValueChannel<Void>?, TaskAttempt?) in
@@ -413,7 +420,7 @@ public final class SessionTask: Sendable {
         return resumption
     }
 
-    /// Records why the response of a completed transfer wasn't accepted.
+    /// Sets ``error`` if the response of a successful transfer was refused or can't be decoded.
     func refuseResponse(with error: SessionError) {
         storage.withLock { storage in
             storage.phase.updateEnding { if $0.error == nil { $0.error = error } }
@@ -469,23 +476,23 @@ extension SessionTask: CustomStringConvertible {
     }
 }
 
-/// The closures of a task's start and end.
+/// The request of a task, and the closures of its completion.
 struct TaskSpec: Sendable {
-    /// How a body becomes a value.
+    /// How much work it is to turn a body into a value.
     enum Conversion {
-        /// By code of the caller, or by work that grows with the body.
+        /// Code of the caller runs, or the work grows with the size of the body.
         case work
         /// The body is the value, and no code of the caller runs.
         case trivial
     }
 
-    /// An error if the request is invalid.
+    /// The request; the error with which the task completes if it is invalid.
     let request: Result<CoreRequest, SessionError>
     /// Where the caller's closures are called.
     let executor: CompletionExecutor
-    /// How much work ``complete`` does.
+    /// The work that ``complete`` does.
     let conversion: Conversion
-    /// Called once, on a thread where that much work may be done.
+    /// Called once when the task has ended, on a thread where that much work may be done.
     let complete: @Sendable (SessionTask, CoreOutcome) -> Void
     /// Called instead if the task is released without having been started.
     let abandon: @Sendable () -> Void

@@ -1,8 +1,9 @@
-/// The phase of a task handle, with what belongs to it. Each command is a transition; it returns the action to perform.
+/// The phase of a ``SessionTask``, with the values that exist in that phase only. Each command changes the phase and
+/// returns the action that the task must perform.
 ///
-/// - `Spec`: What the task was made with, kept until it completes.
-/// - `Work`: What performs it, from its start on.
-/// - `Ending`: What it has ended with.
+/// - `Spec`: The request and the closures that the task was made with; released when it completes.
+/// - `Work`: The transfer or the attempts; made when the task is started.
+/// - `Ending`: The result of the task.
 enum SessionTaskPhase<Spec: Sendable, Work: Sendable, Ending: Sendable>: Sendable {
     /// Not started.
     case created(Spec)
@@ -33,7 +34,7 @@ enum SessionTaskPhase<Spec: Sendable, Work: Sendable, Ending: Sendable>: Sendabl
         }
     }
 
-    /// Nil once the task has completed.
+    /// The spec; nil once the task has completed.
     var spec: Spec? {
         switch self {
         case .created(let spec), .running(let spec, _), .suspended(let spec, _), .cancelling(let spec, _): spec
@@ -41,12 +42,12 @@ enum SessionTaskPhase<Spec: Sendable, Work: Sendable, Ending: Sendable>: Sendabl
         }
     }
 
-    /// Nil until the task has completed.
+    /// The ending; nil until the task has completed.
     var ending: Ending? {
         if case .completed(let ending) = self { ending } else { nil }
     }
 
-    /// - Parameter start: Makes the work of a task that is started.
+    /// - Parameter start: Makes the work. Called if the task wasn't started yet.
     mutating func resume(_ start: (Spec) -> Work) -> Action {
         switch self {
         case .created(let spec):
@@ -80,9 +81,10 @@ enum SessionTaskPhase<Spec: Sendable, Work: Sendable, Ending: Sendable>: Sendabl
         }
     }
 
-    /// Changes the work of a task that runs or is suspended.
+    /// Changes the work of a running or suspended task.
     ///
-    /// - Returns: What `change` returns, such as a former value for the caller to release; nil in another phase.
+    /// - Returns: What `change` returns, such as a former value that the caller releases without the lock; nil in
+    ///   another phase.
     @discardableResult
     mutating func update<Result>(_ change: (inout Work) -> Result) -> Result? {
         switch self {
@@ -99,7 +101,8 @@ enum SessionTaskPhase<Spec: Sendable, Work: Sendable, Ending: Sendable>: Sendabl
         }
     }
 
-    /// Ends the task. Returns what it had, once: nil if it has completed before, which doesn't change its ending.
+    /// Completes the task, and returns the spec and the work that it had. Returns nil if it has already completed; its
+    /// ending then stays the same.
     mutating func complete(with ending: Ending) -> (spec: Spec, work: Work?)? {
         let former: (spec: Spec, work: Work?)
         switch self {
@@ -120,9 +123,9 @@ enum SessionTaskPhase<Spec: Sendable, Work: Sendable, Ending: Sendable>: Sendabl
     }
 }
 
-/// What performs a task.
+/// The work of a task that was started.
 enum TaskWork: Sendable {
-    /// Nothing is sent, because the request is invalid.
+    /// Nothing is sent, because the request is invalid or its session is closed.
     case failure(SessionError)
     case transfer(CoreTask)
     /// The attempts of a request with interceptors.
@@ -145,20 +148,20 @@ enum TaskWork: Sendable {
         }
     }
 
-    /// Replaces the attempt, if there may be several. Returns the former one.
+    /// Replaces the current attempt of a request with interceptors. Returns the former one; nil without interceptors.
     mutating func exchange(_ attempt: TaskAttempt) -> TaskAttempt? {
         guard case .attempts(let loop, let request, let former) = self else { return nil }
         self = .attempts(loop, request, attempt)
         return former
     }
 
-    /// Lets an attempt start that waits until its task is resumed.
+    /// Resumes an attempt that waits until its task is resumed.
     func resumeAttempt() {
         if case .attempts(_, _, let attempt) = self { attempt.resume() }
     }
 }
 
-/// How far the last attempt of a task is.
+/// The state of the current attempt of a task with interceptors.
 enum TaskAttempt: Sendable {
     /// None has been sent.
     case none
@@ -166,7 +169,7 @@ enum TaskAttempt: Sendable {
     case waiting(OneValueChannel<Void>)
     case sent(CoreTask)
 
-    /// Ends the wait, if it waits.
+    /// Ends the wait of a waiting attempt.
     func resume() {
         if case .waiting(let resumption) = self { resumption.send() }
     }

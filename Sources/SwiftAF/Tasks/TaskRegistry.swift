@@ -16,11 +16,12 @@ final class TaskRegistry: Sendable {
 
     var isEmpty: Bool { entries.withLock { $0.isEmpty } }
 
-    /// In creation order.
+    /// The tasks, in creation order.
     var tasks: [SessionTask] { tasks { _ in true } }
 
     func tasks(where isWanted: (SessionTask) -> Bool) -> [SessionTask] {
-        // Filtered and released outside of the lock: the last reference to a task may be among these.
+        // Filtered and released without the lock, because this array may have the last reference to a task, whose
+        // `deinit` removes it from this registry.
         let all = entries.withLock { $0.sortedByKey.compactMap(\.value.task) }
         return all.filter(isWanted)
     }

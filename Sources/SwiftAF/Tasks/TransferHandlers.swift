@@ -1,23 +1,24 @@
 /// The handlers of a transfer, called on the loop thread unless they are async.
 struct TransferHandlers: Sendable {
     var progress: (@Sendable (TransferProgress) -> Void)?
-    /// Encodes JSON bodies.
+    /// The encoder of JSON bodies.
     var encoder: any DataEncoder = JSONCoder()
     var redirect: RedirectHandler?
     var response: ResponseHandler?
-    /// Empty for a single attempt with the unchanged request.
+    /// The interceptors, outermost first. If empty, the unchanged request is sent once.
     var interceptors: [any RequestInterceptor] = []
     var informational: InformationalHandler?
     var caching: CachingHandler?
     var challenge: AuthenticationChallengeHandler?
-    /// Nil without credentials to propose.
+    /// The storage that proposes credentials; nil if there are none to propose and none to store.
     var credentialStorage: (any CredentialStorage)?
-    /// Nil without monitors.
+    /// The monitors; nil if there are none.
     var monitors: MonitorGroup?
-    /// Set once the request has a number; nil if nothing observes it.
+    /// Reports the events of this request. Set when the request has its number; nil if nothing observes it.
     var events: RequestEvents?
 
-    /// The manager's handlers with the request's changes.
+    /// Returns the manager's handlers, combined with those of a request. The request's response handler replaces the
+    /// manager's; both informational handlers are called; the request's interceptors come first.
     func of(_ request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)?) -> TransferHandlers {
         var handlers = self
         handlers.progress = progress
@@ -36,7 +37,7 @@ struct TransferHandlers: Sendable {
         return handlers
     }
 
-    /// The decision about a response.
+    /// Reports the head of a response, and returns the decision about its body.
     func decide(_ head: HTTPResponse) -> ResponseDecision {
         events?.report(.responseReceived(head))
         let decision = response?(head) ?? .allow
@@ -52,10 +53,11 @@ struct TransferHandlers: Sendable {
 
     var answersChallenges: Bool { challenge != nil || credentialStorage != nil }
 
-    /// The decision about a challenge.
+    /// Returns the decision about a challenge, and updates the credential storage.
     ///
-    /// - Parameter refused: A credential that is in the storage for the session, and that the server has refused.
-    /// - Returns: The decision, and its credential if that is in the storage for the session.
+    /// - Parameter refused: The credential that was stored for the session and that the server has now refused; nil if
+    ///   there is none. It is removed from the storage.
+    /// - Returns: The decision, and the credential of the decision if it is now stored for the session.
     func decide(
         _ challenge: AuthenticationChallenge, refused: Credential?
     ) async -> (decision: ChallengeDecision, stored: Credential?) {
@@ -74,7 +76,7 @@ struct TransferHandlers: Sendable {
             switch decision {
             case .performDefaultHandling:
                 if let stored { return (.useCredential(stored), stored.persistence == .forSession ? stored : nil) }
-                // The core uses the request's credential.
+                // With the default handling, the core uses the credential that it has proposed.
                 return (.performDefaultHandling, await keep(challenge.proposedCredential, for: challenge))
             case .useCredential(let credential):
                 return (decision, await keep(credential, for: challenge))
@@ -86,7 +88,7 @@ struct TransferHandlers: Sendable {
         }
     }
 
-    /// Stores a credential that is for the session, and returns it then.
+    /// Stores a credential whose persistence is the session, and returns it. Returns nil for any other.
     private func keep(_ credential: Credential?, for challenge: AuthenticationChallenge) async -> Credential? {
         guard let credential, credential.persistence == .forSession else { return nil }
         await credentialStorage?.store(credential, for: challenge.protectionSpace)

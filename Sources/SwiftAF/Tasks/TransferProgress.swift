@@ -1,4 +1,4 @@
-/// The progress of a transfer: a snapshot.
+/// A snapshot of the progress of a transfer.
 public struct TransferProgress: Hashable, Sendable {
     /// The number of bytes sent of the request body.
     public var sent: Int64
@@ -35,7 +35,7 @@ public struct TransferProgress: Hashable, Sendable {
         receivedTotal.map { Self.fraction(Double(received) + Double(offset), Double($0) + Double(offset)) }
     }
 
-    /// The number of bytes of the response body that are there: ``received`` and ``offset``.
+    /// The number of bytes of the response body that exist on this side: the sum of ``received`` and ``offset``.
     public var downloaded: Int64 { Self.sum(received, offset) }
 
     /// The size of the whole response body in bytes, including ``offset``; nil if unknown.

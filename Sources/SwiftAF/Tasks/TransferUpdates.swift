@@ -12,16 +12,17 @@
 /// }
 /// ```
 ///
-/// The call begins with the iteration; each iterator makes its own call. A slow reader gets the latest progress. The
-/// sequence ends with ``TransferUpdate/completed(_:)``, or throws the error of the call. Releasing the iterator before
-/// that cancels the call. So does cancelling the iterating task, which throws ``SessionError/Code/cancelled``. Neither
-/// waits for the end of the call. Until then the partial file of a download is in use: a download that resumes it fails
-/// with ``SessionError/Code/file``. To restart a download at once, use its task, and `cancelProducingResumeToken()`.
+/// The call begins when an iterator is made; each iterator makes its own call. A slow reader gets the latest progress
+/// only. The sequence ends with ``TransferUpdate/completed(_:)``, or throws the error of the call. Releasing the
+/// iterator before that cancels the call. So does cancelling the iterating task, which throws
+/// ``SessionError/Code/cancelled``. Neither waits for the end of the call. Until then the partial file of a download is
+/// in use: a download that resumes it fails with ``SessionError/Code/file``. To restart a download at once, use its
+/// task, and `cancelProducingResumeToken()`.
 public struct TransferUpdates<Value: Sendable>: AsyncSequence, Sendable {
     public typealias Element = TransferUpdate<Value>
     public typealias Failure = any Error
 
-    /// Reports progress.
+    /// Reports the progress of the call. May be called on any thread.
     public typealias Report = @Sendable (TransferProgress) -> Void
 
     private let call: @Sendable (@escaping Report) async throws -> Value
@@ -60,7 +61,7 @@ public struct TransferUpdates<Value: Sendable>: AsyncSequence, Sendable {
     /// Iterates over the updates.
     public struct Iterator: AsyncIteratorProtocol {
         private let pending: PendingUpdates<Value>
-        /// An element for one or more changes of `pending`.
+        /// Yields an element after one or more changes of `pending`.
         private var changes: AsyncStream<Void>.Iterator
         /// Whether the call's result or its error was returned.
         private var hasEnded = false
@@ -90,14 +91,14 @@ public struct TransferUpdates<Value: Sendable>: AsyncSequence, Sendable {
                 guard mayChange else { break }
                 mayChange = await changes.next(isolation: isolation) != nil
             }
-            // The changes of a cancelled task end, as if the call had returned.
+            // The stream ends without a result if the iterating task was cancelled.
             hasEnded = true
             throw SessionError(.cancelled)
         }
     }
 }
 
-/// What a call has reported and its reader hasn't seen: the latest progress, and then the result.
+/// The updates that the reader hasn't taken: the latest progress, and then the result.
 private final class PendingUpdates<Value: Sendable>: Sendable {
     enum Update: Sendable {
         case progress(TransferProgress)
@@ -119,7 +120,7 @@ private final class PendingUpdates<Value: Sendable>: Sendable {
 
     private let state = Locked(State())
 
-    /// Replaces progress that wasn't taken.
+    /// Notes the latest progress, instead of earlier progress that wasn't taken.
     func report(_ progress: TransferProgress) {
         state.withLock { if case .running = $0.call { $0.progress = progress } }
     }
@@ -128,12 +129,12 @@ private final class PendingUpdates<Value: Sendable>: Sendable {
         state.withLock { if case .running = $0.call { $0.call = .returned(result) } }
     }
 
-    /// Ignores later reports.
+    /// Makes later reports have no effect.
     func abandon() {
         state.withLock { if case .running = $0.call { $0.call = .abandoned } }
     }
 
-    /// Returns what the reader gets next; nil if nothing has changed.
+    /// Takes the next update for the reader; nil if there is none yet.
     func take() -> Update? {
         state.withLock { state in
             if let progress = state.progress {
@@ -146,7 +147,7 @@ private final class PendingUpdates<Value: Sendable>: Sendable {
     }
 }
 
-/// What a call with progress reports.
+/// An element of ``TransferUpdates``.
 public enum TransferUpdate<Value: Sendable>: Sendable {
     /// More bytes were sent or received.
     case progress(TransferProgress)
@@ -166,7 +167,7 @@ extension SessionTask {
     }
 }
 
-/// The side of a progress stream that the task keeps.
+/// The producer of a progress stream, which the task's observer retains.
 private final class ProgressUpdates: Sendable {
     private let continuation: AsyncStream<TransferProgress>.Continuation
     private let reporter = SerialReporter()
