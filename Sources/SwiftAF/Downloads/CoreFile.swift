@@ -2,22 +2,24 @@ internal import CAFCore
 
 /// The file that a body is written to.
 struct CoreFile: Equatable, Sendable {
-    /// Contains no NUL. Nil if the file is named when the response arrives.
+    /// The path, without NUL. Nil if the file is named when the response arrives.
     var path: String?
-    /// The path as bytes, if it isn't UTF-8.
+    /// The path as bytes, used instead of ``path`` if it isn't nil, because a path needn't be valid UTF-8.
     var rawPath: [UInt8]?
     var options: DownloadOptions
-    /// The token of a resumed download; its destination is ``path``.
+    /// The token of the download to resume, whose destination is ``path``; nil if there is none.
     var token: ResumeToken?
     /// The digest that the file must have to get its name; valid.
     var digest: FileDigest?
 
+    /// The number of bytes that `sink(_:)` puts into its arena.
     var textSize: Int {
         (rawPath.map { $0.count + 1 } ?? path.map { CStringArena.size(of: $0) } ?? 0)
             + (token.map { CStringArena.size(of: $0.text) } ?? 0)
             + (digest.map { CStringArena.size(of: $0.coreText) } ?? 0)
     }
 
+    /// Returns the file as a core value, with its strings in `texts`.
     func sink(_ texts: inout CStringArena) -> afc_sink {
         var sink = afc_sink()
         sink.kind = AFC_SINK_FILE
@@ -49,15 +51,15 @@ struct CoreDownload: Sendable {
     var resumption: DownloadResponse.Resumption
     var offset: Int64
     var size: Int64
-    /// The token for resuming; nil if nothing was kept that can be resumed.
+    /// The token for resuming; nil if no partial file was kept.
     var token: ResumeToken?
     /// Whether the body was saved at the path, or was there already.
     var isComplete: Bool
 
-    /// Nil if there is no file.
+    /// Copies the core's value; nil if the transfer had no file.
     ///
-    /// - Parameter isSuccessful: Whether the response, as received, has a status of success. The body of another one
-    ///   isn't saved.
+    /// - Parameter isSuccessful: Whether the status of the response is 200 to 299. Bodies of other responses aren't
+    ///   saved.
     init?(_ download: afc_download, isSuccessful: Bool) {
         guard let path = download.path else { return nil }
         self.path = String(cString: path)

@@ -9,7 +9,7 @@ struct CoreResumeInfo {
 
     init(_ text: String) throws(SessionError) {
         var failure = afc_failure()
-        // The URL is a part of the text.
+        // Converted within the closure, because `info.url` points into the text.
         let info: CoreResumeInfo? = text.withCoreSlice { text in
             var info = afc_resume_info()
             let status = afc_resume_info_read(&info, text, &failure)
@@ -27,10 +27,10 @@ struct CoreResumeInfo {
 }
 
 extension ResumeToken {
-    /// The number of bytes at the beginning of a file that ``isToken(_:)`` needs.
+    /// The number of bytes from the beginning of a file that ``isToken(_:)`` looks at.
     package static let markSize = Int(AFC_RESUME_MARK_SIZE)
 
-    /// Whether a text begins as a token does, of any version. It may be damaged.
+    /// Returns whether a file begins like a resume token of any version. The rest of the token may be damaged.
     package static func isToken(_ beginning: [UInt8]) -> Bool {
         beginning.withUnsafeBytes { afc_resume_is_token(afc_slice($0)) }
     }

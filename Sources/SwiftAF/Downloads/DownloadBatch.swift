@@ -24,9 +24,9 @@ extension HTTPSessionManager {
     ///   - maximumConcurrent: The maximum number of simultaneous downloads; at least 1.
     ///     ``SessionConfiguration/maximumConnectionsPerHost`` applies as well.
     ///   - progress: Called at most ten times a second per item, once when the item has ended, and once more when all
-    ///     have ended: one call at a time, in the order of the events, on the network thread or another one. Not called
-    ///     for what happens after the end of the loop, also by cancellation; the call for what happened right before
-    ///     may still come. Must not block.
+    ///     have ended. Calls are made one at a time, in the order of the events, on the network thread or another one.
+    ///     Events after the end of the loop, or after its cancellation, aren't reported; the call for an event right
+    ///     before may still follow. Must not block.
     /// - Returns: A sequence that can be iterated once.
     public func downloads(
         of items: [DownloadItem], maximumConcurrent: Int = 4,
@@ -35,7 +35,7 @@ extension HTTPSessionManager {
         let batch = DownloadBatch(items, downloadDestination, progress)
         let (results, continuation) = AsyncStream.makeStream(of: DownloadResult.self)
         let session = try? snapshot.session.get()
-        // The number of the batch among what the session cancels.
+        // Passes the number of the batch's entry in the session's `cancellations` to the task, which removes the entry.
         let registration = OneValueChannel<UInt64?>()
         let work = Task {
             let number = await registration.wait()
@@ -53,25 +53,26 @@ extension HTTPSessionManager {
     }
 }
 
+/// Runs the downloads of one call of `downloads(of:maximumConcurrent:progress:)`, and reports their progress.
 private final class DownloadBatch: Sendable {
     private struct State: Sendable {
         var tally: DownloadTally
-        /// What `progress` wasn't called with yet, in order.
+        /// Reports that `progress` wasn't called with yet, in order.
         var reports: [Report] = []
-        /// Whether the loop over the results goes on.
+        /// Whether the results are still being read. False after ``stopReporting()``.
         var isRead = true
     }
 
     private struct Report: Sendable {
         let progress: DownloadBatchProgress
-        /// Resumed after the call.
+        /// Resumed after `progress` has been called with this report.
         var delivered: CheckedContinuation<Void, Never>?
     }
 
     private let specs: [DownloadSpec]
     private let state: Locked<State>
     private let progress: (@Sendable (DownloadBatchProgress) -> Void)?
-    /// Network threads and tasks report at the same time.
+    /// Makes the calls of `progress` one after the other, because network threads and tasks report at the same time.
     private let reporter = SerialReporter()
 
     init(
@@ -111,7 +112,7 @@ private final class DownloadBatch: Sendable {
         state.withLock { $0.reports.isEmpty ? nil : $0.reports.removeFirst() }
     }
 
-    /// Drops what is still to be reported, as the loop has ended.
+    /// Drops the reports that weren't passed on, because the results aren't read any more.
     func stopReporting() {
         let dropped = state.withLock { state in
             state.isRead = false
@@ -141,7 +142,8 @@ private final class DownloadBatch: Sendable {
         return { value in self.report { $0.note(value, of: index) } }
     }
 
-    /// Changes the tally and calls `progress` with the result: on this thread, or on one that is calling it.
+    /// Changes the tally and calls `progress` with the result: on this thread, or on another thread that is calling it
+    /// at the moment.
     private func report(
         then delivered: CheckedContinuation<Void, Never>? = nil,
         _ change: (inout DownloadTally) -> DownloadBatchProgress

@@ -27,20 +27,21 @@ public struct DownloadBatchProgress: Hashable, Sendable {
     }
 }
 
-/// The sums over several transfers. A value without side effects.
+/// Adds up the progress of several transfers.
 struct DownloadTally {
-    // Wide: a server may promise 2^63 - 1 bytes for each file.
+    // 128 bits, because a server may announce 2^63 - 1 bytes for each file.
     private struct Sums {
         var sent: Int128 = 0
         var received: Int128 = 0
         var offset: Int128 = 0
-        /// The sums of the totals that are known.
+        /// The sums of those totals that are known.
         var sentTotal: Int128 = 0
         var receivedTotal: Int128 = 0
     }
 
     private var items: [TransferProgress]
     private var sums = Sums()
+    /// The numbers of items whose total isn't known.
     private var unknownSent: Int
     private var unknownReceived: Int
     private var isEnded: [Bool]

@@ -77,7 +77,7 @@ public struct DownloadDestination: Sendable {
         DownloadDestination(choice: .resuming(token))
     }
 
-    /// The same place, for a file with this digest only.
+    /// Returns the same destination, which accepts only a file with this digest.
     ///
     /// ```swift
     /// try await manager.download("disk.img", to: .path("/tmp/disk.img").verified(by: .sha256("9f86d081…")))
@@ -97,6 +97,7 @@ public struct DownloadDestination: Sendable {
         return verified
     }
 
-    /// ``HTTPSessionManager/downloadDestination``.
+    /// The ``HTTPSessionManager/downloadDestination`` of the manager when the download is started; without one, the
+    /// download fails with ``SessionError/Code/invalidInput``.
     public static let managerDefault = DownloadDestination(choice: .managerDefault)
 }

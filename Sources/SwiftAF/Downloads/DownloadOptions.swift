@@ -6,8 +6,8 @@ public struct DownloadOptions: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Fails with ``SessionError/Code/file`` if the file exists, and leaves it unchanged. Without this option it is
-    /// replaced, atomically once the new one is complete.
+    /// Fails with ``SessionError/Code/file`` if the file exists, and leaves it unchanged. Without this option, an
+    /// existing file is replaced atomically once the new one is complete.
     public static let keepsExistingFile = DownloadOptions(rawValue: 1 << 0)
     /// Creates missing folders.
     public static let createsFolders = DownloadOptions(rawValue: 1 << 1)
@@ -22,13 +22,15 @@ public struct DownloadOptions: OptionSet, Hashable, Sendable {
     /// start, because the request is sent before there is a name.
     public static let resumes = DownloadOptions(rawValue: 1 << 3 | keepsPartialFile.rawValue)
     /// Syncs the file and its folder to the disk before the download ends, so that the file survives a power failure.
-    /// With a ``ResponseDecision`` that downloads over HTTP/2, other transfers of the session wait meanwhile.
+    /// If a ``ResponseDecision`` turns a transfer over HTTP/2 into a download, other transfers of the session wait
+    /// while its file is synced.
     public static let syncsToDisk = DownloadOptions(rawValue: 1 << 4)
-    /// Replaces the target of a symbolic link and keeps the link. Without this option the link itself is replaced. A
-    /// file that is a mount point, which can't be replaced, is written over at the end: an error or a cancellation then
-    /// leaves the beginning of the new content. Without this option, the download fails.
+    /// If the path is a symbolic link, replaces its target and keeps the link; without this option the link itself is
+    /// replaced. If the file is a mount point, which can't be replaced, it is overwritten at the end: an error or a
+    /// cancellation meanwhile leaves it with the beginning of the new content only. Without this option, the download
+    /// to a mount point fails.
     public static let followsLinks = DownloadOptions(rawValue: 1 << 5)
-    /// Keeps the permissions of a file that is replaced, and its owner and group as far as the process may set them.
-    /// Without this option it gets those of a new file.
+    /// Gives the new file the permissions of the file that it replaces, and the owner and group if the process may set
+    /// them. Without this option, it has the permissions of a newly created file.
     public static let keepsPermissions = DownloadOptions(rawValue: 1 << 6)
 }

@@ -25,8 +25,8 @@ public struct DownloadResponse: Sendable {
     /// The number of bytes that were kept from the partial file.
     public var offset: Int64
 
-    /// The server's certificates and their evaluation, if ``HTTPRequest/reportsTrust`` is set and the response came
-    /// over TLS.
+    /// The server's certificates and their evaluation, if ``HTTPRequest/reportsTrust`` was set and the response was
+    /// received over TLS.
     public var trust: TrustReport? { sharedTrust?.report }
 
     var sharedTrust: SharedTrustReport?

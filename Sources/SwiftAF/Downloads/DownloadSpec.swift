@@ -6,7 +6,7 @@ struct DownloadSpec: Sendable {
         case file(CoreFile)
         /// At the path that the closure returns for a response.
         case named(@Sendable (HTTPResponse) -> String)
-        /// Where the manager's destination says.
+        /// At the manager's destination.
         case managerDefault
         /// Nowhere: the download fails.
         case invalid(SessionError)
@@ -30,7 +30,7 @@ struct DownloadSpec: Sendable {
     private let options: DownloadOptions
     private var target: Target
     private var digest: FileDigest?
-    /// Decides about the response of a download with a path.
+    /// The program's decision about the response of a download to a given path; nil if all responses are accepted.
     private let refusal: ResponseHandler?
 
     init<Source: RequestConvertible>(_ source: Source, _ destination: DownloadDestination, _ options: DownloadOptions) {
@@ -49,7 +49,7 @@ struct DownloadSpec: Sendable {
         self.refusal = refusal
     }
 
-    /// The file; without a path if the response is needed to name it.
+    /// The file. Its path is nil if the response or the manager names it.
     var file: CoreFile {
         var file = CoreFile(options: options)
         if case .file(let known) = target { file = known }
@@ -57,17 +57,18 @@ struct DownloadSpec: Sendable {
         return file
     }
 
-    /// Replaces the manager's destination by what it is.
+    /// Replaces the target ``Target/managerDefault`` by the manager's destination, if there is one.
     mutating func replaceDefault(by destination: DownloadDestination?) {
         guard case .managerDefault = target, let destination else { return }
         target = Target(destination, options)
         digest = digest ?? destination.digest
     }
 
-    /// Returns the handler that names the file, and refuses a successful response that isn't acceptable before a file
-    /// is replaced; nil if the file has a path, and every successful response is acceptable.
+    /// Returns the handler that is called with the head of the response. It names the file, and refuses a successful
+    /// response that isn't acceptable before a file is replaced. Nil if neither is needed: the file has a path, and
+    /// every successful response is acceptable.
     ///
-    /// - Throws: ``SessionError/Code/invalidInput`` if the request or the destination can't be that of a download.
+    /// - Throws: ``SessionError/Code/invalidInput`` if the request is a HEAD, or the destination is invalid or missing.
     func responseHandler(_ settings: ResponseSettings) throws(SessionError) -> ResponseHandler? {
         guard request.method != .head else {
             throw invalid("a HEAD request can't be downloaded: its response has no body")
@@ -93,7 +94,8 @@ struct DownloadSpec: Sendable {
                 guard case .allow = decision else { return decision }
             }
             guard response.isSuccessful else { return .allow }
-            // A 206 is the rest of a 200. A retry also resumes if the options only keep the partial file.
+            // A 206 in response to a resumed download has the rest of a 200's body, so it is validated as a 200. A
+            // retry resumes also if the options only keep the partial file.
             let isRest = response.status == 206 && !options.isDisjoint(with: [.resumes, .keepsPartialFile])
             if let error = validation.error(ofHead: response, status: isRest ? 200 : response.status) {
                 return .fail(error)

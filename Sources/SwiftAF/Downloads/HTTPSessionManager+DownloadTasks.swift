@@ -1,9 +1,10 @@
 public import FoundationEssentials
 
-// AFNetworking's API with closures. Closures are called on the completion queue, except destinations. Tasks start
-// suspended and must be resumed.
+// AFNetworking's API with closures. Closures are called on the completion executor, except those of destinations, which
+// are called on the network thread. Tasks are created suspended and must be resumed.
 extension HTTPSessionManager {
-    /// Called once with the head, the path of the file and the error, each nil when it doesn't apply.
+    /// Called once with the head, the path of the file and the error, on ``completionExecutor``. Each is nil when it
+    /// doesn't apply.
     public typealias DownloadCompletion = @Sendable (HTTPResponse?, String?, SessionError?) -> Void
 
     /// Creates a task that downloads to a file, like `download(_:to:options:progress:)`.

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-// Requests are sent as they are, with the manager's headers: the request serializer isn't used.
+// Downloads. Their requests are sent as they are, with the manager's headers added: the request serializer isn't used.
 extension HTTPSessionManager {
     /// Saves the body of a response with status 200 to 299 to a file, if ``validation`` accepts it. The file is created
     /// or replaced atomically once the body is complete; on failure an existing file is left unchanged.
@@ -73,7 +73,7 @@ extension HTTPSessionManager {
         return try outcome.downloadResponse(snapshot.settings.responses)
     }
 
-    /// Returns the request for the core.
+    /// Returns the request of a download with everything that is needed to send it.
     func prepare(
         _ spec: DownloadSpec, _ snapshot: Snapshot, _ progress: ProgressHandler?
     ) throws(SessionError) -> CoreRequest {

@@ -10,8 +10,8 @@ public struct ResumeToken: Sendable {
     public let url: String
     /// The absolute path of the complete file. The bytes received so far are in `PATH.part` next to it.
     public let filePath: String
-    /// The number of bytes that had been received when the download was interrupted; 0 in the text of
-    /// `PATH.part.resume` if its process was killed.
+    /// The number of bytes that had been received when the download was interrupted. 0 if the token was read from a
+    /// `PATH.part.resume` whose process was killed: the size is written at the end of a download.
     public let bytesReceived: Int64
     /// The total size in bytes; nil if unknown.
     public let totalBytes: Int64?
