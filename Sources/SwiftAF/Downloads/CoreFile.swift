@@ -9,7 +9,8 @@ struct CoreFile: Equatable, Sendable {
     var options: DownloadOptions
     /// The token of the download to resume, whose destination is ``path``; nil if there is none.
     var token: ResumeToken?
-    /// The digest that the file must have to get its name; valid.
+    /// The digest that the whole file must have; nil if any is accepted. It is verified before the file gets its name:
+    /// with another digest, the download fails.
     var digest: FileDigest?
 
     /// The number of bytes that `sink(_:)` puts into its arena.

@@ -1,12 +1,12 @@
 import FoundationEssentials
 
-/// The received bytes that wait for the reader. Protected by the lock of the state that it belongs to, except for the
-/// space that is being written.
+/// A queue of the received bytes that the reader hasn't taken. Protected by the lock of the ``StreamState`` that it
+/// belongs to, except for the space that is being written.
 ///
-/// The blocks are few and small enough to stay in the processor's cache between the two threads: with one block for all
-/// bytes, the row `events` of Benchmarks/run takes twice as much processor time.
+/// The bytes are in blocks, which are few and small enough to stay in the processor's cache until the other thread
+/// reads them: with one block for all bytes, the row `events` of Benchmarks/run takes twice as much processor time.
 final class ChunkQueue: @unchecked Sendable {
-    /// Where the next bytes belong: the end of one block, and the start of the next if it is too short.
+    /// The memory to write the next bytes to: the end of a block, and the start of the next one if that isn't enough.
     struct Space {
         let first: UnsafeMutableRawBufferPointer
         let second: UnsafeMutableRawBufferPointer?
@@ -26,9 +26,9 @@ final class ChunkQueue: @unchecked Sendable {
         var freeBytes: Int { block.capacity - count }
     }
 
-    /// The room of a block, until one is filled; chunks that need less are copied.
+    /// The capacity of a block in bytes, until one is filled. The reader gets a copy of chunks smaller than this.
     private static let minimumCapacity = 16 * 1024
-    /// The room of a block of a fast stream.
+    /// The capacity of a block in bytes, once a block was filled before it was read.
     private static let maximumCapacity = 128 * 1024
 
     private let memory = ReceiveMemory(
@@ -38,18 +38,18 @@ final class ChunkQueue: @unchecked Sendable {
     private var full: [Chunk] = []
     /// The block that is being filled.
     private var last: Chunk?
-    /// The block after it, while a piece is written that needs both.
+    /// The block after `last`, while a piece is written that needs both.
     private var next: Chunk?
     private var isWriting = false
     /// The number of bytes that can be taken.
     private(set) var count = 0
-    /// The room of the next block.
+    /// The capacity of the next block.
     private var size = ChunkQueue.minimumCapacity
 
     /// The number of blocks that are kept for later pieces.
     var spare: Int { memory.count }
 
-    /// The number of bytes that there is memory for.
+    /// The capacity of all blocks in use, in bytes.
     var capacity: Int { full.reduce(last?.block.capacity ?? 0) { $0 + $1.block.capacity } }
 
     deinit {
@@ -58,7 +58,8 @@ final class ChunkQueue: @unchecked Sendable {
         if let next { memory.recycle(next.block) }
     }
 
-    /// Returns the space for the next bytes, at least one. Until ``endWriting(_:)`` it belongs to the writer alone.
+    /// Returns the space for the next `count` bytes, at least one. Until ``endWriting(_:)``, only the writer uses it,
+    /// without the lock.
     func beginWriting(_ count: Int) -> Space {
         isWriting = true
         let chunk = last ?? makeChunk(for: count)
@@ -72,7 +73,7 @@ final class ChunkQueue: @unchecked Sendable {
         return Space(first: start, second: UnsafeMutableRawBufferPointer(start: following.block.start, count: rest))
     }
 
-    /// Adds the bytes that were written.
+    /// Adds the bytes that were written to the space of ``beginWriting(_:)``.
     func endWriting(_ space: Space) {
         isWriting = false
         count += space.first.count
@@ -85,7 +86,7 @@ final class ChunkQueue: @unchecked Sendable {
         full.append(filled)
         last = next
         next = nil
-        // A stream that fills a block before it is read is a fast one.
+        // The stream fills blocks faster than they are read, so the next ones are larger.
         size = Self.maximumCapacity
     }
 
@@ -97,7 +98,8 @@ final class ChunkQueue: @unchecked Sendable {
     func take() -> Data? {
         if !full.isEmpty { return makeData(full.removeFirst()) }
         guard !isWriting, let chunk = last, chunk.count > 0 else { return nil }
-        // Copied, so that keeping a small chunk doesn't keep the memory of a large one.
+        // A block that is less than half full is copied, so that a reader that keeps the data doesn't keep the whole
+        // block.
         guard chunk.count < max(Self.minimumCapacity, chunk.block.capacity / 2) else {
             last = nil
             return makeData(chunk)
@@ -105,7 +107,7 @@ final class ChunkQueue: @unchecked Sendable {
         count -= chunk.count
         last?.count = 0
         let bytes = Data(bytes: chunk.block.start, count: chunk.count)
-        // A stream that has become slow doesn't need the memory.
+        // The stream has become slow: it continues with a small block.
         if chunk.count < chunk.block.capacity / 8, chunk.block.capacity > Self.minimumCapacity {
             last = nil
             size = Self.minimumCapacity

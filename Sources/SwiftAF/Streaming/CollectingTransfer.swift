@@ -1,9 +1,9 @@
 package import FoundationEssentials
 
-/// A transfer whose body is collected in memory, and whose pieces are also passed on as they arrive.
+/// A transfer whose body is collected in memory, and also passed on piece by piece as it arrives.
 private final class CollectingTransfer: CoreTask, @unchecked Sendable {
     private let feed: PieceFeed
-    // Used on the loop thread, and after the end.
+    // Used on the loop thread, and on another one only after the end.
     private var head: HTTPResponse?
     private var isFed = false
     private var body = Data()
@@ -11,7 +11,7 @@ private final class CollectingTransfer: CoreTask, @unchecked Sendable {
     init(_ request: CoreRequest, _ feed: PieceFeed) {
         self.feed = feed
         var http = request.http
-        // The core limits what it collects itself, but not what it passes on.
+        // The core applies its default limit only to bodies that it collects itself, not to a callback.
         if http.limits.maximumBodySize == nil {
             http.limits.maximumBodySize = request.session.configuration.limits.maximumBodySize
         }
@@ -56,7 +56,7 @@ private final class PieceFeed: Sendable {
         (pieces, continuation) = AsyncStream.makeStream()
     }
 
-    /// Returns whether the caller is the first.
+    /// Marks that pieces are passed on. Returns true for the first call only, so that only one transfer does it.
     func begin() -> Bool { !hasBegun.exchange(true) }
 
     func pass(on bytes: Data, of head: HTTPResponse) { continuation.yield((head, bytes)) }
@@ -75,9 +75,9 @@ extension HTTPSessionManager {
     /// Sends a request like ``response(for:progress:)``, with the same attempts and events, and passes the body on as
     /// it arrives.
     ///
-    /// - Parameter receive: Called with pieces of the body, where the caller runs. Only those of the first attempt with
-    ///   a successful status, because a reader can't take back what it has seen. May take time: what waits for it isn't
-    ///   larger than the body.
+    /// - Parameter receive: Called with pieces of the body, where the caller runs. Only the pieces of the first attempt
+    ///   with a successful status are passed on, because a reader can't take back what it has seen. It may take time;
+    ///   pieces that arrive meanwhile are buffered, at most the whole body.
     package func response(
         for request: HTTPRequest, receiving receive: (HTTPResponse, Data) -> Void
     ) async throws(SessionError) -> Response<Data> {

@@ -14,7 +14,7 @@ struct EventStreamParser {
         block = EventBlock(lastEventID: lastEventID, limits: limits)
     }
 
-    /// The last event id, for the `Last-Event-ID` of the next connection; empty without one.
+    /// The last event id, for the `Last-Event-ID` of the next connection; empty if there was none.
     var lastEventID: String { block.lastEventID }
 
     /// The delay before reconnecting, if the server has set it.
@@ -33,7 +33,7 @@ struct EventStreamParser {
 
     /// Returns the next event; nil if none is complete yet.
     ///
-    /// - Throws: ``SessionError/Code/tooLarge`` if a limit is exceeded. The parser can't be used any further then.
+    /// - Throws: ``SessionError/Code/tooLarge`` if a limit is exceeded. The parser can't be used afterwards.
     mutating func next() throws(SessionError) -> ServerSentEvent? {
         try Self.next(&splitter, &block)
     }

@@ -1,14 +1,14 @@
 import FoundationEssentials
 
-/// Decides when a stream of server-sent events reconnects, ends or fails, by the rules of the HTML standard. A value
-/// without side effects.
+/// Decides when a stream of server-sent events reconnects, ends or fails, by the rules of the HTML standard (9.2.3).
+/// Changes only itself; the caller acts on the decisions.
 struct EventStreamState {
     enum Verdict: Sendable {
         /// The response is an event stream.
         case read
-        /// The server asks not to reconnect (204).
+        /// The sequence ends: a 204 is the server's request not to reconnect.
         case end
-        /// The status says that another attempt may succeed.
+        /// The status is one of those after which the program wants to reconnect.
         case lost(SessionError)
         case fail(SessionError)
     }
@@ -16,7 +16,7 @@ struct EventStreamState {
     let options: ServerSentEvents.Options
     private let method: HTTPMethod
     private let isReplayable: Bool
-    /// Consecutive connections that failed to deliver a stream.
+    /// The number of consecutive connections that failed to deliver an event stream.
     private var failures = 0
     private var isOpen = false
 
@@ -53,7 +53,7 @@ struct EventStreamState {
     /// Decides what to do after a connection failed or was closed by the server.
     ///
     /// - Parameters:
-    ///   - retry: The reconnection time of the events, if any.
+    ///   - retry: The reconnection time that the server has set in the stream, if any.
     ///   - asked: The delay that the failed response asked for by Retry-After, if any.
     ///   - random: The jitter for the additional delay after failures: at least 0, less than 1.
     mutating func ended(_ error: SessionError?, retry: Duration?, asked: Duration? = nil, random: Double)
@@ -68,14 +68,15 @@ struct EventStreamState {
         return .reconnect(after: delay(retry: retry, asked: asked, random: random))
     }
 
-    /// Whether the options allow to send the request again.
+    /// Whether the options allow sending the request again.
     private func repeatsRequest(after error: SessionError?) -> Bool {
         switch options.reconnects {
         case .always: return true
         case .never: return false
         case .automatic:
-            // If the connection was lost, the server may have acted on the request, also before its response. A status
-            // that the caller listed says that it didn't; without a credential the request wasn't sent, or was refused.
+            // If the connection was lost, the server may have acted on the request, even if there was no response. It
+            // hasn't acted if the status is one that the caller has listed, or if the credential is missing: then the
+            // request wasn't sent, or was refused.
             return isReplayable
                 && (method.isIdempotent || error?.code == .status || error?.credentialFailure != nil)
         }
@@ -98,7 +99,7 @@ struct EventStreamState {
                 max(retry ?? options.reconnectionTime, asked ?? .zero), failures: failures, random: random)
     }
 
-    /// What an event stream is.
+    /// The responses that are event streams.
     static let validation = ResponseValidation(
         acceptableStatusCodes: [200], acceptableContentTypes: ["text/event-stream"])
 }

@@ -4,18 +4,20 @@ import FoundationEssentials
 ///
 /// A line is returned as soon as its CR has arrived, because the next byte, which may be an LF, can be much later.
 struct LineSplitter {
-    /// The maximum length of a line in bytes, without its terminator. Another reader may have another one.
+    /// The maximum length of a line in bytes, without its terminator. May be changed between calls, because each reader
+    /// has its own limit.
     var maximumLength: Int
-    /// Whether a UTF-8 byte order mark before the first line isn't part of it. It counts toward the maximum length.
+    /// Whether a UTF-8 byte order mark is removed from the first line. It counts toward the maximum length.
     var dropsByteOrderMark = true
 
     private var piece = Data()
-    /// The offset in `piece` of the first byte that isn't consumed.
+    /// The offset in `piece` of the first byte that wasn't consumed.
     private var position = 0
     /// The start of a line that isn't complete yet, from earlier chunks.
     private var beginning: [UInt8] = []
     private var skipsLineFeed = false
-    /// Whether nothing was returned yet, neither a line nor other bytes.
+    /// Whether no line and no other bytes have been returned yet, so that the next line may begin with a byte order
+    /// mark.
     private var isAtStart = true
 
     init(maximumLength: Int) {
@@ -28,8 +30,8 @@ struct LineSplitter {
         position = 0
     }
 
-    /// Returns the chunk without what the end of the last line takes of it; nil if nothing is left. For a reader that
-    /// wants no lines and has taken what came before.
+    /// Returns a chunk for a reader of bytes, which has already taken all earlier bytes. If the last line ended with a
+    /// CR, an LF at the start of the chunk belongs to that line and is removed; nil if nothing is left.
     mutating func pass(_ chunk: Data) -> Data? {
         guard hasBytes || skipsLineFeed else {
             isAtStart = false
@@ -39,21 +41,21 @@ struct LineSplitter {
         return takeBytes()
     }
 
-    /// Drops everything.
+    /// Drops all bytes.
     mutating func clear() {
         (piece, position, beginning, skipsLineFeed, isAtStart) = (Data(), 0, [], false, false)
     }
 
     private var hasBytes: Bool { position < piece.count || !beginning.isEmpty }
 
-    /// The bytes that no line was made of.
+    /// The bytes that weren't returned in a line.
     private var unread: Data {
         let rest = Data(beginning) + piece.dropFirst(position)
         return skipsLineFeed && rest.first == Self.lineFeed ? Data(rest.dropFirst()) : rest
     }
 
-    /// Takes the bytes that no line was made of, for a reader that wants no lines; nil if there are none. An LF isn't
-    /// one of them if its CR has ended a line, also in the next chunk.
+    /// Takes the bytes that weren't returned in a line, for a reader of bytes; nil if there are none. An LF right after
+    /// a CR that has ended a line isn't among them, also if it is in the next chunk.
     mutating func takeBytes() -> Data? {
         guard hasBytes else { return nil }
         let bytes = unread
@@ -76,7 +78,7 @@ struct LineSplitter {
         }
     }
 
-    /// Returns the result of `make` for the unterminated last line, after all chunks; nil without one.
+    /// Returns the result of `make` for the last line, if it has no terminator; otherwise nil. Call after all chunks.
     mutating func last<Line>(_ make: (UnsafeRawBufferPointer) -> Line) -> Line? {
         guard !beginning.isEmpty else { return nil }
         defer { (beginning, isAtStart) = ([], false) }
@@ -116,7 +118,7 @@ struct LineSplitter {
         return .line(beginning.withUnsafeBytes { make(withoutMark($0)) })
     }
 
-    /// Returns a line without the byte order mark before it, which only the first one can have.
+    /// Returns a line without a byte order mark, which only the first line can have.
     private func withoutMark(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         guard isAtStart, dropsByteOrderMark, line.starts(with: [0xEF, 0xBB, 0xBF]) else { return line }
         return UnsafeRawBufferPointer(rebasing: line[3...])
@@ -125,11 +127,12 @@ struct LineSplitter {
     private static let lineFeed = UInt8(ascii: "\n")
     private static let carriageReturn = UInt8(ascii: "\r")
 
-    /// Returns the offset of the first CR or LF.
+    /// Returns the offset of the first CR or LF; nil if there is none.
     private static func lineEnd(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
         var place = start
-        // Eight bytes at a time: a term has the high bit of a byte set if that byte matches. A borrow can only cause a
-        // false match above a true one, so the lowest match is always true.
+        // Compares eight bytes at a time: the high bit of each byte of the terms is set if that byte matches. The
+        // subtraction's borrow can cause a false match, but only in a byte above a true one, so the lowest match is
+        // always true.
         while place + 8 <= bytes.count {
             let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
             let feeds = word ^ 0x0A0A_0A0A_0A0A_0A0A

@@ -1,5 +1,5 @@
-/// What happened to the connection of a stream that reconnects: of ``HTTPSessionManager``'s `messages(from:)` and
-/// `events(from:)`.
+/// A change of the connection of a sequence that reconnects: `messages(from:)` and `events(from:)` of
+/// ``HTTPSessionManager``.
 public enum ConnectionChange: Sendable {
     /// The server accepted the connection, with this head.
     case connected(HTTPResponse)
@@ -8,10 +8,10 @@ public enum ConnectionChange: Sendable {
     case lost(SessionError?, reconnectsAfter: Duration)
 }
 
-/// Called with each change, which waits for it to return.
+/// Called with each change. Reading waits until it returns.
 typealias ConnectionChangeHandler = @Sendable (ConnectionChange) async -> Void
 
-/// The clock and the random numbers of a stream that reconnects, replaceable in tests.
+/// The delays and the random numbers of a sequence that reconnects; tests replace them.
 struct ReconnectionPacing: Sendable {
     /// Waits; returns early if its task is cancelled.
     var wait: @Sendable (Duration) async -> Void = { await $0.pause() }
@@ -20,17 +20,18 @@ struct ReconnectionPacing: Sendable {
 }
 
 extension ReconnectionPacing {
-    /// Waits before a connection.
+    /// Waits before the next connection is made.
     ///
     /// - Throws: ``SessionError/Code/cancelled`` if the task or all requests of the manager are cancelled meanwhile;
-    ///   ``SessionError/Code/closed`` if the manager is invalid, or becomes so: the connection would be refused.
+    ///   ``SessionError/Code/closed`` if the manager is invalidated before or meanwhile, because the connection would
+    ///   be refused.
     func pause(_ delay: Duration, in manager: HTTPSessionManager) async throws(SessionError) {
         let session = try manager.snapshot.session.get()
         guard session.activity.begin() else { throw SessionError(.closed) }
         defer { session.activity.end() }
         // Why the wait was interrupted; nil if it wasn't.
         let end = OneValueChannel<SessionError.Code?>()
-        // Before the wait begins, so that no cancellation is missed once it has.
+        // Registered before the wait begins, so that no cancellation is missed.
         guard let cancellation = session.cancellations.withLock({ $0.add { end.send(.cancelled) } }) else {
             throw SessionError(.closed)
         }
@@ -53,7 +54,7 @@ extension ReconnectionPacing {
     }
 }
 
-/// The delay before a stream reconnects.
+/// Computes the delay before a sequence reconnects, between a minimum and a maximum.
 struct ReconnectionDelay: Sendable {
     var minimum: Duration
     var maximum: Duration
@@ -61,7 +62,7 @@ struct ReconnectionDelay: Sendable {
     /// - Parameters:
     ///   - base: The delay without failures, which is also the upper bound of the random time after the first one.
     ///   - failures: The number of consecutive failures. Each further one doubles that upper bound.
-    ///   - random: The part of the upper bound: at least 0, less than 1.
+    ///   - random: The fraction of the upper bound to add: at least 0, less than 1.
     func after(_ base: Duration, failures: Int, random: Double) -> Duration {
         let least = max(.zero, minimum)
         let most = max(least, maximum)

@@ -1,4 +1,4 @@
-/// What follows the end of a connection.
+/// What to do after the end of a connection.
 enum ReconnectionDecision: Sendable {
     case reconnect(after: Duration)
     /// The sequence is complete.
@@ -12,16 +12,16 @@ enum ConnectionAttempt<Connection> {
     case over(ReconnectionDecision, after: SessionError?)
 }
 
-/// What was read from a connection.
+/// The result of one read from a connection.
 enum ConnectionReading<Element> {
     case element(Element)
-    /// Nothing yet that is an element: read again.
+    /// The bytes read don't complete an element: read again.
     case more
     case over(ReconnectionDecision, after: SessionError?)
 }
 
-/// Makes and reads the connections of a sequence that reconnects, and decides what follows their ends. A thrown error
-/// ends the sequence.
+/// Makes and reads the connections of a sequence that reconnects, and decides what to do when one ends. An error that
+/// it throws ends the sequence.
 protocol ReconnectionConnector {
     associatedtype Connection
     associatedtype Element: Sendable
@@ -29,7 +29,7 @@ protocol ReconnectionConnector {
     var manager: HTTPSessionManager { get }
     var pacing: ReconnectionPacing { get }
     var onConnectionChange: ConnectionChangeHandler? { get }
-    /// The URL of errors that have none.
+    /// The URL to add to errors that have none.
     var url: String? { get }
 
     mutating func connect(
@@ -69,7 +69,7 @@ struct ReconnectionLoop<Connector: ReconnectionConnector> {
         do throws(SessionError) {
             while true {
                 if case .ended = phase { return nil }
-                // Before what has been received.
+                // A cancelled task gets the error even if elements have been received.
                 if Task.isCancelled { throw SessionError(.cancelled) }
                 if let element = try await step(isolation: isolation) { return element }
             }
@@ -79,7 +79,7 @@ struct ReconnectionLoop<Connector: ReconnectionConnector> {
         }
     }
 
-    /// Performs what the phase asks for.
+    /// Performs one step of the current phase: connects, waits, or reads.
     private mutating func step(
         isolation: isolated (any Actor)?
     ) async throws(SessionError) -> Connector.Element? {

@@ -11,7 +11,7 @@ public struct ServerSentEvent: Sendable, Hashable {
     public var data: String
     /// The delay before reconnecting, if the server set it with this event.
     public var retry: Duration?
-    /// The manager's; nil for an event that no manager received.
+    /// The decoder of the manager that received the event; nil for an event that the program created.
     var decoder: (any DataDecoder)?
 
     /// Decodes the data, by default as JSON.
@@ -71,7 +71,7 @@ extension ServerSentEvent {
         /// The maximum number of fields in an event, not counting comments. Default: 10,000.
         public var maximumFieldCount = 10_000
 
-        /// Makes the default limits.
+        /// Creates the default limits.
         public init() {}
     }
 }

@@ -9,7 +9,7 @@ extension HTTPSessionManager {
     /// }
     /// ```
     ///
-    /// Each connection is made with the ``headers`` that the manager has then.
+    /// Each connection uses the ``headers`` that the manager has at that time.
     ///
     /// - Parameters:
     ///   - url: An absolute URL, or one relative to ``baseURL``: a `String` or a `URL`.
@@ -26,10 +26,10 @@ extension HTTPSessionManager {
     ) -> ServerSentEvents {
         let url = url.urlText
         var headers = headers
-        // Before the manager's headers are added, whose `Accept` is for other calls.
+        // Added before the manager's headers, whose `Accept` is meant for other calls and would take precedence.
         ServerSentEvents.addFields(to: &headers)
         let fields = headers
-        // Made for each connection, because the manager's headers may have changed.
+        // The request is built for each connection, because the manager's headers may have changed.
         return ServerSentEvents(manager: self, options: options, onConnectionChange: onConnectionChange) {
             () throws(SessionError) in
             try self.makeRequest(.get, url, parameters: parameters, headers: fields)
@@ -140,7 +140,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         return request
     }
 
-    /// Adds the fields of a request for events, unless they are present.
+    /// Adds `Accept` and `Cache-Control`, unless they are present.
     fileprivate static func addFields(to headers: inout HTTPHeaders) {
         headers.fillGap(name: HTTPHeaders.Name.accept, value: "text/event-stream")
         headers.fillGap(name: HTTPHeaders.Name.cacheControl, value: "no-cache")
@@ -181,12 +181,13 @@ private struct EventStreamConnector: ReconnectionConnector {
     private var parser: EventStreamParser
     /// The URL of the last request; nil before the first one.
     private(set) var url: String?
-    /// The manager's when the connection was made.
+    /// The decoder that the manager had when the connection was made.
     private var decoder: (any DataDecoder)?
 
     private static let lastEventID = "Last-Event-ID"
 
-    /// In bytes. Many servers accept 8 KiB for all fields of a request, and answer 431 to more.
+    /// The maximum length of a `Last-Event-ID` in bytes. Many servers accept 8 KiB for all fields of a request, and
+    /// respond to more with a 431.
     private static let longestSentID = 4096
 
     init(_ source: ServerSentEvents) {
@@ -199,15 +200,15 @@ private struct EventStreamConnector: ReconnectionConnector {
     var pacing: ReconnectionPacing { source.pacing }
     var onConnectionChange: ConnectionChangeHandler? { source.onConnectionChange }
 
-    /// Nil also for an id with control characters, which the standard allows but no header field can have, and for one
-    /// that is longer than the fields that servers accept.
+    /// The value of `Last-Event-ID`; nil if there is no id, if it contains control characters, which the HTML standard
+    /// allows but header fields can't have, or if it is longer than `longestSentID`.
     private var sentEventID: String? {
         let id = parser.lastEventID
         guard !id.isEmpty, id.utf8.count <= Self.longestSentID else { return nil }
         return id.utf8.contains(where: ASCII.isForbiddenInField) ? nil : id
     }
 
-    /// Takes from the first request whether it may be repeated, and the last id.
+    /// Initialises the state and the parser from the first request: its method, its body, and its `Last-Event-ID`.
     private mutating func begin(with request: HTTPRequest) {
         state = EventStreamState(
             options: source.options, method: request.method, isReplayable: request.body.isReplayable)
@@ -246,7 +247,8 @@ private struct EventStreamConnector: ReconnectionConnector {
 
     /// Throws the error of a response that ends the sequence.
     private static func refuse(_ response: StreamedResponse, _ error: SessionError) async throws(SessionError) {
-        // The body says why. That of a response with another type may never end.
+        // The body of an error status explains it, so it is read. The body of a response with another content type may
+        // never end.
         if error.code == .status { try await response.validated(by: EventStreamState.validation) }
         throw error
     }

@@ -1,20 +1,24 @@
 import FoundationEssentials
 
-/// The phase of a stream, its buffered data, and the call that waits. Changes nothing else; copies share the buffer.
+/// The state of a stream: its phase, the buffered data, and the call that waits. Its functions return the call to
+/// resume, which the owner does without the lock. Copies share the buffer.
 ///
-/// Pieces are merged. A waiting reader is resumed when much data is buffered, or when there is nothing more to read for
-/// now, rather than for each piece. If several KiB are buffered each time, the latter is at most once a millisecond,
-/// for which the core delays ``CoreTask/didWake()``.
+/// A waiting reader isn't resumed for each piece of the body. It is resumed when ``enough`` bytes are buffered, when a
+/// piece is the last one of libcurl's read, or by ``wakeReader()``, once there is nothing more to read for now. The
+/// core delays ``CoreTask/didWake()`` so that this happens at most once a millisecond.
 struct StreamState {
-    /// In this order, except that the transfer may be paused and resumed several times, and may finish in any phase.
+    /// The phases follow in this order. The transfer may be paused and resumed several times, and may finish in any
+    /// phase.
     private enum Phase {
-        /// The final head hasn't arrived. One call waits for it, or will.
+        /// The final head hasn't arrived. The opener, if not nil, waits for it.
         case opening(Opener?)
         /// Pieces of the body are buffered.
         case reading(Reading)
-        /// The buffer is full, so that there is no need to wait: the reader has to resume the transfer.
+        /// The buffer is full and the transfer is paused. No reader waits; the one that empties half of the buffer
+        /// resumes the transfer.
         case paused
-        /// Nothing more arrives. Every reader gets the failure: what it has read isn't the whole body.
+        /// The transfer has ended. Every reader gets the failure, if there is one, because what it has read isn't the
+        /// whole body.
         case finished(SessionError?)
     }
 
@@ -28,15 +32,16 @@ struct StreamState {
     /// How a stream begins.
     enum Opening: Sendable {
         case head(HTTPResponse)
-        /// Without a head. The core always gives a reason.
+        /// The transfer ended without a head. Always with an error, in practice.
         case failed(SessionError?)
     }
 
-    /// What a reader gets.
+    /// The result of a read.
     enum Next: Sendable {
-        /// The bytes. If `mustWake`, the transfer was paused because the buffer was full, and must be resumed.
+        /// The oldest buffered bytes. If `mustWake`, the transfer was paused because the buffer was full, and the
+        /// reader must resume it.
         case chunk(Data, mustWake: Bool)
-        /// Data has arrived; call again. More may be buffered by then.
+        /// Data has arrived: call again to take it.
         case ready
         case end
         case failed(SessionError)
@@ -62,19 +67,21 @@ struct StreamState {
         }
     }
 
-    /// The buffer size above which the transfer is paused, until half of it has been read; one more piece may exceed
-    /// it. A pause is expensive, because libcurl copies the rest of its read: with a third of this size, a reader whose
-    /// thread is a little late doubles the processor time (the row `events` of Benchmarks/run).
+    /// The number of buffered bytes from which the transfer is paused, until half of them have been read; one more
+    /// piece may exceed it. A pause is expensive, because libcurl copies the rest of its read: with a third of this
+    /// size, a reader that is a little late doubles the processor time (measured by the row `events` of
+    /// Benchmarks/run).
     static let capacity = 1536 * 1024
 
-    /// The buffered size at which a waiting reader is resumed immediately. Each resumption wakes a thread.
+    /// The number of buffered bytes at which a waiting reader is resumed at once. Not fewer, because each resumption
+    /// wakes a thread.
     private static let enough = 512 * 1024
-    /// libcurl's CURL_MAX_WRITE_SIZE.
+    /// The largest piece that libcurl passes to a write callback (CURL_MAX_WRITE_SIZE).
     private static let pieceSize = 16 * 1024
 
     private var phase = Phase.opening(nil)
-    /// The head, if it arrived before a call waited for it. Kept in all later phases: the transfer may have finished by
-    /// then.
+    /// The head, if it arrived before a call waited for it. Kept in all later phases, because the transfer may have
+    /// finished when the call comes.
     private var earlyHead: HTTPResponse?
     /// The head with trailers and metrics, once the transfer has succeeded.
     private(set) var completedHead: HTTPResponse?
@@ -93,7 +100,7 @@ struct StreamState {
 
     // MARK: Opening
 
-    /// Returns how the stream has begun; nil if the call waits for that.
+    /// Returns how the stream has begun. If that isn't known yet, keeps the opener and returns nil.
     mutating func waitForHead(_ opener: Opener) -> Opening? {
         if let head = earlyHead {
             earlyHead = nil
@@ -104,7 +111,7 @@ struct StreamState {
         return nil
     }
 
-    /// - Returns: The call to resume with the head, if it waits already.
+    /// - Returns: The opener to resume with the head, if it waits already.
     mutating func receive(_ head: HTTPResponse) -> Opener? {
         guard case .opening(let opener) = phase else { return nil }
         phase = .reading(Reading())
@@ -114,32 +121,34 @@ struct StreamState {
 
     // MARK: Writing
 
-    /// The action to take after a piece of the body.
+    /// What the transfer must do after a piece of the body was added.
     struct Step {
         /// The reader to resume now.
         var reader: Reader?
-        /// Whether the transfer must schedule a call of ``wakeReader()``, after everything that can be read now.
+        /// Whether the transfer must schedule a call of ``wakeReader()``, to be made after everything that can be read
+        /// now.
         var mustWake = false
     }
 
     /// Returns the space for a piece of at least one byte, which must be written before ``endPiece(_:)``; nil if the
-    /// buffer is full: the transfer is paused, and the reader has to resume it.
+    /// buffer is full: the transfer is then paused until the reader resumes it.
     mutating func beginPiece(_ count: Int) -> ChunkQueue.Space? {
         let isFull = buffered >= Self.capacity
         switch phase {
         case .reading where isFull: phase = .paused
-        // The core may try again before the reader has taken half.
+        // The core may deliver the piece again before the reader has taken half of the buffer.
         case .paused where !isFull: phase = .reading(Reading())
         case .opening, .reading, .paused, .finished: break
         }
         return isFull ? nil : pending.beginWriting(count)
     }
 
-    /// Adds the piece that was written.
+    /// Adds the piece that was written to the space of ``beginPiece(_:)``.
     mutating func endPiece(_ space: ChunkQueue.Space) -> Step {
         pending.endWriting(space)
         guard case .reading(var reading) = phase, let reader = reading.reader else { return Step() }
-        // libcurl splits a read into pieces of equal size, so a piece of another size is the last one of a read.
+        // libcurl splits a read into pieces of CURL_MAX_WRITE_SIZE, so a piece of another size is the last one of a
+        // read.
         let isShortRead = space.count != Self.pieceSize && buffered < Self.pieceSize
         if isShortRead || buffered >= Self.enough {
             reading.reader = nil
@@ -163,8 +172,9 @@ struct StreamState {
         return reading.reader
     }
 
-    /// - Parameter head: The head with what is known at the end.
-    /// - Returns: The call to resume. A reader first gets what is buffered, and then the failure.
+    /// - Parameter head: The head with trailers and metrics.
+    /// - Returns: The call to resume, and its result. A reader first takes the buffered bytes, and then gets the
+    ///   failure.
     mutating func finish(_ failure: SessionError?, _ head: HTTPResponse? = nil) -> Resumption {
         let former = phase
         if failure == nil { completedHead = head }
@@ -182,7 +192,7 @@ struct StreamState {
 
     // MARK: Reading
 
-    /// Returns what a reader gets at once; nil if the call waits.
+    /// Returns the result of a read. If there is none yet, keeps the reader and returns nil.
     mutating func waitForChunk(_ reader: Reader) -> Next? {
         if let (chunk, mustWake) = takeChunk() { return .chunk(chunk, mustWake: mustWake) }
         switch phase {
@@ -196,7 +206,8 @@ struct StreamState {
         case .finished(let failure):
             return Self.end(failure)
         case .opening, .paused:
-            // Before the head there is no body to read, and a full buffer has a chunk.
+            // Unreachable: a body is read after its head only, and while the transfer is paused, there are bytes to
+            // take.
             return .failed(SessionError(.unknown, message: "the body can't be read yet"))
         }
     }
@@ -223,7 +234,7 @@ extension StreamState {
     /// Whether a reader waits.
     var hasReader: Bool { if case .reading(let reading) = phase { reading.reader != nil } else { false } }
 
-    /// The number of bytes that there is memory for without allocating more.
+    /// The capacity of the blocks in use, in bytes.
     var reserved: Int { pending.capacity }
 
     /// The number of blocks of memory that are kept for later pieces.

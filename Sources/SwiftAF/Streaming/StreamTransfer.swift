@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// A transfer whose body is read in chunks.
 final class StreamTransfer: CoreTask, @unchecked Sendable {
-    /// Set before the head is reported.
+    /// The path of the file, if the response became a download. Set before the head is reported.
     private var filePath: String?
     private let state = Locked(StreamState())
     fileprivate let endReport = EndReport()
@@ -31,8 +31,8 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         }
     }
 
-    /// Returns all bytes that are buffered, which doesn't leave the actor of the caller, or waits for the next ones;
-    /// nil at the end. Throws in a cancelled task, also if bytes are buffered.
+    /// Returns the oldest buffered bytes without leaving the caller's actor; waits if there are none. Returns nil at
+    /// the end of the body. Throws in a cancelled task, even if bytes are buffered.
     func next(isolation: isolated (any Actor)?) async throws(SessionError) -> Data? {
         if Task.isCancelled {
             cancel()
@@ -98,7 +98,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     override func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard !bytes.isEmpty else { return true }
         guard let space = state.withLock({ $0.beginPiece(bytes.count) }) else { return false }
-        // Without the lock, which the reader would wait for.
+        // Copied without the lock, so that a reader doesn't wait for it meanwhile.
         space.copy(bytes)
         let step = state.withLock { $0.endPiece(space) }
         step.reader?.resume(returning: .ready)

@@ -7,9 +7,9 @@ extension StreamedResponse {
     /// Returns the body as lines of text.
     ///
     /// CR, LF and CRLF end a line and aren't part of it. Empty lines are included, and so is an unterminated last line.
-    /// The text is decoded by the charset of Content-Type; without one as UTF-8, where invalid bytes become U+FFFD, and
-    /// a byte order mark before the first line isn't part of it.
-    /// UTF-16 and UTF-32 have no lines in this sense: the iterator throws ``SessionError/Code/serialization``.
+    /// The text is decoded in the charset of Content-Type. Without one it is decoded as UTF-8: invalid bytes become
+    /// U+FFFD, and a byte order mark before the first line is removed. UTF-16 and UTF-32 have no lines in this sense:
+    /// the iterator throws ``SessionError/Code/serialization``.
     ///
     /// - Parameter maximumLength: The maximum length of a line in bytes. A longer one cancels the transfer, and the
     ///   iterator throws ``SessionError/Code/tooLarge``.
@@ -19,8 +19,8 @@ extension StreamedResponse {
 
     /// The lines of the body.
     ///
-    /// The body can be read once only, and one iterator at a time reads it. What an iterator has not returned goes to
-    /// the one that reads next, so a loop can read the first line and another one the rest:
+    /// The body can be read once only, and one iterator at a time reads it. The next iterator continues after the last
+    /// line that was returned, so one loop can read the first line and another one the rest:
     ///
     /// ```swift
     /// let header = try await response.lines.first { _ in true }
@@ -58,8 +58,9 @@ extension StreamedResponse {
     }
 }
 
-/// Reads lines. What it hasn't returned is the stream's, so that another reader can go on: Swift keeps the iterator of
-/// a loop at the top level of a program although the loop has ended.
+/// Reads lines. The bytes that it hasn't returned are kept by the stream's owner, not by this object, so that another
+/// reader can continue. It can't do that at its release: Swift keeps the iterator of a loop at the top level of a
+/// program after the loop has ended.
 private final class LineReader {
     private let owner: StreamOwner
     private let url: String
@@ -77,7 +78,7 @@ private final class LineReader {
     func next(isolation: isolated (any Actor)?) async throws(SessionError) -> String? {
         guard !isOver else { return nil }
         do throws(SessionError) {
-            // Before the lines that have been received.
+            // A cancelled task gets the error even if lines have been received.
             if Task.isCancelled { throw failure(SessionError(.cancelled)) }
             guard !charset.isWide else {
                 throw failure(
@@ -96,7 +97,8 @@ private final class LineReader {
         return owner.unread.withLock { $0.last(text) }
     }
 
-    /// Ends the transfer, and drops what is unread. Other failures leave it: if another task reads, it is that task's.
+    /// Cancels the transfer, and drops the unread bytes. Not called for errors of the stream's `next`, such as that
+    /// another task is reading: the unread bytes are that task's then.
     private func failure(_ error: SessionError) -> SessionError {
         owner.stream.cancel()
         owner.unread.withLock { $0.clear() }
@@ -126,7 +128,7 @@ private final class LineReader {
 }
 
 extension StreamedResponse {
-    /// The charset of Content-Type; UTF-8 without one, or an unknown one.
+    /// The charset of Content-Type; UTF-8 if there is none, or if it is unknown.
     fileprivate var lineCharset: Charset {
         guard let field = headers[.contentType], let label = MediaType(field)?.charset else {
             return .utf8

@@ -9,8 +9,8 @@ public import FoundationEssentials
 ///
 /// Without `validated()`, the body of an error such as 404 is read like any other.
 ///
-/// A task that waits for data is resumed once there is some; while much arrives, at most once a millisecond, or when
-/// 512 KiB are there.
+/// A task that waits for data is resumed when some has arrived. While much data arrives, it is resumed at most once a
+/// millisecond, or when 512 KiB are buffered.
 ///
 /// Data is received only as fast as ``bytes`` is read (back-pressure): up to 1.5 MiB of unread data waits in a buffer,
 /// more in the connection. Releasing the response and its iterators before the end cancels the transfer.
@@ -25,7 +25,7 @@ public struct StreamedResponse: Sendable {
     let sharedTrust: SharedTrustReport?
     /// The body.
     public let bytes: Bytes
-    /// How the manager validates responses; nil outside of a manager.
+    /// The settings of the manager for validating and decoding; nil for a response that no manager received.
     var settings: ResponseSettings?
 
     /// The head with what is known at the end of the body: ``HTTPResponse/trailers`` and ``HTTPResponse/metrics``.
@@ -36,12 +36,12 @@ public struct StreamedResponse: Sendable {
     /// print(response.completedHead?.trailers["Digest"] ?? "no digest")
     /// ```
     ///
-    /// Nil until the whole body has been received: it is there when a loop over the body or ``lines`` has reached the
+    /// Nil until the whole body has been received. It is set when a loop over the body or ``lines`` has reached the
     /// end, and when ``collect(upTo:)`` has returned. Nil if the transfer has failed or was cancelled; an error has its
     /// own ``SessionError/metrics``. May be read on any thread.
     public var completedHead: HTTPResponse? {
         bytes.owner.stream.completedHead.map { end in
-            // An interceptor may have changed the rest.
+            // Only these are taken from the transfer's head: an interceptor may have changed the other properties.
             var completed = head
             completed.trailers = end.trailers
             completed.metrics = end.metrics
@@ -87,7 +87,8 @@ public struct StreamedResponse: Sendable {
         if validation.acceptsHead(head) { return self }
         let (body, failure) = try await errorBody()
         guard let error = validation.validate(head, body: body).error else {
-            // Only the type of an empty body isn't acceptable, as in Response.validated(by:).
+            // The status is acceptable and the body is empty: its content type isn't checked then, as in
+            // Response.validated(by:).
             if let failure { throw failure }
             return self
         }
@@ -95,11 +96,11 @@ public struct StreamedResponse: Sendable {
         throw settings.map { error.decoded(by: $0.decoder) } ?? error
     }
 
-    /// Reads the body of a refused response up to the limit. A failure of the transfer is returned, because the refusal
-    /// says more.
+    /// Reads the body of a refused response up to the limit. Returns a failure of the transfer instead of throwing it,
+    /// because the refusal is the better error.
     private func errorBody() async throws(SessionError) -> (Data, SessionError?) {
         var body = Data()
-        // The body of a download goes to its file.
+        // The body of a download was saved to its file.
         guard filePath == nil else { return (body, nil) }
         var iterator = bytes.makeAsyncIterator()
         do {
@@ -133,9 +134,9 @@ public struct StreamedResponse: Sendable {
         return body
     }
 
-    /// Cancels the transfer, which frees its connection. What has been received can still be read; then readers throw
-    /// ``SessionError/Code/cancelled``, also those that wait. Has no effect after the end of the body. Call it on any
-    /// thread.
+    /// Cancels the transfer, which frees its connection. Data that was already received can still be read; then readers
+    /// throw ``SessionError/Code/cancelled``, and so do readers that wait. Has no effect after the end of the body.
+    /// Call it on any thread.
     ///
     /// ```swift
     /// let response = try await manager.stream("film")
@@ -199,11 +200,11 @@ extension StreamedResponse: AsyncSequence {
     public func makeAsyncIterator() -> Iterator { bytes.makeAsyncIterator() }
 }
 
-/// Cancels the transfer when the response and all its iterators are released. Keeps what iterators over lines have
-/// received, but not returned.
+/// Cancels the transfer when the response and all its iterators are released. Keeps the bytes that iterators over lines
+/// have received, but not returned.
 final class StreamOwner: Sendable {
     let stream: StreamTransfer
-    /// What comes before the chunks of the stream.
+    /// The bytes to read before the next chunk of the stream.
     let unread = Locked(LineSplitter(maximumLength: 0))
 
     init(_ stream: StreamTransfer) {
