@@ -1,9 +1,10 @@
 import FoundationEssentials
 
-/// One attempt: its interceptors, one around the other, and the transfers in their middle.
+/// One attempt: calls its interceptors, one around the other, and sends a transfer each time the innermost one calls
+/// `next`.
 final class AttemptChain: Sendable {
     private struct State {
-        /// The request as it is sent next; a download resumes what an earlier transfer has kept.
+        /// The request to send next. For a download it resumes the partial file that an earlier transfer has kept.
         var request: CoreRequest
         /// The last request that was sent.
         var sent: HTTPRequest?
@@ -33,7 +34,7 @@ final class AttemptChain: Sendable {
         state = Locked(State(request: request))
     }
 
-    /// The last request that was sent, if any was.
+    /// The last request that was sent; nil before the first one.
     var sent: HTTPRequest? { state.withLock { $0.sent } }
 
     func run(_ request: HTTPRequest) async -> CoreOutcome {
@@ -49,7 +50,7 @@ final class AttemptChain: Sendable {
     /// Calls the interceptor with this index; after the last one, sends the request.
     func intercept(_ request: HTTPRequest, from index: Int) async throws(SessionError) -> Response<Data> {
         var index = index
-        // The type is cast, because casting the value copies it to the heap.
+        // The type is cast, not the value, because a cast of the value would copy it to the heap.
         while index < interceptors.count, type(of: interceptors[index]) is any NonWrappingInterceptor.Type {
             index += 1
         }
@@ -62,22 +63,24 @@ final class AttemptChain: Sendable {
         }
     }
 
-    /// What an interceptor sends on, without the secrets of what it was given if it goes to another origin: the outer
-    /// interceptors have added theirs for the former one.
+    /// Returns the request that an interceptor passes to `next`. If it has another origin than the request that the
+    /// interceptor was given, secrets of the latter are removed: the outer interceptors have added theirs for the
+    /// former origin.
     func safe(_ request: HTTPRequest, madeFrom given: HTTPRequest) -> HTTPRequest {
         var request = request
         request.dropSecrets(of: given, interceptors)
         return request
     }
 
-    // What comes before and after the transfer isn't async: the memory of a waiting task has no copy of its values.
+    // `begin` and `end` aren't async, so that their values aren't in the frame that lives while the task waits for the
+    // transfer.
     private func transfer(_ http: HTTPRequest) async throws(SessionError) -> Response<Data> {
         try await loop.waitUntilResumed(http.url, attempt.number)
         let request = try begin(http)
         return try end(request.http, await send(request, loop))
     }
 
-    /// Announces a transfer, and makes its request.
+    /// Announces a transfer to the loop and to monitors, and returns its request.
     @inline(never)
     private func begin(_ http: HTTPRequest) throws(SessionError) -> CoreRequest {
         let (prepared, last) = state.withLock { ($0.request, $0.last) }

@@ -15,13 +15,13 @@ import FoundationEssentials
 /// later requests try again. A ``RetryPolicy`` retries them if the cause is a ``SessionError`` that may be transient:
 /// then the refresh runs again. The error has the 401 that the refresh was for, if there was one: its
 /// ``SessionError/status``, head and body. Cancelling a request ends its wait, not the refresh. A request that is
-/// refused causes at most two refreshes; then the 401 is the response. Requests with every method are retried, also
-/// POST, if their bodies can be replayed: a server refuses a request before it acts on it.
+/// refused causes at most two refreshes; then the 401 is the response. Requests with any method, POST included, are
+/// retried if their bodies can be replayed, because a server refuses a request before it acts on it.
 ///
 /// A request that accepts any stored response, with ``HTTPRequest/CachePolicy/returnCacheDataElseLoad`` or
-/// ``HTTPRequest/CachePolicy/returnCacheDataDontLoad``, uses the current token although it has expired: responses are
-/// stored for a token. If the server is asked then, it is refreshed after the 401. Without a token,
-/// `returnCacheDataDontLoad` leaves the request unchanged.
+/// ``HTTPRequest/CachePolicy/returnCacheDataDontLoad``, uses the current token even if it has expired, because
+/// responses are stored for a token. If the request is then sent to the server, the token is refreshed after the 401.
+/// Without a token, `returnCacheDataDontLoad` leaves the request unchanged.
 ///
 /// The token is sent to the given origins only, also after redirects and if another interceptor changes the URL, and
 /// never appears in descriptions. Requests with their own `Authorization` field, or with
@@ -29,8 +29,8 @@ import FoundationEssentials
 ///
 /// The refresh may use the same manager: until it returns, requests made in its task, in tasks that it creates and in
 /// the handlers of their challenges aren't changed either. Capture the manager weakly there: it keeps its interceptors.
-/// The refresh may also set ``token``, for instance to nil to sign out before it throws: what was set stays, and the
-/// requests that wait use it or fail with the refresh.
+/// The refresh may also set ``token``, for instance to nil to sign out before it throws. The token that was set stays,
+/// and the requests that wait use it, or fail if the refresh fails.
 public final class BearerAuthenticator: RequestInterceptor, NonWrappingInterceptor, CredentialInterceptor {
     /// Returns a new token for one that was refused or has expired; the argument is nil if there was none.
     public typealias Refresh = @Sendable (BearerToken?) async throws -> BearerToken
@@ -43,9 +43,9 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
 
     private enum RefreshEnd {
         case refreshed(BearerToken)
-        /// Also if a token was set meanwhile.
+        /// The refresh failed, whether or not a token was set meanwhile.
         case failed(SessionError)
-        /// Another token was set meanwhile, or nil.
+        /// The program has set another token, or nil, during the refresh, whose result is ignored.
         case superseded
     }
 
@@ -55,7 +55,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     }
 
     private let origins: Set<Origin>
-    /// The first of the given URLs that isn't valid, as text for messages.
+    /// The first of the given URLs that is invalid, as printable text for the error; nil if all are valid.
     private let invalidOrigin: String?
     private let leeway: Duration?
     private let refresh: Refresh
@@ -64,9 +64,9 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     /// Creates an authenticator for the servers of `origins`.
     ///
     /// - Parameters:
-    ///   - origins: URLs of the servers that get the token; only scheme, host and port are used. Without a scheme it is
-    ///     https. With text that isn't a valid URL, every request fails with ``SessionError/Code/invalidInput``.
-    ///   - token: The first token; nil gets one by a refresh before the first request.
+    ///   - origins: URLs of the servers that get the token; only scheme, host and port are used. The default scheme is
+    ///     https. If one isn't a valid URL, every request fails with ``SessionError/Code/invalidInput``.
+    ///   - token: The first token; nil calls `refresh` before the first request.
     ///   - leeway: How long before its expiry a token is refreshed, while requests still use it. Nil refreshes after
     ///     the expiry. A token without ``BearerToken/expires`` is refreshed when it is refused.
     ///   - refresh: Called in a task of its own, never concurrently.
@@ -128,7 +128,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
         else { return .doNotRetry }
         let refused = String(value.dropFirst(Self.scheme.count))
         let step: (BearerState) -> BearerState.Step = { $0.decide(refused: refused, start: outcome.attempt.start) }
-        // A refresh over the same manager may need the connection of a refused stream.
+        // Releases a refused stream before the wait: a refresh over the same manager may need its connection.
         switch await decide(step, willWait: { outcome.release?() }) {
         case .use: return .retry
         case .fail(let error): return .fail(error.adding(outcome))
@@ -146,12 +146,12 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
 
     private static let scheme = "Bearer "
 
-    /// How many refreshes a request waits for before one attempt: that of a former token, and its own.
+    /// The number of refreshes that a request waits for before one attempt: one of a former token, and one of its own.
     private static let maximumRefreshes = 2
 
-    /// The origin of a URL; without a scheme, of a host that may have a port and a path.
+    /// Returns the origin of a URL, or of a host without a scheme, which may have a port and a path.
     private static func origin(_ text: String) -> Origin? {
-        // "http:/host" is mistyped, "host:8443" isn't.
+        // A text such as "host:8443" has no scheme. "http:/host" is a mistyped URL, which must not be read as a host.
         let isURL = text.contains("//") || ["http:/", "https:/"].contains { ASCII.lowercased(text).hasPrefix($0) }
         return Origin(isURL ? text : "https://" + text)
     }
@@ -167,9 +167,9 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
         return answered == Origin(request.url)
     }
 
-    /// What a request does, after the refresh that it needs: the running one, or a new one. After that of a token that
-    /// was replaced meanwhile, such as another user's, it is decided again. However the program changes the token, the
-    /// number of refreshes is limited.
+    /// Returns the decision about a request, after the refresh that it needs, if any: the running one, or a new one. If
+    /// the token was replaced during the refresh, such as by another user's, decides again. The number of refreshes is
+    /// limited, however often the program changes the token.
     ///
     /// - Parameter willWait: Called before each wait for a refresh.
     private func decide(
@@ -186,7 +186,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
             guard let run else { return .ignore }
             willWait()
             let end = await run.task.value
-            // The request has ended: nothing is asked for on its behalf.
+            // The request was cancelled, so no refresh is started for it.
             guard !Task.isCancelled else { return .fail(SessionError(.cancelled)) }
             switch end {
             case .refreshed(let token) where !isOutdated: return .use(token)
@@ -198,7 +198,8 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
             ask, or: SessionError(.authentication, message: "the bearer token was removed while it was refreshed"))
     }
 
-    /// What a request does that must not wait for another refresh: it uses the token that was set meanwhile, or fails.
+    /// Returns the decision about a request that must not wait for another refresh: use the token that was set
+    /// meanwhile, or fail.
     private func decideWithoutRefresh(_ ask: (BearerState) -> BearerState.Step, or error: SessionError) -> Decision {
         switch state.withLock({ ask($0.bearer) }) {
         case .use(let token), .useAndRefresh(let token): .use(token)
@@ -214,7 +215,8 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
         case ignore
     }
 
-    /// Decides under one lock, so that a refresh that has just ended isn't repeated.
+    /// Decides, and starts a refresh if one is needed, under one lock, so that a refresh that has just ended isn't
+    /// repeated.
     private func decideOnce(
         _ ask: (BearerState) -> BearerState.Step
     ) -> (step: BearerState.Step, run: RefreshRun?, isOutdated: Bool) {
@@ -233,7 +235,8 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
         }
     }
 
-    /// Changes the state. What was in it, such as an error of the program's refresh, is released without the lock.
+    /// Changes the state under the lock. The former values, such as an error of the program's refresh, are released
+    /// without the lock.
     private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         state.withLock { state in
             let former = state
@@ -265,12 +268,12 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
 }
 
 extension SessionError {
-    /// The error of a failed refresh, with the response that it was for.
+    /// Returns the error of a failed refresh, with the 401 that it was for.
     fileprivate func adding(_ outcome: AttemptOutcome) -> SessionError {
         guard code == .authentication, response == nil else { return self }
         var error = self
         error.response = outcome.response
-        // That of a stream or a handshake wasn't collected.
+        // The body of a stream's or a handshake's response wasn't collected.
         error.body = outcome.body.isEmpty ? nil : outcome.body
         return error
     }

@@ -7,7 +7,7 @@ public struct BearerToken: Hashable, Sendable {
     /// The expiry date; nil if unknown.
     public var expires: Date?
 
-    /// Creates a token, with the time after which it isn't used; nil if it is unknown.
+    /// Creates a token. It isn't used after `expires`; nil if its expiry is unknown.
     public init(_ value: String, expires: Date? = nil) {
         self.value = value
         self.expires = expires
@@ -20,7 +20,7 @@ public struct BearerToken: Hashable, Sendable {
 }
 
 extension BearerToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Doesn't contain the token.
+    /// A constant text, without the token.
     public var description: String { "a bearer token" }
 
     public var debugDescription: String { description }
@@ -28,7 +28,7 @@ extension BearerToken: CustomStringConvertible, CustomDebugStringConvertible, Cu
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Decides which token a request uses and when it is refreshed. A value without side effects.
+/// Decides which token a request uses, and when a token is refreshed. Changes only itself.
 struct BearerState: Sendable {
     /// The next step of a request.
     enum Step: Sendable {
@@ -50,14 +50,14 @@ struct BearerState: Sendable {
         let error: SessionError
     }
 
-    /// Former tokens are remembered, to recognise requests that were sent with one.
+    /// The number of former tokens that are remembered, to recognise requests that were sent with one of them.
     private static let memory = 16
 
-    /// For how long a token that expires soon is used after its refresh failed, before another one is tried.
+    /// The time after a failed refresh before the next one, for a token that expires soon but is still valid.
     private static let earlyRefreshPause = Duration.seconds(10)
 
     private(set) var token: BearerToken?
-    /// Counts the changes of the token.
+    /// Incremented with each change of the token, so that a refresh can tell whether it was set meanwhile.
     private(set) var generation = 0
     private var former: [String] = []
     private var failure: Failure?
@@ -77,10 +77,10 @@ struct BearerState: Sendable {
         failure = nil
     }
 
-    /// Whether this is the token, or a recent one.
+    /// Returns whether this is the current token, or a recent one.
     func knows(_ value: String) -> Bool { token?.value == value || former.contains(value) }
 
-    /// Before an attempt that began at `start`.
+    /// Decides before an attempt that began at `start`.
     func prepare(start: ContinuousClock.Instant, now: Date, leeway: Duration?) -> Step {
         guard let token else { return refresh(start) }
         guard let expires = token.expires else { return .use(token) }
@@ -89,15 +89,17 @@ struct BearerState: Sendable {
         return isNear && !hasJustFailed(start) ? .useAndRefresh(token) : .use(token)
     }
 
-    /// Before an attempt whose response may be a stored one, which was stored for the token, however old both are.
+    /// Decides before an attempt whose response may be a stored one of any age. Responses are stored for a token, so an
+    /// expired token is used, too.
     ///
-    /// - Parameter mayLoad: Whether the server is asked if none is stored. It refuses a token that has expired.
+    /// - Parameter mayLoad: Whether the request is sent if no response is stored. The server then refuses an expired
+    ///   token.
     func prepareForCache(start: ContinuousClock.Instant, mayLoad: Bool) -> Step {
         if let token { return .use(token) }
         return mayLoad ? refresh(start) : .ignore
     }
 
-    /// After an attempt that began at `start` with a token that was refused.
+    /// Decides after an attempt that began at `start` and whose token was refused.
     func decide(refused value: String, start: ContinuousClock.Instant) -> Step {
         guard let token else { return knows(value) ? refresh(start) : .ignore }
         if token.value == value { return refresh(start) }
@@ -111,7 +113,7 @@ struct BearerState: Sendable {
     mutating func finish(
         _ result: Result<BearerToken, SessionError>, from generation: Int, at moment: ContinuousClock.Instant
     ) -> Bool {
-        // What was set meanwhile is newer than the result: another token, or nil by signing out.
+        // The program has set another token meanwhile, or nil to sign out. Both are newer than the result.
         guard self.generation == generation else { return false }
         switch result {
         case .success(let new): set(new)
@@ -126,7 +128,8 @@ struct BearerState: Sendable {
         return start < failure.moment.advanced(by: Self.earlyRefreshPause)
     }
 
-    /// Requests that were under way when a refresh failed share its error; later ones try again.
+    /// Returns the step of a request that needs a refresh. Requests that were under way when a refresh failed get its
+    /// error; later ones start another refresh.
     private func refresh(_ start: ContinuousClock.Instant) -> Step {
         if let failure, failure.token == token, start <= failure.moment { return .fail(failure.error) }
         return .refresh

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The refreshes of bearer tokens that a Swift task belongs to: those that wait for it, so that its requests must not
-/// wait for them.
+/// The refreshes of bearer tokens that a Swift task runs for. These refreshes wait for the task, so its requests must
+/// not wait for them.
 struct RefreshScope: Sendable {
-    /// A refresh under way. Tasks that it has created may outlive it.
+    /// A refresh. Swift tasks that it has created may outlive it, so it is marked when it has ended.
     final class Run: Sendable {
         private let authenticator: ObjectIdentifier
         private let hasEnded = Atomic(false)
@@ -28,9 +28,10 @@ struct RefreshScope: Sendable {
 
     private var runs: [Run] = []
 
-    /// The scope of a refresh that is begun in this one.
+    /// Returns the scope of a refresh that is begun in this scope.
     func adding(_ run: Run) -> RefreshScope {
-        // Without the former ones: a task that is made in each refresh may begin the next one.
+        // Refreshes that have ended are dropped: otherwise the list would grow without limit if each refresh creates a
+        // task that begins the next one.
         var scope = self
         scope.runs.removeAll { !$0.isUnderWay }
         scope.runs.append(run)

@@ -32,9 +32,9 @@ public protocol RequestInterceptor: Sendable {
     /// earlier attempts.
     ///
     /// If the result has another origin, the secret fields and the credential that the request had before are removed,
-    /// as for a redirect, whether they are the caller's or those of an earlier interceptor (also from what `intercept`
-    /// sends). Add those of the other server here. The token of a ``BearerAuthenticator`` stays if it is for that
-    /// origin, too.
+    /// as for a redirect, whether the caller or an earlier interceptor has set them. The same applies to a request that
+    /// `intercept` sends. Add those of the other server here. The token of a ``BearerAuthenticator`` stays if it is for
+    /// that origin, too.
     ///
     /// - Parameters:
     ///   - request: The request, with an absolute URL and the session's fields. The result is validated.
@@ -44,9 +44,9 @@ public protocol RequestInterceptor: Sendable {
     ///   follows, with ``AttemptOutcome/endedInAdapt``, unless the error is a cancellation.
     func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest
 
-    /// Wraps an attempt: returns the response of `next`, a changed one, or one of its own without calling `next` at
-    /// all, such as a mock or a cached response. `next` may be called several times, one call after the other, and in
-    /// other tasks. The attempt ends with the return: a transfer that wasn't waited for is cancelled.
+    /// Wraps an attempt: returns the response of `next`, a changed one, or a new one without calling `next` at all,
+    /// such as a mock or a cached response. `next` may be called several times, one call after the other, and in other
+    /// tasks. The attempt ends with the return: a transfer that wasn't waited for is cancelled.
     ///
     /// The response may have any status; a refused one has its body. Failed transfers throw.
     ///
@@ -72,7 +72,8 @@ public protocol RequestInterceptor: Sendable {
     /// ``SessionError/Code/authentication`` whose ``SessionError/underlying`` error is a ``SessionError``.
     ///
     /// - Parameters:
-    ///   - request: The request that was sent; as far as it was adapted if none was.
+    ///   - request: The request that was sent. If none was, the request with the changes of those interceptors whose
+    ///     `adapt` succeeded.
     ///   - outcome: The outcome of the attempt.
     func retry(_ request: HTTPRequest, after outcome: AttemptOutcome) async -> RetryDecision
 }
@@ -90,24 +91,24 @@ extension RequestInterceptor {
     public func retry(_ request: HTTPRequest, after outcome: AttemptOutcome) async -> RetryDecision { .doNotRetry }
 }
 
-/// An interceptor that doesn't wrap the sending. Its ``RequestInterceptor/intercept(_:next:)`` is skipped, which saves
-/// the memory of two async calls for each attempt.
+/// An interceptor that doesn't wrap the sending. Its ``RequestInterceptor/intercept(_:next:)`` isn't called, which
+/// saves the frames of two async calls for each attempt.
 protocol NonWrappingInterceptor: RequestInterceptor {}
 
-/// An interceptor that adds a credential for certain origins. If a later interceptor changes the origin, it says
-/// whether the credential may go there.
+/// An interceptor that adds a credential for certain origins. It is asked whether the credential may be sent to another
+/// origin if a later interceptor changes the URL.
 protocol CredentialInterceptor: RequestInterceptor {
-    /// Whether the field is this interceptor's, and meant for the origin, too.
+    /// Returns whether this interceptor has added the field, and the field may be sent to the origin.
     func mayKeep(_ field: HTTPHeaders.Field, for origin: Origin) -> Bool
 }
 
-/// What comes after an interceptor: the next interceptor, or the transfer. Call it like a function.
+/// Continues after an interceptor: with the next interceptor, or with the transfer. Call it like a function.
 public struct RequestSender: Sendable {
     /// Sends a request and returns the response, whatever its status.
     public typealias Send = @Sendable (HTTPRequest) async throws(SessionError) -> Response<Data>
 
     enum Step: Sendable {
-        /// - Parameter given: What the interceptor was called with.
+        /// - Parameter given: The request that the interceptor was called with.
         case chain(AttemptChain, index: Int, given: HTTPRequest)
         case closure(Send)
     }
@@ -128,7 +129,7 @@ public struct RequestSender: Sendable {
 
     /// Sends a request and returns the response, whatever its status.
     ///
-    /// - Parameter request: The request; it is validated, and gets what is left of the total time limit.
+    /// - Parameter request: The request; it is validated, and its total time limit is the time that is left.
     /// - Throws: The error of the transfer or of an inner interceptor; ``SessionError/Code/bodyNotReplayable`` if the
     ///   request is sent again and its body can't be; ``SessionError/Code/invalidInput`` while an earlier call runs;
     ///   ``SessionError/Code/cancelled`` once the request or this attempt has ended.
@@ -177,12 +178,12 @@ public struct AttemptOutcome: Sendable {
     public var body: Data
     /// The error of the attempt; nil if there was a response, with any status.
     public var error: SessionError?
-    /// Whether ``RequestInterceptor/adapt(_:for:)`` of an interceptor threw ``error``, so that nothing was sent. Its
-    /// response, if it has one, is that of another request, such as the refresh of a token, so ``response`` is nil.
+    /// Whether ``RequestInterceptor/adapt(_:for:)`` of an interceptor threw ``error``, so that nothing was sent. A
+    /// response of ``error`` is that of another request, such as the refresh of a token, so ``response`` is nil.
     public var endedInAdapt: Bool
-    /// Releases the response of a stream, whose body may still arrive, so that its connection is free. Nil if the
-    /// outcome may be final, or nothing is open. For an interceptor that is about to wait for a request of its own, and
-    /// then retries or fails.
+    /// Releases the response of a stream, whose body may still arrive, so that its connection is free. Called by an
+    /// interceptor before it waits for a request of its own and then retries or fails. Nil if the outcome may be final,
+    /// or if nothing is open.
     var release: (@Sendable () -> Void)?
 
     /// Creates an outcome, for tests.
@@ -210,8 +211,9 @@ public enum RetryDecision: Sendable {
     case retry(after: Duration)
     /// The outcome is final, unless another interceptor decides otherwise.
     case doNotRetry
-    /// Fail with this error, as in ``RequestInterceptor/adapt(_:for:)``, whatever the outcome. Only if it says that a
-    /// credential couldn't be had may another interceptor still retry: see ``RequestInterceptor/retry(_:after:)``.
+    /// Fail with this error, as in ``RequestInterceptor/adapt(_:for:)``, whatever the outcome. Other interceptors can
+    /// still retry only if the error is that a credential couldn't be obtained: see
+    /// ``RequestInterceptor/retry(_:after:)``.
     case fail(any Error)
 
     /// Retry at once.

@@ -20,8 +20,8 @@ public enum ResponseDecision: Sendable {
     ///
     /// The descriptor must be open for writing, else the transfer fails with ``SessionError/Code/invalidInput``. It is
     /// duplicated, so that it can be closed when the head has arrived; without a free descriptor, the transfer fails
-    /// with ``SessionError/Code/file``. While its reader is slow, nothing more is received, and the idle time limit
-    /// doesn't count. The transfer ends when everything is written. If the reader closes its end, it fails with
+    /// with ``SessionError/Code/file``. While its reader is slow, receiving pauses, and the idle time limit doesn't
+    /// count. The transfer ends when everything is written. If the reader closes its end, it fails with
     /// ``SessionError/Code/file`` and the ``SessionError/systemError`` `EPIPE`, without a signal.
     case write(toDescriptor: Int32)
 }

@@ -5,7 +5,7 @@
 /// If all requests to an origin fail, at most one in five is retried once the saved tokens are spent. Other origins
 /// have buckets of their own.
 public final class RetryBudget: Sendable {
-    /// How many origins can have spent tokens.
+    /// The maximum number of origins whose spent tokens are counted.
     private static let originLimit = 4096
 
     private let full: TokenBucket
@@ -46,7 +46,7 @@ public final class RetryBudget: Sendable {
             var bucket = buckets[origin] ?? full
             guard bucket.withdraw() else { return false }
             if buckets.count >= Self.originLimit, buckets[origin] == nil {
-                // The one that loses least.
+                // The fullest bucket is dropped, because forgetting it changes the least.
                 if let fullest = buckets.max(by: { $0.value < $1.value }) { buckets[fullest.key] = nil }
             }
             buckets[origin] = bucket

@@ -1,21 +1,22 @@
-/// Sends a request in as many attempts as its interceptors decide, under one time limit.
+/// Sends a request in as many attempts as its interceptors decide, under one total time limit.
 ///
-/// The interceptors run in a task of their own. The caller waits for the outcome, which is that task's result, or comes
-/// from ``interrupt()`` or the time limit while the task is in an interceptor. So both hold for any interceptor.
+/// The interceptors run in a separate task, the worker. The caller waits for the outcome: the worker's result, or,
+/// while the worker is in an interceptor, an error from ``interrupt()`` or the time limit. So cancelling and the time
+/// limit work even if an interceptor ignores them.
 final class RetryLoop: Sendable {
-    /// Performs one transfer. One that is sent by a loop is passed to its ``sends(_:)`` before it begins.
+    /// Performs one transfer. If there is a loop, the transfer is passed to its ``sends(_:)`` before it begins.
     typealias Send = @Sendable (CoreRequest, RetryLoop?) async -> CoreOutcome
 
     private enum Phase {
-        /// An interceptor runs, or the delay before an attempt. The loop can end at once.
+        /// An interceptor is running, or the delay before an attempt. The loop can end at once.
         case intercepting
-        /// A transfer waits until the task is resumed. The loop can end at once.
+        /// A transfer waits until the suspended ``SessionTask`` is resumed. The loop can end at once.
         case waiting
-        /// A transfer is in flight, nil before it is made; its end is waited for, because its outcome says what was
-        /// kept of a download.
+        /// A transfer is in flight (nil before it is made). The loop can't end before it, because its outcome has the
+        /// resume token of a download.
         case sending(CoreTransfer?)
-        /// The interceptors have ended the attempt without waiting for its transfer, which is cancelled. Its end is
-        /// sent to the channel.
+        /// The interceptors have ended the attempt without waiting for its transfer. The transfer is cancelled, and its
+        /// end is reported to the channel.
         case abandoned(OneValueChannel<Void>)
         case ended
 
@@ -30,11 +31,12 @@ final class RetryLoop: Sendable {
 
     private struct State {
         var phase = Phase.intercepting
-        /// The number of the attempt that may send. The interceptors of an earlier one may have kept its `next`.
+        /// The number of the attempt that may send. Interceptors of an earlier attempt may have kept its `next`, which
+        /// then fails.
         var attempt = 1
-        /// Why nothing more is sent; nil while there is no reason.
+        /// The reason why nothing more may be sent; nil if there is none.
         var stop: Stop?
-        /// What an earlier transfer of a download has kept.
+        /// The token for the partial file that an earlier transfer of a download has kept.
         var token: ResumeToken?
         var worker: Task<Void, Never>?
     }
@@ -47,9 +49,9 @@ final class RetryLoop: Sendable {
     private let end = OneValueChannel<CoreOutcome>()
 
     /// - Parameters:
-    ///   - release: Releases what the last attempt has opened, which ends its transfer; nil if an attempt leaves
-    ///     nothing open.
-    ///   - waitForTask: Waits until the task isn't suspended; nil if nothing can suspend it.
+    ///   - release: Releases the stream or WebSocket that the last attempt has opened, which ends its transfer; nil if
+    ///     attempts leave nothing open.
+    ///   - waitForTask: Waits while the ``SessionTask`` is suspended; nil if there is none.
     init(
         _ interceptors: [any RequestInterceptor], _ events: RequestEvents?,
         release: (@Sendable () -> Void)? = nil, waitForTask: (@Sendable () async -> Void)? = nil
@@ -60,7 +62,8 @@ final class RetryLoop: Sendable {
         self.waitForTask = waitForTask
     }
 
-    /// Ends the loop. An attempt in flight is cancelled, and its end waited for.
+    /// Ends the loop with ``SessionError/Code/cancelled``. A transfer in flight is cancelled, and the loop ends when it
+    /// has ended.
     func interrupt() {
         stop(.interrupted, SessionError(.cancelled))
     }
@@ -80,7 +83,7 @@ final class RetryLoop: Sendable {
             }
         }
         defer { timer?.cancel() }
-        // A task that waits for a worker lends it its priority, also one that rises later.
+        // The worker gets the priority of the task that waits for it, also when that is raised later.
         var outcome = await withTaskPriorityEscalationHandler {
             if !isOver { startWorker(request, deadline, send) }
             return await end.wait()
@@ -94,7 +97,7 @@ final class RetryLoop: Sendable {
     private func startWorker(
         _ request: CoreRequest, _ deadline: ContinuousClock.Instant?, _ send: @escaping Send
     ) {
-        // A task of its own would leave the executor that the caller prefers.
+        // An unstructured task doesn't inherit the preferred executor of the caller, so it is passed on.
         let executor = withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }
         let worker = Task(executorPreference: executor) {
             self.finish(await self.attempts(request, deadline, send))
@@ -104,7 +107,7 @@ final class RetryLoop: Sendable {
             return state.stop != nil
         }
         if mustCancel { worker.cancel() }
-        // It may have risen before the worker was known.
+        // The priority may have been raised before the worker was created.
         worker.escalatePriority(to: Task.currentPriority)
     }
 
@@ -118,7 +121,7 @@ final class RetryLoop: Sendable {
             state.stop = reason
             switch state.phase {
             case .intercepting, .waiting, .ended: break
-            // A transfer ends at the time limit by itself.
+            // At the time limit, the core ends the transfer itself.
             case .sending(let transfer):
                 return reason == .interrupted ? (state.worker, transfer, nil) : (nil, nil, nil)
             case .abandoned: return (nil, nil, nil)
@@ -130,7 +133,7 @@ final class RetryLoop: Sendable {
             return (state.worker, nil, error)
         }
         step.worker?.cancel()
-        // An interceptor may have called `next` in another task.
+        // Cancelling the worker isn't enough, because an interceptor may have called `next` in another task.
         step.transfer?.cancel()
         if let error = step.ending { end.send(CoreOutcome(failure: error)) }
     }
@@ -154,7 +157,8 @@ final class RetryLoop: Sendable {
 
     /// Waits while the task is suspended. Meanwhile the loop can end at once, for instance at the time limit.
     ///
-    /// - Throws: As ``beginSending(_:_:)``, also if another transfer waits: the task knows one transfer at a time.
+    /// - Throws: The errors of ``beginSending(_:_:)``; also if another transfer waits already, because a
+    ///   ``SessionTask`` has one transfer at a time.
     func waitUntilResumed(_ url: String, _ attempt: Int) async throws(SessionError) {
         guard let waitForTask else { return }
         try leaveInterceptors(for: .waiting, url, attempt)
@@ -164,7 +168,7 @@ final class RetryLoop: Sendable {
         }
     }
 
-    /// Announces a transfer.
+    /// Enters the phase in which a transfer is in flight. The transfer follows with ``sends(_:)``.
     ///
     /// - Parameter attempt: The number of its attempt.
     /// - Throws: ``SessionError/Code/cancelled`` if the loop or the attempt has ended;
@@ -196,8 +200,8 @@ final class RetryLoop: Sendable {
         }
     }
 
-    /// Records the announced transfer, so that it can be cancelled whichever task has called `next`. Call before it
-    /// begins.
+    /// Records the transfer of ``beginSending(_:_:)``, so that it can be cancelled whichever task has called `next`.
+    /// Call before the transfer begins.
     func sends(_ transfer: CoreTransfer) {
         let isUnwanted = state.withLock { state in
             switch state.phase {
@@ -211,18 +215,20 @@ final class RetryLoop: Sendable {
         if isUnwanted { transfer.cancel() }
     }
 
-    /// Records the end of a transfer. If the loop was to stop meanwhile, that is its end.
+    /// Records the end of a transfer. Ends the loop, if it was stopped meanwhile.
     func endSending(_ ended: CoreOutcome, collects: Bool) {
         var outcome = ended
         typealias Step = (former: Phase, stop: Stop?, worker: Task<Void, Never>?)
         let step = state.withLock { state -> Step in
-            // An attempt that was cancelled before it began leaves the file of the one before it.
+            // A transfer that was cancelled before it began hasn't changed the partial file, so the earlier token stays
+            // valid.
             if outcome.download != nil || outcome.failure == nil {
                 state.token = outcome.failure?.resumeToken
             } else {
                 outcome.failure?.resumeToken = state.token
             }
-            // The transfer is released by the caller, as its request may have objects of the program.
+            // The former phase holds the transfer. It is released without the lock, because its request may have the
+            // last reference to objects of the program.
             let former = state.phase
             guard let stop = state.stop else {
                 if !former.isEnded { state.phase = .intercepting }
@@ -239,10 +245,11 @@ final class RetryLoop: Sendable {
             isAbandoned = true
             ended.send()
         }
-        // The interceptors around the transfer have nothing left to decide.
+        // The worker is cancelled, because the loop ends without its interceptors.
         defer { step.worker?.cancel() }
         guard let stop = step.stop else { return }
-        // No interceptor sees this outcome, so a body that one may have to change isn't returned.
+        // The interceptors aren't given this outcome. A collected body, which they might have changed, is therefore
+        // replaced by the error.
         let isWhole = !isAbandoned && (outcome.failure != nil || !collects)
         var failure: SessionError =
             switch stop {
@@ -253,8 +260,8 @@ final class RetryLoop: Sendable {
         end.send(isWhole ? outcome : CoreOutcome(failure: failure))
     }
 
-    /// Ends an attempt: cancels a transfer that its interceptors haven't waited for, and waits for its end. Its `next`
-    /// sends nothing more.
+    /// Ends an attempt: cancels a transfer that its interceptors haven't waited for, and waits for its end. Afterwards,
+    /// `next` of this attempt fails.
     @inline(never)
     private func endAttempt(_ number: Int) async {
         typealias Step = (transfer: CoreTransfer?, end: OneValueChannel<Void>)
@@ -307,9 +314,9 @@ final class RetryLoop: Sendable {
 
     /// How an attempt ended.
     private enum AttemptEnd {
-        /// After it was adapted, with the request that was sent last.
+        /// The request was adapted; with the request that was sent last.
         case sent(HTTPRequest, CoreOutcome)
-        /// An interceptor couldn't adapt this request.
+        /// `adapt` of an interceptor threw this error for this request.
         case notAdapted(HTTPRequest, SessionError)
 
         var outcome: CoreOutcome {
@@ -319,7 +326,7 @@ final class RetryLoop: Sendable {
             }
         }
 
-        /// For the interceptors that decide about the next attempt.
+        /// Returns the request and the outcome that interceptors are given to decide about the next attempt.
         func shown(_ attempt: RequestAttempt) -> (request: HTTPRequest, outcome: AttemptOutcome) {
             switch self {
             case .sent(let request, let last):
@@ -346,8 +353,9 @@ final class RetryLoop: Sendable {
         attempt.start = .now
     }
 
-    /// Makes the request to send in an attempt. If it throws, the request is as the earlier interceptors made it.
-    // Not inlined, like the others below, because the memory of a waiting task would include their values.
+    /// Calls `adapt` of all interceptors. If it throws, `http` has the changes of those that succeeded.
+    // Not inlined, like the functions below: their values would be in the frame that lives while an attempt is under
+    // way.
     @inline(never)
     private func adapt(_ http: inout HTTPRequest, for attempt: RequestAttempt) async throws(SessionError) {
         let url = http.url
@@ -362,7 +370,7 @@ final class RetryLoop: Sendable {
         }
     }
 
-    /// Waits for the next attempt after a retryable outcome; returns whether there is one.
+    /// Asks the interceptors about another attempt, and waits for its delay. Returns whether there is one.
     @inline(never)
     private func retries(after end: AttemptEnd, _ attempt: RequestAttempt) async throws(SessionError) -> Bool {
         let (request, shown) = end.shown(attempt)
@@ -371,7 +379,7 @@ final class RetryLoop: Sendable {
         var decision = await decision(request, outcome)
         var missing: SessionError?
         if case .fail(let cause as SessionError) = decision, cause.credentialFailure != nil, !isOver {
-            // As if `adapt` of the next attempt had failed.
+            // Decided once more, as if `adapt` of the next attempt had thrown the error.
             missing = SessionError(intercepting: cause, url: request.url)
             outcome.error = missing
             decision = await self.decision(request, outcome)
@@ -379,7 +387,7 @@ final class RetryLoop: Sendable {
         switch decision {
         case .retry(let delay) where mayRetry(request, outcome, after: delay):
             let delay = max(.zero, min(delay, .longestPause))
-            // The connection of a refused stream is free during the delay.
+            // Frees the connection of a refused stream during the delay.
             release?()
             outcome.release = nil
             events?.report(.retried(outcome, delay: delay))
@@ -414,7 +422,8 @@ final class RetryLoop: Sendable {
         guard !isOver else { return false }
         switch end {
         case .notAdapted(_, let error):
-            // A time limit may be that of a request which the interceptor sent; that of the whole ends the loop.
+            // A `timeout` may be that of another request, which the interceptor has sent, so it is no reason to stop:
+            // this request's total time limit ends the loop itself.
             return error.code != .cancelled
         case .sent(_, let last):
             guard let failure = last.failure else { return (last.response?.status ?? 0) >= 400 }

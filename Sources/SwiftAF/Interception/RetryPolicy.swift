@@ -25,8 +25,9 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     /// The status codes that are retried. Default: 408, 425, 429, 500, 502, 503 and 504.
     public var statusCodes = TransientFailures.statusCodes
 
-    /// The error codes that are retried; never after the total time limit. Default: ``SessionError/Code/connect``,
-    /// ``SessionError/Code/connectionLost``, ``SessionError/Code/truncated`` and ``SessionError/Code/timeout``.
+    /// The error codes that are retried. Nothing is retried after the total time limit. Default:
+    /// ``SessionError/Code/connect``, ``SessionError/Code/connectionLost``, ``SessionError/Code/truncated`` and
+    /// ``SessionError/Code/timeout``.
     public var errorCodes = TransientFailures.ofRequests
 
     /// The maximum random delay before the first retry; doubled for each further one. Default: 500 ms.
@@ -43,7 +44,7 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     /// `Retry-After` of at least ``baseDelay`` takes nothing from it; one of zero always does.
     public var budget: RetryBudget? = RetryBudget()
 
-    /// From 0 up to 1.
+    /// Returns a number that is at least 0 and less than 1.
     var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
     /// Creates a policy with the default settings.
@@ -66,17 +67,17 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
         guard let delay = delay(for: request, after: outcome, now: now, at: .now, random: random()) else {
             return .doNotRetry
         }
-        // A server that asks for a pause limits its load itself.
+        // A server that sends Retry-After limits its load itself, so such a retry takes nothing from the budget.
         if !asksForPause(outcome, now: now), let budget, !budget.withdraw(for: request) { return .doNotRetry }
         return .retry(after: delay)
     }
 
-    /// The delay before the next attempt; nil if no attempt follows. Doesn't take the budget into account.
+    /// Returns the delay before the next attempt; nil if no attempt follows. Ignores the budget.
     ///
     /// - Parameters:
-    ///   - now: The date.
-    ///   - moment: The time on the clock of ``RequestAttempt/deadline``.
-    ///   - random: From 0 up to 1: the part of the maximum random delay.
+    ///   - now: The current date, for a `Retry-After` that is a date.
+    ///   - moment: The current time on the clock of ``RequestAttempt/deadline``.
+    ///   - random: The fraction of the maximum random delay: at least 0, less than 1.
     func delay(
         for request: HTTPRequest, after outcome: AttemptOutcome, now: Date, at moment: ContinuousClock.Instant,
         random: Double
@@ -97,28 +98,29 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
         asked(by: outcome, now: now).map { $0 > .zero && $0 >= baseDelay } ?? false
     }
 
-    /// The error of an inner request, such as the refresh of a token, without which this one can't be sent; nil for
-    /// others. The server didn't act on the request: it wasn't sent, or was refused with 401.
+    /// Returns the error of an inner request, such as the refresh of a token, without which this request can't be sent;
+    /// nil for other outcomes. With such an error, the server hasn't acted on this request: it wasn't sent, or was
+    /// refused with 401.
     private func innerFailure(_ outcome: AttemptOutcome) -> SessionError? {
         guard let error = outcome.error, outcome.endedInAdapt || error.credentialFailure != nil else { return nil }
         return error
     }
 
     private func mayRepeat(_ request: HTTPRequest, after outcome: AttemptOutcome) -> Bool {
-        // Nothing of the body was read.
+        // The body can be sent again, because none of it was read.
         if outcome.endedInAdapt { return true }
         return request.body.isReplayable && (methods.contains(request.method) || innerFailure(outcome) != nil)
     }
 
-    /// The delay that the server asks for; nil if it asks for none. The head of a response that failed says nothing.
+    /// Returns the delay of `Retry-After`; nil if there is none. Ignores the head of a response whose transfer failed.
     private func asked(by outcome: AttemptOutcome, now: Date) -> Duration? {
         if let inner = innerFailure(outcome) { return inner.delayAsked(now: now) }
         guard outcome.error == nil, let response = outcome.response else { return nil }
         return RetryAfter.delay(of: response, now: now)
     }
 
-    /// The status of a failed transfer says nothing about the failure. The time limits of an inner request aren't
-    /// those of this one.
+    /// Returns whether the failure may be transient. If the transfer failed after the head, its error decides, not its
+    /// status. Of an inner request, time limits count as transient: they aren't those of this request.
     private func isTransient(_ outcome: AttemptOutcome) -> Bool {
         if let inner = innerFailure(outcome) { return inner.isTransient(errorCodes, statusCodes: statusCodes) }
         if let error = outcome.error { return errorCodes.contains(error.code) && !error.hasNoTimeLeft }

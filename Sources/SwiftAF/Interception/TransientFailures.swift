@@ -23,7 +23,7 @@ extension SessionError {
     /// errors. It decides whether another attempt may succeed.
     var credentialFailure: SessionError? { code == .authentication ? underlying as? SessionError : nil }
 
-    /// The failure that decides: that of the request for a credential, or this one.
+    /// The failure to judge by: that of the request for a credential, if there was one; otherwise this error.
     private var decisive: SessionError { credentialFailure?.decisive ?? self }
 
     /// Whether the failure may be transient.
@@ -37,8 +37,8 @@ extension SessionError {
         return codes.contains(cause.code)
     }
 
-    /// The delay that the server asks for by whose refusal the request failed; nil if it asks for none. The head of a
-    /// response that broke off says nothing.
+    /// Returns the delay of `Retry-After` in the response that refused the request; nil if there is none. Ignores the
+    /// head of a response that was cut off.
     func delayAsked(now: Date) -> Duration? {
         let cause = decisive
         guard cause.code == .status, let response = cause.response else { return nil }

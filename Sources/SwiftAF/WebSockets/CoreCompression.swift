@@ -1,6 +1,6 @@
 internal import CAFCore
 
-/// Passes a ``WebSocketCompression`` to the core.
+/// Makes a ``WebSocketCompression`` available to the core, as a table of C functions.
 final class CoreCompression: Sendable {
     let compression: any WebSocketCompression
 
@@ -8,7 +8,7 @@ final class CoreCompression: Sendable {
         self.compression = compression
     }
 
-    /// One direction of a socket, owned by the core.
+    /// The compression of one direction of a socket. The core owns a reference to it.
     final class Stream {
         let stream: any WebSocketCompressionStream
 
@@ -21,7 +21,7 @@ final class CoreCompression: Sendable {
         }
     }
 
-    /// The functions; valid as long as this object.
+    /// The table of functions; valid as long as this object.
     var core: afc_websocket_codec {
         afc_websocket_codec(
             context: Unmanaged.passUnretained(self).toOpaque(),

@@ -4,10 +4,10 @@ import Synchronization
 
 /// Owns a WebSocket of the core and receives its events.
 ///
-/// The core retains this object from a successful begin until it releases it after the last event. This object holds a
-/// reference to the core's socket until it is freed.
+/// The core retains this object from a successful `begin` until after the last event. This object holds a reference to
+/// the core's socket until it is freed.
 final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
-    /// What the server agreed to.
+    /// The result of the handshake.
     struct Opening: Sendable {
         var response: HTTPResponse
         var subprotocol: String?
@@ -15,15 +15,17 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
     }
 
     private struct State {
-        /// Nil until the core has created the socket.
+        /// The core's socket; nil until it was created.
         var raw: OpaquePointer?
         var isCancelled = false
         var socket: WebSocketState
-        /// Messages that the core has but hasn't sent, if monitors observe them.
+        /// The messages that wait in the core's queue, to report them to monitors when they have been sent. Empty
+        /// without monitors.
         var observed: [UInt64: WebSocket.Message] = [:]
     }
 
-    /// Calls to resume once the loop has nothing else to do: the threads that they run on then wake up once for many.
+    /// Calls to resume once the loop has nothing else to do, so that the threads that they run on wake up once for
+    /// many.
     private struct Batch {
         typealias Ready<Value> = (waiter: WebSocketState.Waiter<Value>, result: Result<Value, SessionError>)
         var senders: [Ready<Bool>] = []
@@ -31,7 +33,7 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         var line: [WebSocketState.Waiter<Void>] = []
 
         mutating func resume() {
-            // A message may be the answer to one that was sent.
+            // Senders first: a received message may be the response to one of theirs.
             for sender in senders { sender.waiter.resume(returning: sender.result) }
             for waiter in line { waiter.resume(returning: .success(())) }
             senders.removeAll(keepingCapacity: senders.count < 16)
@@ -69,7 +71,7 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
 
     /// Opens the socket. Call once. Cancelling the Swift task cancels the handshake.
     ///
-    /// - Parameter loop: The attempts that the handshake is one of, if there may be several.
+    /// - Parameter loop: The loop of attempts that the handshake belongs to; nil without interceptors.
     func open(in loop: RetryLoop?) async throws(SessionError) -> Opening {
         loop?.sends(self)
         let opened = await withTaskCancellationHandler {
@@ -83,8 +85,8 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         return try opened.get()
     }
 
-    /// - Returns: Nil if the socket was started; the waiter is then resumed exactly once. The core's callbacks that
-    ///   need the lock wait until its socket is known.
+    /// - Returns: Nil if the socket was started; the waiter is then resumed exactly once. The core is called under the
+    ///   lock, so that callbacks that need the lock wait until `raw` is set.
     private func begin(_ waiter: WebSocketState.Waiter<Opening>) -> SessionError? {
         state.withLock { state -> SessionError? in
             guard !state.isCancelled else { return cancelled }
@@ -126,7 +128,8 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         }
     }
 
-    /// Removes what a handshake can't have. The limits of the body would apply to all messages together.
+    /// Removes from the request what a handshake can't have, such as the limits of the body, which would apply to the
+    /// sum of all messages.
     private func adapt(_ handshake: inout afc_request) {
         handshake.sink = afc_sink()
         handshake.timeouts.total_ms = 0
@@ -137,7 +140,7 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         (handshake.max_send_bytes_per_s, handshake.max_receive_bytes_per_s) = (0, 0)
     }
 
-    /// The core's options but for the codec; valid as long as the arena.
+    /// Returns the core's options without the codec. They are valid as long as the arena.
     func coreOptions(_ arena: CoreArena) throws(SessionError) -> afc_websocket_options {
         var core = afc_websocket_options()
         core.size = MemoryLayout<afc_websocket_options>.stride
@@ -172,10 +175,10 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         }
     }
 
-    /// A handler may write a ws URL. The fields that make the request a handshake aren't its to decide.
+    /// Accepts a ws URL from the redirect handler, and keeps the fields that make the request a handshake.
     override func replacement(_ next: HTTPRequest, for proposal: RedirectProposal) -> HTTPRequest {
         var next = next
-        // One with another scheme is refused like that of any request.
+        // A URL with another scheme is refused later, as in any request.
         next.url = (try? CoreURL.fromWebSocket(next.url)) ?? next.url
         for field in proposal.request.headers.fields where Self.isOfHandshake(field) {
             next.headers[field.name] = field.value
@@ -199,8 +202,8 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
     /// Waits until the waiter is resumed. Cancelling the Swift task resumes it with ``SessionError/Code/cancelled``.
     ///
     /// - Parameters:
-    ///   - begin: Resumes the waiter, or puts it into the state under `id`.
-    ///   - take: Takes it out of the state; nil if it was resumed.
+    ///   - begin: Resumes the waiter, or adds it to the state under `id`.
+    ///   - take: Removes the waiter from the state; nil if it isn't there, because it was resumed.
     private func wait<Value>(
         _ id: UInt64, _ take: @escaping @Sendable (inout WebSocketState, UInt64) -> WebSocketState.Waiter<Value>?,
         _ begin: (WebSocketState.Waiter<Value>) -> Void
@@ -208,7 +211,7 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         let result: Result<Value, SessionError> = await withTaskCancellationHandler {
             await withUnsafeContinuation { waiter in
                 begin(waiter)
-                // The handler below may have run before the waiter was in the state.
+                // The cancellation handler below may have run before the waiter was in the state.
                 if Task.isCancelled { cancelWait(id, take) }
             }
         } onCancel: {
@@ -227,7 +230,7 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
 
     // MARK: Ending
 
-    /// How the socket ended; nil before.
+    /// The end of the socket; nil while it is open.
     var end: WebSocketState.End? { state.withLock { $0.socket.end } }
 
     override func cancel() {
@@ -249,8 +252,8 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         }
     }
 
-    /// Closes the socket that nothing uses any more. Messages that still arrive are discarded, as one that is held
-    /// would keep the server's close frame from being read.
+    /// Closes a socket whose handle was released. Messages that still arrive are discarded: the core would hold them
+    /// otherwise, and not read the server's close frame behind them.
     func abandon() {
         let (raw, mustResume) = state.withLock { ($0.raw, $0.socket.discardMessages()) }
         guard let raw else { return }
@@ -278,7 +281,8 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         state.withLock { state in state.raw.map { Int(clamping: afc_websocket_get_queued($0)) } ?? 0 }
     }
 
-    /// Passes a message to the core and waits until it is sent. While the queue is full, calls wait in line.
+    /// Passes a message to the core and waits until it is sent. While the core's queue is full, calls wait, in the
+    /// order of the calls.
     func send(_ message: WebSocket.Message) async throws(SessionError) {
         let id = newID()
         do throws(SessionError) {
@@ -304,13 +308,13 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
     /// - Returns: Whether the message was sent; false if the queue is full.
     private func enqueue(_ message: WebSocket.Message, _ id: UInt64) async throws(SessionError) -> Bool {
         try await wait(id, { $0.takeSend($1) }) { waiter in
-            // Before the core has the message, as it may be sent at once.
+            // Added before the core gets the message, because it may send it at once.
             let raw = state.withLock { state in
                 state.socket.addSend(id, waiter)
                 if observesMessages { state.observed[id] = message }
                 return state.raw
             }
-            // Not under the lock: compressing takes time. The core's socket lives as long as this object.
+            // Called without the lock, because compressing takes time. The core's socket lives as long as this object.
             let status = raw.map { enqueue(message, id, to: $0) } ?? .AFC_ECLOSED
             guard status != .AFC_OK else { return leaveLine(id) }
             let result: Result<Bool, SessionError> =
@@ -346,7 +350,7 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
 
     private func refusal(_ status: afc_status) -> SessionError {
         guard status == .AFC_ECLOSED else { return SessionError(SessionError.Code(status), url: request.http.url) }
-        // The end may not have been reported yet.
+        // After `cancel()`, the core refuses messages before it has reported the end.
         return state.withLock { $0.isCancelled && $0.socket.end == nil ? cancelled : $0.socket.closed }
     }
 
@@ -371,7 +375,8 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
 
     // MARK: Receiving
 
-    /// A busy server keeps messages buffered, so that this neither waits nor leaves the actor of the caller.
+    /// Returns the next message; nil at the end. If one is buffered, it is returned without waiting and without leaving
+    /// the caller's actor.
     func next(isolation: isolated (any Actor)?) async throws(SessionError) -> WebSocket.Message? {
         if let message = try takeBuffered() { return message }
         return try await waitForNext()
@@ -431,7 +436,7 @@ extension CoreWebSocket {
             guard let end else { return }
             CoreWebSocket.from(context)?.didEnd(end.pointee)
         }
-        // Also called if the socket couldn't begin.
+        // Called after the last event, and also if the socket couldn't begin.
         events.release = { context in
             guard let context else { return }
             let socket = Unmanaged<CoreWebSocket>.fromOpaque(context)
@@ -458,7 +463,7 @@ extension CoreWebSocket {
 
     private func didReceive(_ message: afc_websocket_message) -> afc_status {
         let intake = state.withLock { $0.socket.decide(size: message.bytes.size) }
-        // Copied without the lock.
+        // The message is copied without the lock, because that takes time.
         switch intake {
         case .deliver(let reader): batch.readers.append((reader, .success(copy(message))))
         case .buffer:
@@ -471,7 +476,7 @@ extension CoreWebSocket {
         return .AFC_OK
     }
 
-    /// Copies a message, and reports it before its reader gets it.
+    /// Copies a message, and reports it to monitors before its reader gets it.
     private func copy(_ message: afc_websocket_message) -> WebSocket.Message {
         let copy = WebSocket.Message(message, memory)
         if observesMessages { request.handlers.events?.report(.messageReceived(copy)) }
@@ -492,7 +497,7 @@ extension CoreWebSocket {
         var id: UInt64 = 0
         guard roundTrip >= 0, payload.size == MemoryLayout.size(ofValue: id) else { return }
         withUnsafeMutableBytes(of: &id) { $0.copyBytes(from: payload.buffer) }
-        // A pong also answers earlier pings (RFC 6455 5.5.3).
+        // A pong also counts for earlier pings (RFC 6455 5.5.3).
         let waiters = state.withLock { $0.socket.takePings(through: id) }
         for waiter in waiters { waiter.resume(returning: .success(.microseconds(roundTrip))) }
     }
@@ -518,7 +523,8 @@ extension CoreWebSocket {
     private func outcome(of end: afc_websocket_end) -> CoreOutcome {
         guard let result = end.result else { return CoreOutcome(failure: SessionError(end.failure)) }
         var outcome = CoreResult.outcome(borrowing: result, failure: end.failure, for: request.http.url)
-        // To the core, a response that refuses the upgrade is one that the protocol doesn't allow.
+        // The core reports a response that isn't a 101 as a violation of the protocol; for callers it is a refusal by
+        // status.
         if outcome.failure?.code == .protocol, let status = outcome.response?.status, status != 101 {
             outcome.failure?.code = .status
         }

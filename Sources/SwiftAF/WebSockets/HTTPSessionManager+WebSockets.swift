@@ -13,14 +13,14 @@ extension HTTPSessionManager {
     ///
     /// - Parameters:
     ///   - url: A ws, wss, http or https URL, or one relative to ``baseURL``.
-    ///   - protocols: The subprotocols to offer, the most wanted first.
+    ///   - protocols: The subprotocols to offer, in the order of preference.
     ///   - parameters: Added to the query.
     ///   - headers: Replace the fields of ``headers`` with the same names.
     ///   - options: Limits, times and compression.
     ///   - configure: Changes the request of the handshake before its parameters are added. Called at once, where the
     ///     caller runs.
     /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/authentication`` if the server refuses, with the
-    ///   response and up to 64 KiB of its body, as far as that is received within ``WebSocket/Options/closeTimeout``;
+    ///   response and up to 64 KiB of its body, if received within ``WebSocket/Options/closeTimeout``;
     ///   ``SessionError/Code/protocol`` if its 101 breaks a rule, or the error of the connection.
     nonisolated(nonsending) public func webSocket(
         _ url: some URLConvertible, protocols: [String] = [], parameters: Parameters? = nil, headers: HTTPHeaders = [:],
@@ -28,11 +28,13 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil
     ) async throws(SessionError) -> WebSocket {
         let snapshot = snapshot
-        // Before the base URL, whose origin decides which fields and credentials are added.
+        // The scheme is converted before the origin is compared with that of the base URL, which decides about secret
+        // fields and credentials.
         let draft = draft(
             .get, try CoreURL.fromWebSocket(url.urlText), headers: headers, snapshot, configure: configure)
         let request = try serialize(draft, parameters, snapshot)
-        // Caught to be thrown on the caller's actor: see AwaitedTransfer.
+        // Caught and thrown again, so that the caller's actor is resumed before the error is thrown: see
+        // AwaitedTransfer.
         do throws(SessionError) { return try await open(request, protocols, options, snapshot) } catch { throw error }
     }
 
@@ -44,7 +46,7 @@ extension HTTPSessionManager {
     /// ``HTTPRequest/informationalHandler`` decide as for other requests. A redirect handler may lead to a ws URL, and
     /// needn't repeat the fields of the handshake; a redirect that it stops is a refusal. The total time limit applies
     /// to the handshake. The idle limit, size limits of bodies, rate limits and ``responseHandler`` don't apply. Event
-    /// monitors see the handshake, with its redirects, challenges and traces.
+    /// monitors are notified of the handshake, with its redirects, challenges and traces.
     public func webSocket(
         _ request: HTTPRequest, protocols: [String] = [], options: WebSocket.Options = .init()
     ) async throws(SessionError) -> WebSocket {

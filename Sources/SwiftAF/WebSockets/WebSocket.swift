@@ -16,12 +16,12 @@ public import FoundationEssentials
 /// closes it with ``CloseCode/goingAway``.
 public final class WebSocket: Sendable {
     let core: CoreWebSocket
-    /// What the server agreed to.
+    /// The result of the handshake.
     let opening: CoreWebSocket.Opening
 
     private let decoder: any DataDecoder
 
-    /// - Parameter decoder: The manager's.
+    /// - Parameter decoder: The decoder of the manager.
     init(_ core: CoreWebSocket, _ opening: CoreWebSocket.Opening, _ decoder: any DataDecoder) {
         self.core = core
         self.opening = opening
@@ -48,7 +48,7 @@ public final class WebSocket: Sendable {
     /// The reason in the server's close frame; empty before it arrives, or if it has none.
     public var closeReason: String { core.end?.reason ?? "" }
 
-    /// The number of bytes that wait to be sent, with the heads of frames.
+    /// The number of bytes that wait to be sent, including frame headers.
     public var queuedBytes: Int { core.queuedBytes }
 
     // MARK: Sending
@@ -85,7 +85,8 @@ public final class WebSocket: Sendable {
     ) async throws(SessionError) {
         let encoder = encoder ?? core.request.handlers.encoder
         let message = try Message.json { try encoder.encode(value) }
-        // Caught to be thrown on the caller's actor: see AwaitedTransfer.
+        // Caught and thrown again, so that the caller's actor is resumed before the error is thrown: see
+        // AwaitedTransfer.
         do throws(SessionError) { try await core.send(message) } catch { throw error }
     }
 
@@ -147,14 +148,14 @@ public final class WebSocket: Sendable {
 
     // MARK: Ending
 
-    /// The end of a socket, which doesn't keep the socket open.
+    /// The end of a socket. Holding this doesn't keep the socket open.
     package struct Ending: Sendable {
         let core: CoreWebSocket
 
         /// Waits for the end.
         ///
         /// - Throws: The error that ended the socket; ``SessionError/Code/cancelled`` if the Swift task is cancelled.
-        /// - Returns: What the server's close frame says.
+        /// - Returns: The code and the reason of the server's close frame.
         package func wait() async throws(SessionError) -> (code: CloseCode, reason: String) {
             try await core.waitForEnd()
             return (core.end?.code ?? .abnormal, core.end?.reason ?? "")
@@ -284,7 +285,7 @@ extension WebSocket {
         /// The number.
         public let rawValue: UInt16
 
-        /// Makes a code with any number.
+        /// Creates a code with any number.
         public init(rawValue: UInt16) {
             self.rawValue = rawValue
         }
@@ -321,16 +322,18 @@ extension WebSocket {
         public var maximumMessageSize = 16 * 1024 * 1024
         /// The maximum number of frames of a received message. Default: 16384.
         public var maximumFragments = 16384
-        /// The maximum number of bytes that wait to be sent, with the heads of frames. Zero counts as 1. Default: 16
+        /// The maximum number of bytes that wait to be sent, including frame headers. Zero counts as 1. Default: 16
         /// MiB.
         public var sendQueueSize = 16 * 1024 * 1024
-        /// The size of received messages, in bytes, above which nothing more is read until they are. Default: 1 MiB.
+        /// The size in bytes of the received messages that wait for their reader, above which reading from the
+        /// connection pauses. Default: 1 MiB.
         public var receiveBufferSize = 1024 * 1024
         /// The time limit for the whole handshake, redirects included; nil or zero for no limit. Default: 30 s.
         public var openTimeout: Duration? = .seconds(30)
-        /// The time limit from a close frame to the end of the connection. Messages that are sent before our close
-        /// frame may take this time for each 64 KiB of them, or part of that. Also the limit for the body of a response
-        /// that refuses the handshake, within ``openTimeout``. Zero counts as 1 ms, not as no limit. Default: 5 s.
+        /// The time limit from a close frame to the end of the connection. While messages are sent before our close
+        /// frame, this time is allowed for each 64 KiB of them, or part of that. Also the limit for the body of a
+        /// response that refuses the handshake, within ``openTimeout``. Zero counts as 1 ms, not as no limit. Default:
+        /// 5 s.
         public var closeTimeout: Duration = .seconds(5)
         /// The time between automatic pings; nil or zero for none. Default: nil.
         public var pingInterval: Duration?
@@ -342,7 +345,7 @@ extension WebSocket {
         /// The size of messages in bytes from which they are compressed. Default: 64.
         public var compressionThreshold = 64
 
-        /// Makes the default options.
+        /// Creates the default options.
         public init() {}
     }
 }
@@ -356,17 +359,17 @@ public protocol WebSocketCompression: Sendable {
     /// - Parameters:
     ///   - isCompressing: False for decompression.
     ///   - windowBits: The base-two logarithm of the window size, 8 to 15.
-    /// - Returns: Nil if the window size isn't supported, or memory is short. A socket that can't compress sends
-    ///   messages as they are; one that can't decompress isn't opened.
+    /// - Returns: The stream; nil if the window size isn't supported, or there is too little memory. A socket that
+    ///   can't compress sends messages as they are; one that can't decompress isn't opened.
     func makeStream(isCompressing: Bool, windowBits: Int) -> (any WebSocketCompressionStream)?
 }
 
 /// One direction of a socket. Used by one thread at a time.
 public protocol WebSocketCompressionStream: AnyObject {
     /// Converts as many bytes of `input` as fit into `output`, removes them from its front, and returns the number of
-    /// bytes written. At the end of the input, everything is written (Z_SYNC_FLUSH): fewer bytes than there is room for
-    /// mean that all is converted. Nil: the input is invalid.
+    /// bytes written. At the end of the input, everything is flushed (Z_SYNC_FLUSH): if fewer bytes are written than
+    /// fit, all input was converted. Returns nil if the input is invalid.
     func convert(_ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Int?
-    /// Forgets all earlier bytes.
+    /// Resets the stream, as if no bytes had been converted (no context takeover, RFC 7692 7.1.1).
     func reset()
 }

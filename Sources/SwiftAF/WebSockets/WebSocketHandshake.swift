@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// Opens a socket: by one handshake, or by several if interceptors decide so.
+/// Opens a socket by one handshake, or by several if interceptors retry it.
 struct WebSocketHandshake: Sendable {
     let protocols: [String]
     let options: WebSocket.Options
-    /// The manager's, for messages and the body of a refusal.
+    /// The decoder of the manager, for messages and for the body of a refusal.
     let decoder: any DataDecoder
 
     func perform(_ request: CoreRequest) async throws(SessionError) -> WebSocket {
@@ -28,10 +28,10 @@ extension WebSocket: OpenedTransfer {
         core.endReport.report(to: events)
     }
 
-    /// The head of a handshake stays as it was received.
+    /// Ignores the head: interceptors can't change that of a handshake.
     func replacing(head: HTTPResponse) -> WebSocket { self }
 
-    /// A refusal is a response.
+    /// Interceptors are given a refusal as a response, not as an error.
     static func outcome(of attempt: Result<WebSocket, SessionError>) -> CoreOutcome {
         switch attempt {
         case .success(let socket):

@@ -14,7 +14,7 @@ extension HTTPSessionManager {
     ///
     /// - Parameters:
     ///   - url: A ws, wss, http or https URL, or one relative to ``baseURL``.
-    ///   - protocols: The subprotocols to offer, the most wanted first.
+    ///   - protocols: The subprotocols to offer, in the order of preference.
     ///   - parameters: Added to the query.
     ///   - headers: Replace the fields of ``headers`` with the same names.
     ///   - options: When to reconnect, and the options of each socket.
@@ -22,7 +22,7 @@ extension HTTPSessionManager {
     ///     be kept to send messages; it is closed when the sequence leaves it or `onOpen` throws. An error that isn't a
     ///     ``SessionError`` ends the sequence as ``SessionError/underlying`` of ``SessionError/Code/interceptor``.
     ///   - onConnectionChange: Called when a socket is open, after `onOpen`, and when it was lost or couldn't be opened
-    ///     and another one follows. Reading waits for it to return. The end of the sequence isn't reported: the loop
+    ///     and another one follows. Reading waits until it returns. The end of the sequence isn't reported: the loop
     ///     ends.
     public func messages(
         from url: some URLConvertible, protocols: [String] = [], parameters: Parameters? = nil,
@@ -70,7 +70,7 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
         /// The maximum number of retries in a row after a failed handshake; nil for no limit. Default: 10, so that
         /// eleven failures end the sequence.
         public var maximumRetries: Int? = 10
-        /// The close codes after which to reconnect. Default: 1001, and 1011 to 1014, which report trouble of the
+        /// The close codes after which to reconnect. Default: 1001, and 1011 to 1014, which report problems of the
         /// server.
         public var reconnectingCodes: Set<WebSocket.CloseCode> = Set(
             [1001, 1011, 1012, 1013, 1014].map(WebSocket.CloseCode.init(rawValue:)))
@@ -86,7 +86,7 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
             return options
         }()
 
-        /// Makes the default options.
+        /// Creates the default options.
         public init() {}
     }
 
@@ -195,7 +195,7 @@ private struct WebSocketConnector: ReconnectionConnector {
         do {
             try await source.onOpen(socket)
         } catch SessionError.Code.closed {
-            // Reading returns how it ended.
+            // Not handled here: reading from the socket reports the same end.
         } catch {
             throw SessionError(intercepting: error, url: socket.response.url)
         }

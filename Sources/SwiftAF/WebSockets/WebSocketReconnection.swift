@@ -1,31 +1,31 @@
 import FoundationEssentials
 
-/// Decides what follows when a socket of ``WebSocketMessages`` ends or can't be opened. A value without side effects.
+/// Decides what to do when a socket of ``WebSocketMessages`` ends or can't be opened. Changes only itself.
 struct WebSocketReconnection: Sendable {
-    /// Also if the options have none, as a server may close each socket at once.
+    /// The minimum delay, whatever the options are, because a server may close each socket at once.
     private static let minimumDelay = Duration.milliseconds(100)
 
     let options: WebSocketMessages.Options
-    /// Consecutive handshakes that failed.
+    /// The number of consecutive handshakes that failed.
     private var failures = 0
 
     init(options: WebSocketMessages.Options) {
         self.options = options
     }
 
-    /// A handshake succeeded.
+    /// Called when a handshake has succeeded.
     mutating func opened() {
         failures = 0
     }
 
-    /// The server sent a close frame.
+    /// Called when the server has sent a close frame.
     mutating func closed(_ code: WebSocket.CloseCode, reason: String, random: Double) -> ReconnectionDecision {
         if code == .normal || code == .noCode { return .end }
         guard options.reconnectingCodes.contains(code) else { return .fail(Self.error(code, reason)) }
         return .reconnect(after: delay(asked: nil, random: random))
     }
 
-    /// A handshake failed.
+    /// Called when a handshake has failed.
     mutating func failedToOpen(_ error: SessionError, now: Date, random: Double) -> ReconnectionDecision {
         guard isTransient(error) else { return .fail(error) }
         failures += 1
@@ -33,13 +33,14 @@ struct WebSocketReconnection: Sendable {
         return .reconnect(after: delay(asked: error.delayAsked(now: now), random: random))
     }
 
-    /// An open socket ended without a close frame.
+    /// Called when an open socket has ended without a close frame.
     mutating func lost(_ error: SessionError, random: Double) -> ReconnectionDecision {
         isTransient(error) ? .reconnect(after: delay(asked: nil, random: random)) : .fail(error)
     }
 
     private func delay(asked: Duration?, random: Double) -> Duration {
-        // One more, so that the clients of a server that restarts don't return at the same time.
+        // Counted as one failure more, so that there is always a random delay: the clients of a server that restarts
+        // shouldn't all reconnect at the same time.
         ReconnectionDelay(minimum: Self.minimumDelay, maximum: options.maximumDelay)
             .after(max(options.reconnectionTime, asked ?? .zero), failures: failures + 1, random: random)
     }

@@ -1,17 +1,18 @@
-/// What a socket has received, and which calls wait for what. A value without side effects.
+/// The state of a socket: the received messages, and the calls that wait. Changes only itself; it returns the calls to
+/// resume, which the owner does without the lock.
 struct WebSocketState {
     // Unsafe, because a checked continuation allocates for each message.
     typealias Waiter<Value> = UnsafeContinuation<Result<Value, SessionError>, Never>
 
-    /// How the socket ended.
+    /// The end of a socket.
     struct End {
         var code: WebSocket.CloseCode
         var reason: String
-        /// Nil: the server sent a close frame.
+        /// The error that ended the socket; nil if the server sent a close frame.
         var failure: SessionError?
     }
 
-    /// In this order; a handshake that fails ends the socket.
+    /// The phases follow in this order. A failed handshake leads to the last one.
     private enum Phase {
         case new
         case opening(Waiter<CoreWebSocket.Opening>)
@@ -19,15 +20,15 @@ struct WebSocketState {
         case ended(End)
     }
 
-    /// What happens to the next message.
+    /// What to do with the next message.
     private enum Reading {
-        /// It is buffered.
+        /// Buffer it.
         case buffering
-        /// It is passed to the reader that waits.
+        /// Pass it to the waiting reader.
         case waiting(id: UInt64, Waiter<WebSocket.Message?>)
-        /// There is no room: the core holds it, and nothing is read.
+        /// The buffer is full: the core holds the message and reads nothing more.
         case held
-        /// It is discarded: nothing can read it.
+        /// Discard it, because nothing can read it any more.
         case discarding
     }
 
@@ -36,7 +37,7 @@ struct WebSocketState {
         var opening: Waiter<CoreWebSocket.Opening>?
         var reader: Waiter<WebSocket.Message?>?
         var pings: [Waiter<Duration>] = []
-        /// They try again, and fail.
+        /// They try again, and get the error of the end.
         var senders: [Waiter<Void>] = []
         var closers: [Waiter<Void>] = []
     }
@@ -46,35 +47,37 @@ struct WebSocketState {
 
     private var reading = Reading.buffering
     private var messages: [WebSocket.Message] = []
-    /// The index of the next message; those before it were read.
+    /// The index of the next message in `messages`. Those before it were read.
     private var first = 0
     private var buffered = 0
-    /// The error that no reader has got yet.
+    /// The error of the end, until a reader has thrown it.
     private var unreadFailure: SessionError?
 
-    /// Calls whose message is in the core's queue.
+    /// The calls whose messages are in the core's queue.
     private var sends: [UInt64: Waiter<Bool>] = [:]
-    /// Calls that wait for room in that queue, in their order. Those without a waiter are about to try again.
+    /// The calls that wait for room in the core's queue, in order. A call without a waiter was resumed and is about to
+    /// try again.
     private var line = WaitingLine<Waiter<Void>>()
-    /// Counts messages that were sent, so that no call waits for room that is already there.
+    /// The number of messages that were sent. By it, a call detects that room was made between its attempt and its
+    /// wait.
     private(set) var sentCount: UInt64 = 0
 
     private var pings: [UInt64: Waiter<Duration>] = [:]
     private var closers: [UInt64: Waiter<Void>] = [:]
 
-    /// - Parameter capacity: How many bytes are buffered, at most, before messages are held.
+    /// - Parameter capacity: The number of bytes that are buffered before messages are held.
     init(capacity: Int) {
         self.capacity = max(0, capacity)
     }
 
     // MARK: Phases
 
-    /// Nil before the end.
+    /// The end; nil while the socket is open.
     var end: End? {
         if case .ended(let end) = phase { end } else { nil }
     }
 
-    /// What a command after the end throws.
+    /// The error of calls after the end.
     var closed: SessionError {
         end?.failure ?? SessionError(.closed, message: "the WebSocket is closed")
     }
@@ -83,12 +86,12 @@ struct WebSocketState {
         phase = .opening(waiter)
     }
 
-    /// The core refused to begin; the caller resumes its waiter.
+    /// Called if the core refused to begin. The caller resumes the waiter itself.
     mutating func cancelBegin() {
         phase = .new
     }
 
-    /// - Returns: The call that waits for the handshake.
+    /// - Returns: The call to resume: the one that waits for the handshake.
     mutating func open() -> Waiter<CoreWebSocket.Opening>? {
         guard case .opening(let waiter) = phase else { return nil }
         phase = .open
@@ -121,7 +124,7 @@ struct WebSocketState {
         case discard
     }
 
-    /// Decides on a message. The core passes a held message again, also before it is resumed.
+    /// Decides about a message. The core delivers a held message again, possibly before it was resumed.
     mutating func decide(size: Int) -> Intake {
         switch reading {
         case .discarding:
@@ -130,7 +133,7 @@ struct WebSocketState {
             reading = .buffering
             return .deliver(waiter)
         case .buffering, .held:
-            // One that is larger than the buffer is taken when the buffer is empty.
+            // A message larger than the whole buffer is accepted if the buffer is empty.
             guard buffered == 0 || Self.cost(size) <= capacity - min(capacity, buffered) else {
                 reading = .held
                 return .hold
@@ -140,7 +143,7 @@ struct WebSocketState {
         }
     }
 
-    /// - Returns: The reader to resume with the message, if one has begun to wait since it was decided to buffer it.
+    /// - Returns: The reader to resume with the message, if one has begun to wait since ``decide(size:)``.
     mutating func buffer(_ message: WebSocket.Message) -> Waiter<WebSocket.Message?>? {
         if case .waiting(_, let waiter) = reading {
             reading = .buffering
@@ -152,12 +155,12 @@ struct WebSocketState {
         return nil
     }
 
-    /// What a message takes of the buffer. Empty messages use memory, too.
+    /// Returns the size of a message in the buffer. At least 64, because empty messages use memory, too.
     private static func cost(_ size: Int) -> Int { max(size, 64) }
 
-    /// What a reader does next.
+    /// The result of a read.
     enum Next {
-        /// If `mustResume`, the core holds a message, and must be resumed.
+        /// The oldest message. If `mustResume`, the core holds a message and must be resumed.
         case message(WebSocket.Message, mustResume: Bool)
         case end(SessionError?)
         case wait
@@ -196,7 +199,7 @@ struct WebSocketState {
         return message
     }
 
-    /// Whether there is enough room to read again.
+    /// Ends the hold if there is enough room to read again. Returns whether the core must be resumed.
     private mutating func takeHold() -> Bool {
         guard case .held = reading, buffered <= capacity / 2 else { return false }
         reading = .buffering
@@ -209,7 +212,7 @@ struct WebSocketState {
         return waiter
     }
 
-    /// Discards what arrives from now on, so that a close frame behind it is read.
+    /// Discards messages that arrive from now on, so that a close frame behind them is read.
     ///
     /// - Returns: Whether the core holds a message, and must be resumed.
     mutating func discardMessages() -> Bool {
@@ -220,8 +223,8 @@ struct WebSocketState {
 
     // MARK: Sending
 
-    /// - Returns: ``sentCount`` if a call may pass its message to the core; nil if others come before it. After the
-    ///   end, every call may, and gets the core's refusal.
+    /// - Returns: ``sentCount`` if a call may pass its message to the core; nil if other calls are before it in the
+    ///   line. After the end, every call may, and is refused by the core.
     func sendPermission(of id: UInt64) -> UInt64? {
         end != nil || line.isEmpty || line.firstID == id ? sentCount : nil
     }
@@ -230,23 +233,23 @@ struct WebSocketState {
         sends[id] = waiter
     }
 
-    /// The call that waits until a message is sent; nil if it was cancelled.
+    /// Removes the call that waits until a message is sent; nil if it was cancelled.
     mutating func takeSend(_ id: UInt64) -> Waiter<Bool>? {
         sends.removeValue(forKey: id)
     }
 
-    /// A message was sent, so there is room.
+    /// Called when a message was sent, so that there is room.
     ///
-    /// - Returns: The call that waited for it, and the one that tries next.
+    /// - Returns: The call that has sent the message, and the first one in the line, which may try again.
     mutating func didSend(_ id: UInt64) -> (sender: Waiter<Bool>?, next: Waiter<Void>?) {
         sentCount += 1
         return (takeSend(id), line.takeFirstWaiter())
     }
 
-    /// Waits for room.
+    /// Adds a call to the line of those that wait for room.
     ///
-    /// - Parameter seen: What ``sendPermission(of:)`` returned before the call tried.
-    /// - Returns: False if the call can try at once.
+    /// - Parameter seen: The value that ``sendPermission(of:)`` returned before the call tried.
+    /// - Returns: False if the call needn't wait and can try again at once.
     mutating func waitInLine(_ id: UInt64, _ waiter: Waiter<Void>, since seen: UInt64?) -> Bool {
         if end != nil { return false }
         if let permission = sendPermission(of: id), permission != seen { return false }
@@ -254,7 +257,7 @@ struct WebSocketState {
         return true
     }
 
-    /// - Returns: The call that tries next, if this one was the first in line.
+    /// - Returns: The call to resume, which may try again, if the leaving one was the first.
     mutating func leaveLine(_ id: UInt64) -> Waiter<Void>? {
         line.leave(id) ? line.takeFirstWaiter() : nil
     }
@@ -273,7 +276,7 @@ struct WebSocketState {
         pings.removeValue(forKey: id)
     }
 
-    /// The calls that wait for the pong of a ping, or of an earlier one.
+    /// Removes and returns the calls that wait for the pong of this ping or of an earlier one.
     mutating func takePings(through id: UInt64) -> [Waiter<Duration>] {
         pings.keys.filter { $0 <= id }.sorted().compactMap { takePing($0) }
     }
@@ -288,7 +291,7 @@ struct WebSocketState {
 }
 
 extension WebSocket.Message {
-    /// The number of bytes.
+    /// The size in bytes.
     var size: Int {
         switch self {
         case .text(let text): text.utf8.count
