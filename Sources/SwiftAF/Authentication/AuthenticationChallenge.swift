@@ -13,7 +13,7 @@ public struct ProtectionSpace: Hashable, Sendable {
     /// The strongest supported scheme.
     public var authenticationScheme: AuthenticationScheme
 
-    /// Creates a protection space of its parts.
+    /// Creates a protection space from its parts.
     public init(
         isProxy: Bool = false, scheme: String, host: String, port: Int, realm: String,
         authenticationScheme: AuthenticationScheme
@@ -33,7 +33,7 @@ public struct AuthenticationChallenge: Sendable {
     public let protectionSpace: ProtectionSpace
     /// All offered schemes that are supported.
     public let offeredSchemes: AuthenticationSchemes
-    /// How many credentials of this transfer were refused.
+    /// The number of credentials that were refused in this transfer.
     public let previousFailureCount: Int
     /// The credential that ``ChallengeDecision/performDefaultHandling`` uses; nil without one.
     public internal(set) var proposedCredential: Credential?
@@ -66,14 +66,15 @@ public enum ChallengeDecision: Sendable {
     case fail(any Error)
 }
 
-/// Answers authentication challenges. Only this transfer waits for it, and the total time limit keeps running.
-/// Cancelled when the transfer ends. Throwing means ``ChallengeDecision/fail(_:)``.
+/// Answers authentication challenges. Only the transfer of the challenge waits for the handler, and its total time
+/// limit keeps running. The handler's task is cancelled when the transfer ends. Throwing means
+/// ``ChallengeDecision/fail(_:)``.
 public typealias AuthenticationChallengeHandler =
     @Sendable (AuthenticationChallenge) async throws -> ChallengeDecision
 
 /// Stores credentials between tasks, for example in a keyring. ``MemoryCredentialStorage`` keeps them in memory.
 public protocol CredentialStorage: Sendable {
-    /// The credential for a protection space; nil without one.
+    /// Returns the credential for a protection space; nil if there is none.
     func credential(for space: ProtectionSpace) async -> Credential?
     /// Stores a credential with ``Credential/Persistence/forSession``; replaces the one of that space.
     func store(_ credential: Credential, for space: ProtectionSpace) async

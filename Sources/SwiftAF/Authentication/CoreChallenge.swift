@@ -1,12 +1,12 @@
 internal import CAFCore
 import FoundationEssentials
 
-/// The decision about a challenge, for the core.
+/// The decision about a challenge, to pass to the core.
 struct ChallengeReply: Sendable {
     let number: UInt32
     let decision: ChallengeDecision
 
-    /// Passes the decision to the core, which may no longer wait for it.
+    /// Passes the decision to the core, which ignores it if it no longer waits for it.
     ///
     /// - Parameter answer: The core's function for the task or WebSocket.
     func send(_ answer: (UInt32, afc_challenge_decision, UnsafePointer<afc_credentials>?) -> afc_status) {
@@ -18,13 +18,13 @@ struct ChallengeReply: Sendable {
             let arena = CoreArena()
             let core = try? arena.copy(credential)
             let status = answer(number, AFC_CHALLENGE_USE, core)
-            // Nothing has changed, so the core still waits.
+            // The core has refused the credential and still waits for a decision.
             if status != .AFC_OK { _ = answer(number, AFC_CHALLENGE_FAIL, nil) }
             withExtendedLifetime(arena) {}
         }
     }
 
-    /// The error of the task, if decided here.
+    /// Returns the error that the transfer fails with because of this decision; nil if the core's error is used.
     func failure(url: String) -> SessionError? {
         switch decision {
         case .performDefaultHandling, .cancel: return nil
@@ -39,7 +39,8 @@ struct ChallengeReply: Sendable {
 }
 
 extension AuthenticationChallenge {
-    /// Its proposed credential doesn't say how long it is kept, which the core doesn't know.
+    /// Copies a challenge of the core; nil if it is incomplete. The persistence of the proposed credential isn't set,
+    /// because the core doesn't know it.
     init?(_ core: afc_challenge) {
         guard let scheme = AuthenticationScheme(rawValue: core.scheme), let host = core.host, let realm = core.realm,
             let url = core.url, let head = core.head

@@ -1,19 +1,20 @@
 /// A credential for servers or proxies. Its description contains neither password nor token.
 ///
-/// A request's credential is sent to the origin of its URL only; it is dropped on a redirect to another scheme, host or
-/// port. The strongest supported challenge is answered: Negotiate (without a user, or if nothing else is allowed),
-/// NTLM, Digest, Bearer, Basic. Basic is never used if Digest is offered, unless ``schemes`` excludes Digest.
+/// A request's credential is sent to the origin of the request's URL only; it is dropped on a redirect to another
+/// scheme, host or port. The strongest supported challenge is answered: Negotiate (without a user, or if nothing else
+/// is allowed), NTLM, Digest, Bearer, Basic. Basic is never used if Digest is offered, unless ``schemes`` excludes
+/// Digest.
 public struct Credential: Hashable, Sendable {
-    /// Nil for a token, and if user and password come from the URL.
+    /// The user; nil for a token, and for ``fromURL(schemes:isPreemptive:)``.
     public let user: String?
     let password: String?
     let token: String?
     /// The allowed schemes. Default: all.
     public var schemes = AuthenticationSchemes.any
-    /// Whether it is sent without a challenge, as Basic or Bearer. Digest needs a challenge. Default: false; true for a
-    /// bearer token.
+    /// Whether the credential is sent without a challenge, as Basic or Bearer. Digest needs a challenge. Default:
+    /// false; true for a bearer token.
     public var isPreemptive = false
-    /// How long it is kept after it has answered a challenge. Default: for one task.
+    /// How long the credential is kept after it has answered a challenge. Default: for one task.
     public var persistence = Persistence.none
 
     /// How long a credential that answers a challenge is kept.
@@ -37,7 +38,7 @@ public struct Credential: Hashable, Sendable {
         self.persistence = persistence
     }
 
-    /// Creates a credential of user and password.
+    /// Creates a credential from user and password.
     ///
     /// - Parameters:
     ///   - user: The user.
@@ -66,7 +67,8 @@ public struct Credential: Hashable, Sendable {
             persistence: persistence)
     }
 
-    /// The user and password in the request's URL, sent after a challenge. Without this they are sent as Basic at once.
+    /// Returns a credential that stands for the user and password in the request's URL, which are then sent after a
+    /// challenge. Without this credential they are sent at once, as Basic.
     public static func fromURL(schemes: AuthenticationSchemes = .any, isPreemptive: Bool = false) -> Credential {
         Credential(
             user: nil, password: nil, token: nil, schemes: schemes, isPreemptive: isPreemptive, persistence: .none)
@@ -75,9 +77,10 @@ public struct Credential: Hashable, Sendable {
     /// The Kerberos identity of this process.
     public static let currentProcess = Credential(user: "", password: "", schemes: .negotiate)
 
-    /// Whose credential it is, secrets included: different for credentials that may get different responses.
+    /// A text that identifies the credential, with its secrets. It differs for credentials that may get different
+    /// responses.
     package var identity: String {
-        // No part of a valid credential has a line feed.
+        // Unambiguous, because no part of a valid credential contains a line feed.
         let parts = [user.map { "user \($0)" }, password.map { "password \($0)" }, token.map { "token \($0)" }]
         return (parts.compactMap { $0 } + ["schemes \(schemes.rawValue)"]).joined(separator: "\n")
     }
@@ -87,7 +90,7 @@ public struct Credential: Hashable, Sendable {
         user == other?.user && password == other?.password && token == other?.token
     }
 
-    /// The fault of the credential; nil if it is valid.
+    /// A description of the first invalid part; nil if the credential is valid.
     var fault: String? {
         for (text, name) in [(user, "user"), (password, "password"), (token, "token")] {
             guard let text, text.utf8.contains(where: ASCII.isControl) else { continue }
@@ -120,7 +123,7 @@ public enum AuthenticationScheme: UInt32, Hashable, Sendable, CustomStringConver
     case bearer = 2
     /// A hash of user, password and request (RFC 7616).
     case digest = 4
-    /// NTLM, Windows' scheme of challenge and response.
+    /// NTLM, the challenge-response scheme of Windows.
     case ntlm = 8
     /// Kerberos (SPNEGO, RFC 4559).
     case negotiate = 16

@@ -1,18 +1,18 @@
 import Synchronization
 
-/// Credentials in memory, by protection space. At most 1,000: a server chooses its realms, so that it could ask for any
-/// number of them. Another one replaces the oldest.
+/// Stores credentials in memory, by protection space. Holds at most 1,000, because a server chooses its realms and
+/// could otherwise fill the memory; a further one replaces the oldest. Thread-safe.
 public final class MemoryCredentialStorage: CredentialStorage {
     private struct State {
         var credentials: [ProtectionSpace: Credential] = [:]
-        /// From the oldest to the newest.
+        /// The protection spaces, from the oldest credential to the newest.
         var order: [ProtectionSpace] = []
     }
 
     private static let maximumCount = 1000
 
     private let state = Locked(State())
-    /// Lets requests skip the lock while no credential was ever stored.
+    /// Whether a credential was ever stored. While false, requests needn't take the lock.
     private let hasStored = Atomic(false)
 
     /// Creates an empty storage.

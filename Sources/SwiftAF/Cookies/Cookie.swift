@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// A cookie (RFC 6265bis).
 public struct Cookie: Hashable, Sendable, Codable {
-    /// Stored and reported, not enforced: there are no documents of other sites.
+    /// The attribute `SameSite`. Stored and reported, but not enforced: there are no documents of other sites.
     public enum SameSite: String, Hashable, Sendable, Codable {
         /// `None`: sent in all contexts.
         case unrestricted
@@ -28,10 +28,10 @@ public struct Cookie: Hashable, Sendable, Codable {
     public var isSecure: Bool
     /// Whether it is hidden from scripts.
     public var isHTTPOnly: Bool
-    /// Nil if the server didn't say.
+    /// The attribute `SameSite`; nil if the server didn't set it.
     public var sameSite: SameSite?
 
-    /// Makes a cookie, by default for one host and until the end of the session.
+    /// Creates a cookie, by default for one host and until the end of the session.
     public init(
         name: String, value: String, domain: String, path: String = "/", expiresDate: Date? = nil,
         isHostOnly: Bool = true, isSecure: Bool = false, isHTTPOnly: Bool = false, sameSite: SameSite? = nil
@@ -49,26 +49,26 @@ public struct Cookie: Hashable, Sendable, Codable {
 
     /// Which cookies of servers are kept. Cookies that are in a storage are always sent.
     public enum AcceptPolicy: Hashable, Sendable {
-        /// Those of every host.
+        /// Accepts the cookies of every host.
         case always
         /// Accepts no cookies.
         case never
-        /// Those of hosts of the same site as ``HTTPRequest/mainDocumentURL``.
+        /// Accepts the cookies of hosts of the same site as ``HTTPRequest/mainDocumentURL``.
         case onlyFromMainDocumentDomain
     }
 }
 
 extension Cookie: CustomStringConvertible, CustomReflectable {
-    /// Without the value, which may be a secret.
+    /// Name, domain and path, without the value, which may be a secret.
     public var description: String { "\(name) of \(domain)\(path)" }
 
-    /// Without it, a mirror would show what ``description`` hides.
+    /// Replaces the default mirror, which would show the value.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension HTTPRequest {
-    /// Whether cookies of the session's storage are sent, and those of the response kept there; true unless
-    /// ``Hints/handlesCookies`` says otherwise.
+    /// Whether cookies of the session's storage are sent, and cookies of the response are stored there. True unless
+    /// ``Hints/handlesCookies`` is false.
     public var handlesCookies: Bool {
         get { hints.handlesCookies ?? true }
         set { hints.handlesCookies = newValue }

@@ -7,13 +7,13 @@ public import FoundationEssentials
 /// configuration.cookieStorage = try CookieStorage(path: "/home/me/.local/state/shop/cookies.txt")
 /// ```
 ///
-/// Thread-safe. `init(path:)` and ``save(to:)-(String?)`` wait for the disk. So does the release of the last reference,
-/// if there is a file and something has changed; it may happen on a session's network thread. To save elsewhere, keep a
-/// reference and call ``save(to:)-(String?)``.
+/// Thread-safe. `init(path:)` and ``save(to:)-(String?)`` block until the disk has responded. So does the release of
+/// the last reference, if there is a file and cookies have changed; it may happen on a session's network thread. To
+/// avoid that, keep a reference and call ``save(to:)-(String?)`` on another thread.
 public final class CookieStorage: Sendable {
     let core: CoreCookieJar
 
-    /// Makes a storage.
+    /// Creates a storage.
     ///
     /// - Parameters:
     ///   - path: The file to load, if it exists, and to save when the storage is released, or the process ends by
@@ -25,13 +25,13 @@ public final class CookieStorage: Sendable {
     ///     without Secure are evicted before others. A cookie without Secure is refused if all others of its full site
     ///     have it.
     /// - Throws: ``SessionError/Code/file`` for an unreadable file, and for one that doesn't exist and can't be created
-    ///   in its folder. Invalid lines are skipped. Saving replaces the file, whatever was in it: of several processes
-    ///   that use one at the same time, what the last one saves stays.
+    ///   in its folder. Invalid lines are skipped. Saving replaces the file without reading it: if several processes
+    ///   use a file at the same time, the last one that saves overwrites the others' cookies.
     public init(path: String? = nil, maximumCount: Int = 3000, maximumCountPerDomain: Int = 180) throws(SessionError) {
         core = try CoreCookieJar(path, maximumCount: maximumCount, maximumCountPerDomain: maximumCountPerDomain)
     }
 
-    /// Makes a storage with the file of a file URL.
+    /// Creates a storage with the file of a file URL.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` if it isn't a file URL; otherwise as with a path.
     public convenience init(
@@ -42,14 +42,14 @@ public final class CookieStorage: Sendable {
             maximumCountPerDomain: maximumCountPerDomain)
     }
 
-    /// All cookies that haven't expired.
+    /// Returns all cookies that haven't expired.
     ///
     /// - Throws: ``SessionError/Code/outOfMemory`` only.
     public func cookies() throws(SessionError) -> [Cookie] {
         try core.cookies()
     }
 
-    /// The cookies that would be sent to a URL, in order.
+    /// Returns the cookies that would be sent to a URL, in the order of the Cookie field.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` unless it is an http or https URL with a host in ASCII.
     public func cookies(for url: some URLConvertible) throws(SessionError) -> [Cookie] {
@@ -75,8 +75,8 @@ public final class CookieStorage: Sendable {
         core.delete(cookie.name, cookie.domain, cookie.path)
     }
 
-    /// Removes the cookies of a domain, and not those of its subdomains or of the domains that it belongs to. An empty
-    /// domain has none.
+    /// Removes the cookies of exactly this domain, not those of its subdomains or parent domains. Removes nothing for
+    /// an empty domain.
     ///
     /// ```swift
     /// if let host = url.host() { storage.deleteCookies(forDomain: host) }
@@ -113,8 +113,8 @@ public final class CookieStorage: Sendable {
         try save(to: path.filePath(of: "cookie storage"))
     }
 
-    /// The text that ``save(to:)-(String?)`` writes, with the cookies without an ``Cookie/expiresDate``, too, if asked
-    /// for.
+    /// Returns the text that ``save(to:)-(String?)`` writes, optionally with the session cookies, which have no
+    /// ``Cookie/expiresDate``.
     package func exported(includingSession: Bool) throws(SessionError) -> Data {
         try core.exported(includingSession: includingSession)
     }

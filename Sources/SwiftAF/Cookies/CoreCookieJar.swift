@@ -23,7 +23,7 @@ final class CoreCookieJar: @unchecked Sendable {
         afc_cookie_jar_release(raw)
     }
 
-    /// - Parameter url: Selects the cookies sent to it; nil selects all.
+    /// - Parameter url: The URL whose cookies are returned; nil returns all.
     func cookies(for url: String? = nil) throws(SessionError) -> [Cookie] {
         var list: UnsafeMutablePointer<afc_cookie_list>?
         try CoreArena.call { (arena, failure) throws(SessionError) in
@@ -58,7 +58,7 @@ final class CoreCookieJar: @unchecked Sendable {
                 raw, try arena.copy(name, "the name"), try arena.copy(domain, "the domain"),
                 try arena.copy(path, "the path"))
         } catch {
-            // The arena refuses NUL, and no cookie contains it.
+            // The text contains NUL, which no cookie does.
             return 0
         }
     }

@@ -120,7 +120,7 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     }
 
     /// Returns whether the failure may be transient. If the transfer failed after the head, its error decides, not its
-    /// status. Of an inner request, time limits count as transient: they aren't those of this request.
+    /// status. The total time limit of an inner request isn't that of this request, so it doesn't prevent a retry.
     private func isTransient(_ outcome: AttemptOutcome) -> Bool {
         if let inner = innerFailure(outcome) { return inner.isTransient(errorCodes, statusCodes: statusCodes) }
         if let error = outcome.error { return errorCodes.contains(error.code) && !error.hasNoTimeLeft }

@@ -2,17 +2,17 @@ internal import CAFCore
 
 /// A cache of the core, whose values are objects. Thread-safe.
 ///
-/// ``LRUCache`` owns it and frees it. This isn't a class: each lookup would count its references, which takes a tenth
-/// of a lookup, and more if threads contend for the count (Benchmarks/cache).
+/// Owned and freed by ``LRUCache``. Not a class, because each lookup would count references, which takes a tenth of its
+/// time, and more if threads contend for the count (Benchmarks/cache).
 @usableFromInline
 struct CoreCache: @unchecked Sendable {
     typealias OnEviction = @Sendable (AnyObject, LRUCacheEviction) -> Void
 
     private let raw: OpaquePointer
-    /// Holds the eviction closure until ``free()``, because the core has a pointer to it.
+    /// Holds the eviction closure until ``free()``, because the core has a pointer to the relay.
     private let relay: Unmanaged<EvictionRelay>
 
-    /// Nil if out of memory.
+    /// Creates a cache; nil if out of memory.
     init?(
         capacity: Int, purgeTo: Int, maximumEntryCost: Int?, countLimit: Int?, timeToLive: Duration?,
         keepsExactOrder: Bool, onEviction: OnEviction?
@@ -36,7 +36,7 @@ struct CoreCache: @unchecked Sendable {
         self.relay = relay
     }
 
-    /// Frees the cache, which isn't used afterwards.
+    /// Frees the cache. It must not be used afterwards.
     func free() {
         afc_lru_free(raw)
         relay.release()
@@ -52,7 +52,7 @@ struct CoreCache: @unchecked Sendable {
         Self.object(afc_lru_take(raw, afc_slice(key)))
     }
 
-    /// Takes over the reference that the core returns.
+    /// Takes ownership of the reference that the core has returned.
     private static func object(_ value: UnsafeMutableRawPointer?) -> AnyObject? {
         value.map { Unmanaged<AnyObject>.fromOpaque($0).takeRetainedValue() }
     }

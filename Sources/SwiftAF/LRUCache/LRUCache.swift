@@ -19,10 +19,11 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     /// The maximum total cost after a purge.
     public let preferredCostAfterPurge: Int
 
-    /// Nil if out of memory, or if no entry is kept. Freed with this object, which therefore outlives each call.
+    /// The core's cache; nil if out of memory, or if no entry is kept. Freed with this object, so this object must
+    /// outlive each call.
     @usableFromInline let core: CoreCache?
 
-    /// Whether no entry is kept, as its maximum number is zero.
+    /// Whether the maximum number of entries is zero, so that none is kept.
     private let keepsNothing: Bool
 
     /// Holds a value that isn't an object.
@@ -36,7 +37,7 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
         }
     }
 
-    /// Creates a cache. Default: 100 MiB and 60 MiB, as AFNetworking has.
+    /// Creates a cache. The defaults are AFNetworking's: 100 MiB, and 60 MiB after a purge.
     ///
     /// - Parameters:
     ///   - capacity: The total cost above which entries are evicted.
@@ -47,7 +48,7 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     ///   - countLimit: The maximum number of entries; nil for no limit, zero keeps nothing.
     ///   - timeToLive: The time after which an entry expires, from its insertion; nil for never.
     ///   - keepsExactOrder: Whether the order of use is exact across threads, too; within a thread it always is. True
-    ///     uses a single lock, which suits thousands of calls per second but not millions.
+    ///     uses a single lock, which is fast enough for thousands of calls per second but not for millions.
     ///   - onEviction: Called for each evicted entry, on the thread that caused it, without a lock held. Not called for
     ///     entries that are removed or replaced.
     public init(
@@ -60,14 +61,14 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
         onEviction: (@Sendable (Value, LRUCacheEviction) -> Void)? = nil
     ) {
         self.capacity = max(0, capacity)
-        // Divided first: the capacity may be Int.max. At least 1, so that an entry stays.
+        // Divided before it is multiplied, because the capacity may be Int.max. At least 1, so that one entry stays.
         let most = self.capacity / 5 * 3 + self.capacity % 5 * 3 / 5
         self.preferredCostAfterPurge = min(max(0, preferredCostAfterPurge ?? max(1, most)), self.capacity)
         var evicted: CoreCache.OnEviction?
         if let onEviction {
             evicted = { object, reason in onEviction(Self.value(of: object), reason) }
         }
-        // For the core, zero entries are no limit.
+        // For the core, zero means no limit.
         keepsNothing = countLimit.map { $0 <= 0 } ?? false
         core =
             keepsNothing
@@ -82,8 +83,8 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     }
 
     /// Returns the value of a key and makes it the most recently used.
-    // Inlined, as are the functions below, so that the caller's module specialises them for its types: a lookup through
-    // generic code takes twice as long (Benchmarks/cache).
+    // Inlinable, as are the functions below, so that they are specialised in the caller's module: a lookup through
+    // unspecialised code takes twice as long (Benchmarks/cache).
     @inlinable
     public func value(for key: Key) -> Value? {
         let object = withCore { core in Key.withCacheKey(of: key) { core.object(for: $0) } }
@@ -149,16 +150,17 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
         try core.watchMemoryPressure(keeping: cost)
     }
 
-    /// Calls `body` with the cache, which isn't freed before `body` returns. Nil if there was no memory for the cache.
+    /// Calls `body` with the core's cache, which isn't freed before `body` returns. Returns nil if there is no core's
+    /// cache.
     @inlinable
     func withCore<Result>(_ body: (CoreCache) -> Result?) -> Result? {
         guard let core else { return nil }
         return withExtendedLifetime(self) { body(core) }
     }
 
-    /// Whether values are objects, which are kept without a box: a lookup would wait for the box's memory
-    /// (Benchmarks/cache). Known to the compiler where this is specialised. A protocol's value has other words beside
-    /// the object.
+    /// Whether values are objects, which are stored without a box: reading the box would be another cache miss of the
+    /// processor (Benchmarks/cache). A constant where this is specialised. False for values of a protocol type, which
+    /// have more words than the reference.
     @inlinable
     static var keepsObjects: Bool {
         Value.self is AnyObject.Type && MemoryLayout<Value>.size == MemoryLayout<AnyObject>.size

@@ -10,7 +10,7 @@ public protocol LRUCacheKey: Sendable {
 extension String: LRUCacheKey {
     @inlinable
     public static func withCacheKey<Result>(of key: Self, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        // Without a copy, whose references would be counted; only a string of another library isn't contiguous.
+        // The fast path uses the bytes in place. Only strings bridged from another library aren't contiguous.
         let result = key.utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
         if let result { return result }
         var text = key

@@ -7,10 +7,11 @@ extension HTTPRequest {
     /// piped through `base64`; a file is named; a form becomes curl's form options. The body of a sequence is read from
     /// standard input.
     ///
-    /// The command has what the request itself says about its version of HTTP, credentials, proxy, Unix-domain socket,
-    /// redirects, compression and limits of time, to connect and in total. It lacks the request's other limits and
-    /// interceptors, and what belongs to the session or the manager: cookies, credentials, proxies, trust, redirects.
-    /// curl asks for a hidden password. Without options, it follows no redirects and requests no compression.
+    /// The command has the request's own settings for the version of HTTP, credentials, proxy, Unix-domain socket,
+    /// redirects, compression, and the time limits to connect and in total. It lacks the request's other limits and its
+    /// interceptors, and the settings of the session or the manager: cookies, credentials, proxies, trust, redirects.
+    /// If a password is hidden, curl prompts for it. Without options, curl follows no redirects and requests no
+    /// compression.
     ///
     /// - Parameter redaction: What to hide; bodies aren't redacted.
     public func curlCommand(redaction: Redaction = .standard) -> String {
@@ -19,19 +20,19 @@ extension HTTPRequest {
 
     /// Returns the curl command with further options, such as those of the session. They are quoted, but not redacted.
     ///
-    /// - Parameter options: Used instead of the request's own for credentials, proxy, socket, redirects and
-    ///   compression; nil uses the request's.
+    /// - Parameter options: curl's options for credentials, proxy, socket, redirects and compression; nil makes them
+    ///   from the request.
     package func curlCommand(redaction: Redaction = .standard, options: [String]?) -> String {
         var request = self
-        // The body is then bytes, with its Content-Type. Without JSON there is no body to show.
+        // Turns a JSON body into bytes, with a Content-Type. If it can't be encoded, the command has no body.
         try? request.encodeJSON(with: JSONCoder())
         return CurlCommand(request: request, redaction: redaction, options: options).text
     }
 }
 
 extension HTTPRequest {
-    /// The options that let curl keep the body where this library does: after a 301 or 302 it drops that of every
-    /// method, not only of POST.
+    /// The options with which curl keeps the body after a 301 or 302 where this library does: curl drops it for every
+    /// method, this library for POST only.
     package var curlRedirectOptions: [String] {
         method != .post && !body.isNone ? ["--post301", "--post302"] : []
     }
@@ -56,7 +57,7 @@ extension HTTPRequest {
 private struct CurlCommand {
     let request: HTTPRequest
     let redaction: Redaction
-    /// Those that replace ``ownOptions``.
+    /// The options that replace ``ownOptions``; nil for none.
     let options: [String]?
 
     var text: String {
@@ -68,8 +69,8 @@ private struct CurlCommand {
         return source + words.map(Self.quoted).joined(separator: " ")
     }
 
-    /// Percent-encodes behind the host what the core encodes before it sends a URL, `must_escape()` in `message/url.c`:
-    /// curl refuses spaces, and sends everything else as it is.
+    /// Percent-encodes the characters after the host that the core encodes before it sends a URL (`must_escape()` in
+    /// `message/url.c`): curl refuses spaces, and sends everything else unchanged.
     private static func encoded(_ url: String) -> String {
         let bytes = url.utf8
         let scheme = bytes.firstRange(of: "://".utf8)?.upperBound ?? bytes.startIndex
@@ -88,9 +89,9 @@ private struct CurlCommand {
 
     private var method: [String] {
         switch (request.method, request.body.isNone) {
-        // curl refuses a body beside its own option for HEAD.
+        // `--head` is curl's option for HEAD, but curl refuses a body with it.
         case (.head, true): ["--head"]
-        // curl's own choice. Given as an option, the method would be sent after a redirect, too.
+        // The method that curl chooses by itself. As an option, it would also be used after a redirect.
         case (.get, true), (.post, false): []
         default: ["--request", request.method.rawValue]
         }
@@ -109,7 +110,7 @@ private struct CurlCommand {
             words += ["--header", "\(name):"]
         }
         if !isForm, !request.body.isNone, !request.headers.contains(named: .contentType) {
-            // Otherwise curl would send it as a form.
+            // Without this, curl would add the Content-Type of a form.
             words += ["--header", "\(HTTPHeaders.Name.contentType):"]
         }
         return words
@@ -119,7 +120,7 @@ private struct CurlCommand {
         var words: [String] = []
         switch request.httpVersion {
         case .http1_1?: words.append("--http1.1")
-        // Over http, curl would ask for an upgrade, which the session doesn't.
+        // Over http, `--http2` makes curl ask for an upgrade (h2c), which the session doesn't do.
         case .http2? where !isSecure: break
         case .http2?: words.append("--http2")
         case .http2PriorKnowledge?: words.append("--http2-prior-knowledge")
@@ -152,15 +153,15 @@ private struct CurlCommand {
 
     private var redirects: [String] {
         guard let policy = request.redirectPolicy, policy.followsRedirects else { return [] }
-        // curl's own limit is another one, and it follows from https to http.
+        // Passed explicitly, because curl's default limit differs, and curl follows redirects from https to http.
         let schemes = isSecure && !policy.allowsInsecureDowngrade ? ["--proto-redir", "=https"] : []
         return ["--location", "--max-redirs", "\(policy.maximumCount)"] + schemes + request.curlRedirectOptions
     }
 
-    /// - Parameter peer: What the names of a proxy's options begin with.
+    /// - Parameter peer: The prefix of option names for a proxy; empty for the server.
     private func authentication(_ credential: Credential, of peer: String = "") -> [String] {
         if let token = credential.token {
-            // For proxies, curl has no such option.
+            // curl has no such option for proxies.
             return peer.isEmpty ? ["--oauth2-bearer", redaction.hidesCredentials ? Redaction.placeholder : token] : []
         }
         let scheme: [String] =
@@ -234,7 +235,7 @@ private struct CurlCommand {
             && !(heading.mediaType ?? "").utf8.contains(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: ",") })
     }
 
-    /// Whether a name is what is written of it.
+    /// Whether a file name is valid UTF-8, so that its text can be passed to curl.
     private static func isText(_ rawName: [UInt8]?) -> Bool {
         rawName.map { String(validating: $0, as: UTF8.self) != nil } ?? true
     }
@@ -244,12 +245,12 @@ private struct CurlCommand {
         return type + (heading.fileName.map { ";filename=\(inner($0))" } ?? "")
     }
 
-    /// Quotes for curl, inside of the shell's.
+    /// Quotes a text for curl's own syntax of form parts, within the shell's quotes.
     private static func inner(_ text: String) -> String {
         "\"" + replacing([UInt8(ascii: "\\"): #"\\"#, UInt8(ascii: "\""): #"\""#], in: text) + "\""
     }
 
-    /// Nil if it can't be an argument.
+    /// Returns bytes as text; nil if they can't be an argument.
     private static func text(_ data: Data) -> String? {
         data.contains(0) ? nil : String(validating: data, as: UTF8.self)
     }
@@ -263,8 +264,8 @@ private struct CurlCommand {
         return "'" + replacing([0: "", UInt8(ascii: "'"): #"'\''"#], in: word) + "'"
     }
 
-    /// Replaces bytes. Of characters, a quote before a combining mark is another one: it would stay, and end the
-    /// quotes.
+    /// Replaces bytes, not characters: a quote before a combining mark is another `Character`, would not be replaced,
+    /// and would end the quotes.
     private static func replacing(_ replacements: [UInt8: String], in text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {

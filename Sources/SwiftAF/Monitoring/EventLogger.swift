@@ -20,7 +20,7 @@ public struct EventLogger: EventMonitor {
         public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// How much is logged of each request.
+    /// The level of detail.
     public let level: Level
     /// What to hide. Bodies aren't redacted. Default: ``Redaction/standard``.
     public var redaction = Redaction.standard

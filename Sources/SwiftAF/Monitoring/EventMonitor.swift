@@ -15,7 +15,7 @@ public import FoundationEssentials
 /// started. Events of different requests may be interleaved. The caller may continue before
 /// ``requestFinished(_:with:)``.
 ///
-/// An invalid request isn't reported, unless it is a task. Without monitors there is no cost.
+/// An invalid request isn't reported, unless it is a task. Without monitors, events cost nothing.
 public protocol EventMonitor: Sendable {
     /// Whether ``requestTraced(_:_:)`` is called, which copies every head. Default: false. Read when the monitor is
     /// set.
@@ -25,7 +25,7 @@ public protocol EventMonitor: Sendable {
     var observesMessages: Bool { get }
     /// A call began, or a task was made.
     func requestCreated(_ request: MonitoredRequest)
-    /// The request runs: at once, or because its task was resumed.
+    /// The request begins or continues: at once for an awaited call, or because its task was resumed.
     func requestResumed(_ request: MonitoredRequest)
     /// A task was suspended.
     func requestSuspended(_ request: MonitoredRequest)
@@ -38,8 +38,8 @@ public protocol EventMonitor: Sendable {
     func requestSent(_ request: MonitoredRequest, as sent: HTTPRequest, attempt: Int)
     /// A redirect was decided.
     func requestRedirected(_ request: MonitoredRequest, by proposal: RedirectProposal, decision: RedirectDecision)
-    /// A 401 or 407 was received. Followed by ``challengeAnswered(_:_:)``, or by ``responseReceived(_:_:)`` if it is
-    /// the response.
+    /// A 401 or 407 was received. Followed by ``challengeAnswered(_:_:)``, or by ``responseReceived(_:_:)`` if it
+    /// becomes the response.
     func requestChallenged(_ request: MonitoredRequest, by response: HTTPResponse)
     /// A challenge is answered: the request is sent again with credentials. Not reported: further rounds of NTLM and
     /// Negotiate, and preemptive credentials.

@@ -5,8 +5,8 @@ struct HARWriter {
     let redaction: Redaction
     let maximumBodySize: Int
 
-    /// The requests of one attempt. The core may have sent requests without an event, after a missing network route or
-    /// an unusable partial file; only status and times are known of them.
+    /// Returns the entries of one attempt's requests. The core may have sent requests without an event, such as after a
+    /// missing network route or an unusable partial file; for these only status and times are known.
     func entries(_ legs: [HARLeg], _ result: RequestResult) -> [JSONValue] {
         let hops = result.metrics.hops
         var entries: [JSONValue] = []
@@ -55,7 +55,7 @@ struct HARWriter {
 
     // MARK: Messages of WebSockets
 
-    /// A message in the form of browsers: bytes are Base64, the time is in seconds since 1970.
+    /// Returns a message in the format that browsers write: bytes as Base64, the time in seconds since 1970.
     func message(_ message: WebSocket.Message, isSent: Bool, at date: Date) -> JSONValue {
         var members: JSONObject = [
             "type": isSent ? "send" : "receive", "time": .double(date.timeIntervalSince1970),
@@ -78,7 +78,7 @@ struct HARWriter {
         return .object(members)
     }
 
-    /// The longest beginning of a text with at most this number of bytes.
+    /// Returns the longest prefix of a text with at most this number of bytes.
     private static func prefix(of text: String, _ size: Int) -> Substring {
         guard text.utf8.count > size else { return text[...] }
         var end = text.utf8.index(text.startIndex, offsetBy: size)
@@ -94,7 +94,8 @@ struct HARWriter {
 
     // MARK: The request
 
-    /// The fields that were sent. Those of the request have its values, which the trace may have hidden.
+    /// Returns the fields that were sent. Fields that the request has are taken from it, because the trace may have
+    /// hidden their values.
     private func sentFields(_ leg: HARLeg) -> HTTPHeaders {
         guard let head = leg.sentHead else { return leg.request.headers }
         var given = leg.request.headers.fields[...]
@@ -191,7 +192,7 @@ struct HARWriter {
         return .array(
             fields.flatMap { field in
                 let pairs = field.value.utf8.split(separator: UInt8(ascii: ";"))
-                // The rest of Set-Cookie are attributes.
+                // The other pairs of Set-Cookie are attributes.
                 return (name == .setCookie ? pairs.prefix(1) : pairs[...]).map { pair in
                     Self.pair(ASCII.trimmingBlanks(Substring(pair)))
                 }
@@ -241,11 +242,11 @@ private struct Timings {
             dns = phase(until: hop.dnsDone)
             connect = phase(until: hop.connectDone)
             tls = phase(until: hop.tlsDone)
-            // In this format connecting includes TLS.
+            // In HAR, `connect` includes `ssl`.
             if let tls { connect = (connect ?? 0) + tls }
         }
         send = phase(until: hop.requestSent) ?? 0
-        // Without a response, the rest was a wait for it.
+        // Without a response, the remaining time counts as waiting.
         wait = phase(until: hop.firstByte ?? hop.total) ?? 0
         receive = phase(until: hop.total) ?? 0
     }

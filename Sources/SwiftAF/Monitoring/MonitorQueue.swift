@@ -1,11 +1,11 @@
 import Dispatch
 
-/// The events that the monitors of a manager haven't been notified of, in order.
+/// Notifies the monitors of a manager of events, in order, on a queue of its own. Adding an event never blocks.
 ///
-/// Most events come in groups, such as created, resumed and sent. A group is one block of the queue, because a block
-/// for each event would cost three allocations each.
+/// Most events occur in groups, such as created, resumed and sent. One block on the dispatch queue delivers a whole
+/// group, because a block for each event would cost three allocations.
 final class MonitorQueue: Sendable {
-    /// What a group of monitors is notified of.
+    /// A notification of a group of monitors.
     enum Notice: Sendable {
         case request(RequestEvent, MonitoredRequest, MonitorGroup)
         case invalidated(MonitorGroup)
@@ -13,13 +13,13 @@ final class MonitorQueue: Sendable {
 
     private struct State {
         var notices: [Notice] = []
-        /// Empty: the memory of delivered notices, to be used again.
+        /// An empty array, whose memory is reused for the next notices.
         var spare: [Notice] = []
         /// Whether a block that delivers them is in the queue.
         var isScheduled = false
     }
 
-    /// The most notices whose memory is kept. Each takes several hundred bytes.
+    /// The maximum number of notices whose memory is kept. Each takes several hundred bytes.
     private static let spareCapacity = 16
 
     private let queue = DispatchQueue(label: "swiftaf.monitors")
@@ -37,7 +37,7 @@ final class MonitorQueue: Sendable {
     /// Waits until everything that was added so far is delivered.
     func flush() async {
         await withCheckedContinuation { continuation in
-            // Notices whose block comes after this one are delivered here.
+            // Delivers all notices added so far, also those whose block is behind this one in the queue.
             queue.async {
                 self.deliver()
                 continuation.resume()
@@ -45,7 +45,7 @@ final class MonitorQueue: Sendable {
         }
     }
 
-    /// Delivers what has been added until now; later notices get a block of their own. On the queue.
+    /// Delivers the notices added so far; later ones get another block. Called on the queue.
     private func deliver() {
         var notices = state.withLock { state in
             defer { state = State(notices: state.spare) }

@@ -24,7 +24,7 @@ package enum ProcessEvent: Sendable {
     case reachabilityChanged(NetworkReachabilityManager, NetworkReachability)
 }
 
-/// The observers of the process. Without any, an event costs one relaxed load.
+/// The observers of the process. Without observers, an event costs one relaxed load.
 package enum ProcessEvents {
     /// Called on the thread of the event, outside of any lock. Must not block.
     package typealias Observer = @Sendable (ProcessEvent) -> Void
@@ -34,7 +34,7 @@ package enum ProcessEvents {
 
     package static var isObserved: Bool { hasObservers.load(ordering: .relaxed) }
 
-    /// Returns a token for ``remove(_:)``.
+    /// Adds an observer. Returns a token for ``remove(_:)``.
     package static func add(_ observer: @escaping Observer) -> UInt64 {
         observers.withLock { observers in
             hasObservers.store(true, ordering: .relaxed)
@@ -43,7 +43,7 @@ package enum ProcessEvents {
         }
     }
 
-    /// An event that happens at the same time may still be reported.
+    /// Removes an observer. An event that occurs at the same time may still be reported to it.
     package static func remove(_ id: UInt64) {
         observers.withLock { observers in
             observers.remove(id)
@@ -63,7 +63,7 @@ package enum ProcessEvents {
     }
 }
 
-/// How a task ended.
+/// The result of a task, for observers of the process.
 package struct TaskCompletion: Sendable {
     /// The body in memory; empty without one, or if it was saved to a file.
     package var body: Data

@@ -35,8 +35,8 @@ public struct Redaction: Sendable, Hashable {
         return headers.contains { field.isNamed($0) }
     }
 
-    /// The redacted value of a field. URLs in it are redacted, whichever field it is: `Location`, but also `Link`,
-    /// `Refresh` and fields of the server's own.
+    /// Returns the redacted value of a field. URLs in it are redacted in any field: `Location`, but also `Link`,
+    /// `Refresh` and custom fields.
     public func value(of field: HTTPHeaders.Field) -> String {
         if hides(field) { return Self.placeholder }
         return Self.fieldsWithURL.contains { field.isNamed($0) } ? url(field.value) : text(field.value)
@@ -47,7 +47,7 @@ public struct Redaction: Sendable, Hashable {
         HTTPHeaders.Name.location, HTTPHeaders.Name.referer, "Content-Location",
     ]
 
-    /// The redacted URL: without user information, and with secret query items hidden.
+    /// Returns a URL without user information, and with secret query items hidden.
     public func url(_ url: String) -> String {
         let parts = URLText(url)
         var text = parts.beginning(userInfo: hidesCredentials ? nil : parts.userInfo)
@@ -59,14 +59,14 @@ public struct Redaction: Sendable, Hashable {
         return text
     }
 
-    /// The redacted text: all URLs in it are redacted.
+    /// Returns a text in which all URLs are redacted.
     private func text(_ text: String) -> String {
         let open = hidesCredentials ? Self.withoutUserInfo(text) : text
         var shown = ""
         var rest = Substring(open).utf8
         while !rest.isEmpty {
             let word = rest.prefix { !Self.urlEnds.contains($0) }
-            // Without these, a word has no secrets, and stays as it is.
+            // A word without a query or a fragment has no secrets, and stays unchanged.
             let hasItems = word.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
             shown += hasItems ? url(String(Substring(word))) : String(Substring(word))
             rest = rest[word.endIndex...]
@@ -77,10 +77,10 @@ public struct Redaction: Sendable, Hashable {
         return shown
     }
 
-    /// The bytes that end a URL in a text: they are never a part of one.
+    /// The bytes that end a URL in a text, because no URL contains them.
     private static let urlEnds = Array(" \t\r\n\"<>".utf8)
 
-    /// The text without the user information of anything that resembles a URL with an authority.
+    /// Returns a text without the user information in everything that resembles a URL with an authority.
     private static func withoutUserInfo(_ text: String) -> String {
         let end = urlEnds + "/?#".utf8
         var shown: [UInt8] = []
@@ -96,7 +96,7 @@ public struct Redaction: Sendable, Hashable {
     }
 
     /// Whether the value of a query item is hidden. The name may be percent-encoded, and nested, as in
-    /// `user[password]`: it is hidden if a part of it is.
+    /// `user[password]`: the value is hidden if a part of the name is in the list.
     func hidesQueryItem(_ name: Substring) -> Bool {
         if queryItems.contains(where: { ASCII.equalIgnoringCase($0, name) }) { return true }
         guard name.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "[") }) else { return false }
@@ -106,7 +106,7 @@ public struct Redaction: Sendable, Hashable {
         } || queryItems.contains { ASCII.equalIgnoringCase($0, decoded) }
     }
 
-    /// The bytes of a text, whatever they are: an invalid escape stays as it is.
+    /// Returns the percent-decoded bytes of a text. Invalid escapes stay unchanged.
     private static func percentDecoded(_ text: Substring) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
@@ -127,7 +127,7 @@ public struct Redaction: Sendable, Hashable {
         Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init)
     }
 
-    /// Works on bytes, as ``URLText`` does: for `Character`, an `&` behind some characters isn't one.
+    /// Works on bytes, as ``URLText`` does: an `&` next to a combining character isn't the `Character` `&`.
     private func query(_ query: Substring) -> Substring {
         guard !queryItems.isEmpty else { return query }
         let items = query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { item in

@@ -7,7 +7,7 @@ enum RequestEvent: Sendable {
     case suspended
     case sent(HTTPRequest, attempt: Int)
     case redirected(RedirectProposal, RedirectDecision)
-    /// And answered.
+    /// A challenge was received, and credentials are sent.
     case challenged(AuthenticationChallenge)
     case responseReceived(HTTPResponse)
     case informational(InformationalResponse)
@@ -19,17 +19,18 @@ enum RequestEvent: Sendable {
 }
 
 /// Reports the events of a request to its manager's monitors and to observers of the process. Exists only if there are
-/// any.
+/// monitors or observers.
 ///
-/// Observers of the process get the events of tasks whether or not there are monitors, so those that they get are
-/// reported by the static functions. No other file reports events of requests to ``ProcessEvents``.
+/// Observers of the process get the events of tasks even if there are no monitors, and thus no object of this class; so
+/// the static functions report them. No other file reports events of requests to ``ProcessEvents``.
 final class RequestEvents: Sendable {
     let id: UInt64
     private let request: HTTPRequest
     private let monitors: MonitorGroup?
-    /// Whether observers of the process get the events of a task instead of those of a transfer.
+    /// Whether the request belongs to a task, so that observers of the process get the events of the task instead of
+    /// those of a transfer.
     private let isTask: Bool
-    /// Whether the end was reported. Nothing is reported after it, such as a retry that was decided when the request
+    /// Whether the end was reported. No event is reported afterwards, such as a retry that was decided when the request
     /// was cancelled.
     private let hasEnded = Locked(false)
 
@@ -67,7 +68,7 @@ final class RequestEvents: Sendable {
             }
         }
         guard let monitors else { return }
-        // Under the lock, so that no event comes after the end. Adding an event runs no code of the program.
+        // Added under the lock, so that no event follows the end. Adding an event runs no code of the program.
         hasEnded.withLock { hasEnded in
             guard !hasEnded else { return }
             if case .finished = event { hasEnded = true }
@@ -86,7 +87,8 @@ final class RequestEvents: Sendable {
 
     // MARK: Tasks and managers
 
-    /// Returns what reports the completion of a task, to be called after its handler; nil if nothing observes it.
+    /// Returns a closure that reports the completion of a task; call it after the task's handler. Nil if nothing
+    /// observes it.
     static func completion(
         of task: SessionTask, _ completion: @autoclosure () -> TaskCompletion
     ) -> (@Sendable () -> Void)? {
@@ -114,12 +116,12 @@ final class RequestEvents: Sendable {
     }
 }
 
-/// Reports the end of a request whose transfer outlives the call that began it: once its outcome is known and the
-/// events that report it, whichever comes first.
+/// Reports the end of a request whose transfer may outlive the call that began it, such as a stream. Reports when both
+/// have happened: the transfer has ended, and the call has provided the events to report to.
 struct EndReport: ~Copyable, Sendable {
     private let state = Locked<(outcome: CoreOutcome?, events: RequestEvents?)>((nil, nil))
 
-    /// The transfer has ended.
+    /// Called when the transfer has ended.
     borrowing func end(with outcome: CoreOutcome) {
         let events = state.withLock { state in
             state.outcome = outcome
@@ -128,7 +130,7 @@ struct EndReport: ~Copyable, Sendable {
         events?.finish(outcome, hasBody: false)
     }
 
-    /// The call has returned, so that the end may be reported.
+    /// Called when the call returns, so that the end may be reported.
     borrowing func report(to events: RequestEvents) {
         let outcome = state.withLock { state in
             state.events = events
@@ -147,7 +149,7 @@ final class MonitorGroup: Sendable {
     /// Whether a monitor observes the messages of WebSockets.
     let observesMessages: Bool
 
-    /// - Returns: Nil for none.
+    /// - Returns: Nil if there are no monitors.
     init?(_ monitors: [any EventMonitor], on queue: MonitorQueue) {
         guard !monitors.isEmpty else { return nil }
         self.monitors = monitors

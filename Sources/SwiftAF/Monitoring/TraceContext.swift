@@ -24,7 +24,7 @@ public struct TraceContext: RequestInterceptor {
 
     private let samples: Bool
     private let report: (@Sendable (RequestSpan) -> Void)?
-    /// Makes trace IDs of requests that are unique in the process and unpredictable.
+    /// Random numbers that the trace IDs are derived from, so that they are unpredictable, and unique in the process.
     private let seed = (UInt64.random(in: 1 ... .max), UInt64.random(in: 1 ... .max))
 
     /// Creates an interceptor that adds trace headers.
@@ -62,13 +62,13 @@ public struct TraceContext: RequestInterceptor {
     }
 
     private func root(of attempt: RequestAttempt) -> TracePosition {
-        // Adding an odd multiple of the number keeps the IDs of requests apart.
+        // Adds the request's number times an odd constant, which is a different value for each number.
         let low = seed.1 &+ attempt.requestID &* 0x9E37_79B9_7F4A_7C15
         return TracePosition(trace: (seed.0, low), span: .random(in: 1 ... .max), isSampled: samples)
     }
 }
 
-/// A span's place in a trace: what `traceparent` and `tracestate` contain.
+/// The position of a span in a trace, which `traceparent` and `tracestate` contain.
 public struct TracePosition: Hashable, Sendable {
     /// The ID of the trace: 32 hexadecimal digits in lower case, not all zero.
     public let traceID: String
@@ -93,8 +93,8 @@ public struct TracePosition: Hashable, Sendable {
         self.tracestate = tracestate
     }
 
-    /// Parses header values; nil if `traceparent` is invalid. Later versions are read as far as version 00 goes. An
-    /// empty or too long `tracestate` (over 512 bytes) is dropped.
+    /// Parses header values; nil if `traceparent` is invalid. Of later versions, the parts that version 00 has are
+    /// read. An empty or too long `tracestate` (over 512 bytes) is dropped.
     public init?(traceparent: String, tracestate: String? = nil) {
         let parts = ASCII.trimmingBlanks(traceparent[...]).split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count >= 4, Self.isHex(parts[0], 2), parts[0] != "ff", parts[0] != "00" || parts.count == 4,

@@ -7,7 +7,7 @@
 public struct WireTrace: Sendable, Hashable {
     /// A traced event.
     public enum Event: Sendable, Hashable {
-        /// The connection of the following request heads, or one whose TLS handshake failed: no head follows.
+        /// The connection of the following request heads. If its TLS handshake failed, no head follows.
         case connection(Connection)
         /// The complete head of a request, as sent, with line ends.
         case requestHead([UInt8])
@@ -54,7 +54,7 @@ public struct WireTrace: Sendable, Hashable {
     public var event: Event
     /// The index that its hop will have in ``ResponseMetrics/hops``.
     public var hop: Int
-    /// Whether it belongs to CONNECT: the request, its response, or the connection that they need.
+    /// Whether the event belongs to a CONNECT: to the request, its response, or the connection for them.
     public var isTunnel: Bool
 
     /// Creates a value, for tests of monitors.

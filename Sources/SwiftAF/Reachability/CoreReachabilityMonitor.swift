@@ -76,7 +76,7 @@ final class CoreReachabilityMonitor: @unchecked Sendable {
 }
 
 extension NetworkReachabilityStatus {
-    /// The text of ``description``.
+    /// The core's text for ``description``.
     var coreText: String {
         String(cString: afc_reach_status_text(afc_reach_status(rawValue: Int32(rawValue)) ?? .AFC_REACH_UNKNOWN))
     }

@@ -9,9 +9,9 @@ public import Dispatch
 /// NetworkActivityIndicatorManager.shared.isEnabled = true
 /// ```
 ///
-/// Counts the running tasks of all session managers, awaited calls, streams that are being read, and what the program
-/// adds with ``incrementActivityCount()``. Requests that started before this manager was made aren't counted.
-/// Thread-safe.
+/// Counts the running tasks of all session managers, awaited calls, streams that are being read, and activities that
+/// the program adds with ``incrementActivityCount()``. Requests that started before this manager was made aren't
+/// counted. Thread-safe.
 public final class NetworkActivityIndicatorManager: Sendable {
     /// The shared manager. Made on first use, so it counts requests from then on.
     public static let shared = NetworkActivityIndicatorManager()
@@ -108,7 +108,7 @@ private final class ActivityStorage: Sendable {
 
     var handler: Handler? {
         get { content.withLock { $0.handler } }
-        // What the former one captured may call this object.
+        // The former handler is released without the lock, because the release may run code that calls this object.
         set { content.exchange(\.handler, newValue) }
     }
 
@@ -148,7 +148,7 @@ private final class ActivityStorage: Sendable {
 
     func count(_ event: ProcessEvent) {
         switch event {
-        // Reports of changes by several threads come in any order, so the task's state counts.
+        // Reports of several threads may arrive in any order, so the task's current state is used.
         case .taskResumed(let task):
             let isCounted = read { $0.isCounted(task.id) } ?? isCounted(task.originalRequest)
             change { $0.update(task.id, to: task.state, isCounted: isCounted) }

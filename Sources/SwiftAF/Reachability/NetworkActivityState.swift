@@ -1,5 +1,5 @@
 /// Decides when an indicator of network activity is shown: not for short activities, and without flicker between
-/// consecutive requests. A value without side effects; it asks its owner to set timers.
+/// consecutive requests. Changes only itself; it returns the timers to set and the visibility to report.
 struct NetworkActivityState: Sendable {
     enum Phase: Hashable, Sendable {
         case inactive
@@ -47,7 +47,7 @@ struct NetworkActivityState: Sendable {
         return isEnabled ? evaluate() : enter(.inactive)
     }
 
-    /// Adds or removes a running transfer. Repeated calls have no effect.
+    /// Adds or removes a running transfer. Has no effect if that was already done.
     mutating func set(_ transfer: Transfer, isRunning: Bool) -> [Action] {
         if isRunning {
             transfers.insert(transfer)
@@ -62,8 +62,8 @@ struct NetworkActivityState: Sendable {
 
     /// Records the state of a task, in whatever order its changes are reported.
     ///
-    /// - Parameter isCounted: Whether to count the task, when it is started. The first value is kept until the task
-    ///   completes, so that whatever was added is removed.
+    /// - Parameter isCounted: Whether to count the task. The value of its first start is kept until the task completes,
+    ///   so that the task is removed exactly if it was added.
     mutating func update(_ task: UInt64, to state: SessionTask.State, isCounted: Bool? = nil) -> [Action] {
         if state == .completed {
             decisions[task] = nil

@@ -27,7 +27,7 @@ public enum NetworkLink: Hashable, Sendable {
     case other
 }
 
-/// The reachability of a host, as of the last change of the network.
+/// The reachability of a host at the last change of the network.
 public struct NetworkReachability: Hashable, Sendable {
     /// Whether the host is reachable.
     public var status: NetworkReachabilityStatus

@@ -67,7 +67,7 @@ public final class NetworkReachabilityManager: Sendable {
     }
 
     /// Ends what ``startMonitoring()`` began. The last state is kept. Running handlers complete; no more are called.
-    /// While there are sequences of ``changes``, these are monitored further.
+    /// While there are sequences of ``changes``, monitoring continues for them.
     public func stopMonitoring() {
         storage.end()
         // Only starting fails.
@@ -107,7 +107,8 @@ public final class NetworkReachabilityManager: Sendable {
         set { storage.queue = newValue }
     }
 
-    /// The current state, and then its changes. Each sequence gets every one; a slow reader skips to the latest.
+    /// A sequence of the current state and then its changes. Each sequence gets every change; a slow reader skips to
+    /// the latest.
     ///
     /// The first sequence starts monitoring, and the last one that ends stops it, unless ``startMonitoring()`` was
     /// called. A sequence ends when its loop or task does, when it is released, and when the manager is. It ends at

@@ -1,9 +1,9 @@
-/// Runs the monitor of a manager while the program wants it or there are sequences of changes.
+/// Runs the monitor of a manager while the program has started it, or while there are sequences of changes.
 final class ReachabilityControl: Sendable {
     private let monitor: Result<CoreReachabilityMonitor, SessionError>
     private let storage: ReachabilityStorage
-    /// Whether the monitor runs. Held while it is started and stopped, so that the last command is the one that is
-    /// wanted.
+    /// Whether the monitor runs. The lock is held while the monitor is started and stopped, so that the last call
+    /// decides.
     private let isRunning = Locked(false)
 
     init(_ monitor: Result<CoreReachabilityMonitor, SessionError>, _ storage: ReachabilityStorage) {
@@ -27,10 +27,10 @@ final class ReachabilityControl: Sendable {
         }
     }
 
-    /// Starts or stops the monitor, as the storage says.
+    /// Starts or stops the monitor, depending on whether the storage needs it.
     ///
-    /// - Parameter needsReport: Whether a running monitor has to report its state again. It may run for a sequence that
-    ///   has just ended, and then has nothing to report to the next one.
+    /// - Parameter needsReport: Whether a running monitor must report its state again, for a new sequence: the monitor
+    ///   may still run for a sequence that has just ended, and then wouldn't report before the next change.
     func update(needsReport: Bool = false) throws(SessionError) {
         let monitor = try monitor.get()
         try isRunning.withLock { (isRunning) throws(SessionError) in

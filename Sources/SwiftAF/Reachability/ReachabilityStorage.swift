@@ -4,7 +4,7 @@ import Dispatch
 final class ReachabilityStorage: Sendable {
     typealias Handler = @Sendable (NetworkReachability) -> Void
 
-    /// The side of a sequence that the storage keeps.
+    /// The producer of a sequence of changes.
     private final class Listener: Sendable {
         let continuation: AsyncStream<NetworkReachability>.Continuation
         private struct State {
@@ -19,9 +19,9 @@ final class ReachabilityStorage: Sendable {
             self.continuation = continuation
         }
 
-        /// Called with the lock of the storage held, so that the states are in order.
+        /// Notes a state. Called with the lock of the storage held, so that the states are in order.
         ///
-        /// A state that is reported again, as by a restart, isn't passed on again.
+        /// A state that equals the last one, as after a restart, isn't passed on again.
         func set(_ reachability: NetworkReachability) {
             state.withLock { state in
                 guard state.last != reachability else { return }
@@ -29,7 +29,7 @@ final class ReachabilityStorage: Sendable {
             }
         }
 
-        /// Passes on what was set. Called without that lock.
+        /// Passes on the state that was noted. Called without the lock.
         func report() {
             reporter.report {
                 let reachability = state.withLock { state in
@@ -43,7 +43,7 @@ final class ReachabilityStorage: Sendable {
 
     private struct State {
         var reachability = NetworkReachability()
-        /// The number of the start whose handlers are called; nil while stopped.
+        /// The number of the start that the handler is called for; nil while stopped.
         var start: Int?
         var starts = 0
         var handler: Handler?
@@ -51,7 +51,7 @@ final class ReachabilityStorage: Sendable {
         var listeners = Registry<Listener>()
         weak var manager: NetworkReachabilityManager?
 
-        /// Whether the monitor has to run.
+        /// Whether the monitor must run.
         var isWatched: Bool { start != nil || !listeners.isEmpty }
     }
 
@@ -61,7 +61,7 @@ final class ReachabilityStorage: Sendable {
 
     var handler: Handler? {
         get { state.withLock { $0.handler } }
-        // What the former one captured may call this object.
+        // The former handler is released without the lock, because the release may run code that calls this object.
         set { state.exchange(\.handler, newValue) }
     }
 
@@ -74,7 +74,7 @@ final class ReachabilityStorage: Sendable {
         state.withLock { [weak manager] in $0.manager = manager }
     }
 
-    /// Whether the monitor has to run: for the program, or for sequences.
+    /// Whether the monitor must run: for the program, or for sequences.
     var isWatched: Bool { state.withLock { $0.isWatched } }
     var isStarted: Bool { state.withLock { $0.start != nil } }
 
@@ -105,7 +105,7 @@ final class ReachabilityStorage: Sendable {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let listener = Listener(continuation)
             let added = state.withLock { state -> (id: UInt64, isKnown: Bool)? in
-                // The state of a monitor that was stopped may be an old one.
+                // Only the state of a running monitor is current.
                 let isKnown = state.isWatched && state.reachability.status != .unknown
                 guard let id = state.listeners.add(listener) else { return nil }
                 if isKnown { listener.set(state.reachability) }

@@ -1,5 +1,5 @@
 extension Duration {
-    /// This duration, doubled a number of times; between zero and a limit, and the same beyond it.
+    /// Returns this duration, doubled a number of times, but at least zero and at most `limit`.
     func doubled(times: Int, atMost limit: Duration) -> Duration {
         let limit = max(.zero, limit)
         var duration = min(limit, max(.zero, self))
@@ -11,10 +11,10 @@ extension Duration {
     }
 }
 
-/// The delay before another attempt after failures: what is waited for in any case, and a random time, so that clients
-/// that failed at the same time don't return at the same time. Of retries and of sequences that reconnect.
+/// Computes the delay before another attempt after failures, for retries and for sequences that reconnect. It is the
+/// sum of a fixed part and a random time, so that clients that failed at the same time don't retry at the same time.
 struct Backoff {
-    /// What the server asks for, or the time between connections.
+    /// The fixed part: the delay of Retry-After, or the time between connections.
     var least: Duration
     /// The upper bound of the random time after the first failure; doubled for each further one.
     var jitter: Duration
@@ -22,8 +22,8 @@ struct Backoff {
     var maximumJitter: Duration
 
     /// - Parameters:
-    ///   - failures: The number of consecutive failures; without any, nothing is added.
-    ///   - random: The part of the upper bound: at least 0, less than 1.
+    ///   - failures: The number of consecutive failures; if 0, there is no random time.
+    ///   - random: The fraction of the upper bound to add: at least 0, less than 1.
     func delay(failures: Int, random: Double) -> Duration {
         guard failures > 0 else { return least }
         // A sum of longer durations might overflow.

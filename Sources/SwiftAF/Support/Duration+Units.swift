@@ -1,5 +1,5 @@
 extension Duration {
-    /// The sum; the longest duration of its sign instead of one that is too long.
+    /// Returns the sum, or the longest duration with its sign if the sum overflows.
     func addingClamped(_ other: Duration) -> Duration {
         let (sum, overflows) = attoseconds.addingReportingOverflow(other.attoseconds)
         return overflows ? Duration(attoseconds: attoseconds < 0 ? .min : .max) : Duration(attoseconds: sum)

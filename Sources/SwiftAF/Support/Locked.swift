@@ -2,9 +2,9 @@ import Synchronization
 
 /// A value protected by a `Mutex`, with annotations for ThreadSanitizer.
 ///
-/// On Linux `Mutex` locks within a library that isn't instrumented, so that ThreadSanitizer would report every
-/// protected access as a race. The atomic makes the same ordering visible to it, at the cost of two moves, which are
-/// plain ones on x86-64.
+/// On Linux, `Mutex` locks in a library that isn't instrumented, so ThreadSanitizer would report every protected access
+/// as a race. An atomic variable shows it the same ordering, at the cost of two memory accesses, which are plain moves
+/// on x86-64.
 package struct Locked<Value>: ~Copyable {
     private let mutex: Mutex<Value>
     private let fence = ThreadSanitizerFence()
@@ -24,10 +24,10 @@ package struct Locked<Value>: ~Copyable {
         }
     }
 
-    /// Orders what follows after every access so far, for ThreadSanitizer.
+    /// Tells ThreadSanitizer that all earlier accesses to the value happen before what follows.
     ///
-    /// For the task that waited for a continuation: one that is resumed before its task suspends passes its value
-    /// without an order that ThreadSanitizer can see.
+    /// Call it after a wait for a continuation. If a continuation is resumed before its task has suspended, the value
+    /// is passed without an ordering that ThreadSanitizer can see.
     package borrowing func synchronizeContinuation() {
         fence.begin()
     }
@@ -60,8 +60,8 @@ extension Locked {
     }
 }
 
-/// Orders what follows ``begin()`` after what precedes ``end()`` on another thread. Not a lock: the caller must ensure
-/// that the two don't overlap.
+/// Tells ThreadSanitizer that what precedes ``end()`` on one thread happens before what follows ``begin()`` on another.
+/// Not a lock: the caller must ensure that the two don't overlap.
 package struct ThreadSanitizerFence: ~Copyable, Sendable {
     private let mark = Atomic<UInt8>(0)
 

@@ -1,16 +1,16 @@
-/// Lets one task wait for a value that another one sends. The first value ends the wait. A value that is sent before
-/// the wait is kept.
+/// Passes a value to one waiting task. A value that is sent before the wait is kept for it.
 final class OneValueChannel<Value: Sendable>: Sendable {
     private enum State {
         case idle
-        // Unchecked, which saves an allocation per request with interceptors (`RequestAllocationTests`).
+        // Unsafe, because a checked continuation allocates, for each request with interceptors
+        // (`RequestAllocationTests`).
         case waiting(UnsafeContinuation<Value, Never>)
         case sent(Value)
     }
 
     private let state = Locked(State.idle)
 
-    /// Sends a value and ends the wait. Ignored if an earlier value hasn't been received yet.
+    /// Sends a value and ends the wait. Has no effect if an earlier value hasn't been received yet.
     func send(_ value: Value) {
         let waiting = state.withLock { state -> UnsafeContinuation<Value, Never>? in
             switch state {

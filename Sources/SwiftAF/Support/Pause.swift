@@ -1,5 +1,5 @@
 extension Duration {
-    /// The longest delay before anything, 30 years: `Task.sleep` needs a deadline that its clock can represent.
+    /// The longest pause, 30 years, because `Task.sleep` needs a deadline that its clock can represent.
     static let longestPause = Duration.seconds(1_000_000_000)
 
     /// Waits for this duration, at most ``longestPause``, or until the Swift task is cancelled.

@@ -1,19 +1,18 @@
 import FoundationEssentials
 
-/// Keeps the memory of long messages or chunks, for the next ones of about their size. Any thread.
+/// Reuses the memory of long messages or chunks for later ones of about the same size. Thread-safe.
 ///
-/// malloc gives memory of this size back to the kernel when it is released, and the kernel clears every page of it
-/// again: half of the processor time of the row `echo_64k_1` of Benchmarks/run. The row `events` measures it for
-/// chunks.
+/// free() returns memory of this size to the kernel, which clears its pages when they are allocated again. That took
+/// half of the processor time of the row `echo_64k_1` of Benchmarks/run. The row `events` measures it for chunks.
 final class ReceiveMemory: Sendable {
-    /// A part of the memory. Must be recycled, or become `Data`.
+    /// A piece of memory. Its owner must pass it to ``recycle(_:)`` or ``makeData(_:count:)``.
     struct Block: @unchecked Sendable {
         let start: UnsafeMutableRawPointer
-        /// In bytes.
+        /// The size in bytes.
         let capacity: Int
     }
 
-    /// Shorter ones cost malloc little; longer ones aren't kept.
+    /// The sizes of blocks that are kept. For shorter ones malloc is fast enough.
     private let sizes: ClosedRange<Int>
     /// The maximum number of blocks that are kept.
     private let maximumBlocks: Int
@@ -40,7 +39,8 @@ final class ReceiveMemory: Sendable {
         }
     }
 
-    /// Copies bytes into memory that comes back when the result is released. Few bytes are just copied.
+    /// Copies bytes into a block that is recycled when the result is released. Sizes that aren't kept are copied to
+    /// ordinary memory.
     func copy(_ bytes: UnsafeRawBufferPointer) -> Data {
         guard sizes.contains(bytes.count), let source = bytes.baseAddress else { return Data(bytes) }
         let block = take(bytes.count)
@@ -51,7 +51,7 @@ final class ReceiveMemory: Sendable {
     /// Returns memory for at least `size` bytes.
     func take(_ size: Int) -> Block {
         let kept = freeBlocks.withLock { freeBlocks -> Block? in
-            // One that is much larger would stay with a message that needs little.
+            // A block more than a quarter larger isn't used: a small message would occupy it as long as it is kept.
             while let block = freeBlocks.popLast() {
                 if size <= block.capacity, block.capacity - size <= size / 4 { return block }
                 block.start.deallocate()
@@ -61,16 +61,17 @@ final class ReceiveMemory: Sendable {
         return kept ?? Block(start: .allocate(byteCount: size, alignment: 16), capacity: size)
     }
 
-    /// Returns the first bytes of a block, which comes back when they are released.
+    /// Returns the first bytes of a block as `Data`. The block is recycled when they are released.
     func makeData(_ block: Block, count: Int) -> Data {
         Data(bytesNoCopy: block.start, count: count, deallocator: .custom { [self] _, _ in recycle(block) })
     }
 
-    /// Ends the use of a block.
+    /// Ends the use of a block: keeps it for later, or frees it.
     func recycle(_ block: Block) {
         guard sizes.contains(block.capacity) else { return block.start.deallocate() }
         let former = freeBlocks.withLock { freeBlocks -> Block? in
-            // The latest is the most likely one to fit the next, and to be in the processor's cache.
+            // The oldest block is freed, because the latest one most likely fits the next message and is in the
+            // processor's cache.
             defer { freeBlocks.append(block) }
             return freeBlocks.count < maximumBlocks ? nil : freeBlocks.removeFirst()
         }

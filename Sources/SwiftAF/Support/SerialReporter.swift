@@ -1,18 +1,18 @@
-/// Runs reports one at a time, so that an older value can't follow a newer one, and without a lock, because what a
-/// report resumes may call the program's executor.
+/// Runs reports one at a time, so that an older value can't follow a newer one. Reports run without the lock, because
+/// resuming a task may call the program's executor.
 struct SerialReporter: ~Copyable, Sendable {
     enum State {
         case idle
-        /// A thread reports.
+        /// A thread is running a report.
         case reporting
-        /// It has to report once more, because another thread had something to report meanwhile.
+        /// That thread must run the report once more, because another thread has called `report` meanwhile.
         case reportingAgain
     }
 
     private let state = Locked(State.idle)
 
-    /// Calls `report`, which reports the newest value, at least once after this call began: on this thread, or on one
-    /// that reports already.
+    /// Ensures that `report`, which reports the newest value, is called at least once after this call began: on this
+    /// thread, or by a thread that is already reporting.
     borrowing func report(_ report: () -> Void) {
         let isFirst = state.withLock { state in
             defer { state = state == .idle ? .reporting : .reportingAgain }

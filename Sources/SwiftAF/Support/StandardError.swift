@@ -2,7 +2,7 @@ import Glibc
 
 /// The standard error stream of the process.
 enum StandardError {
-    /// Writes the text, in a single call if the system accepts all of it. The rest is dropped on an error.
+    /// Writes the text, with a single write() if the system accepts all of it. After an error, the rest is dropped.
     static func write(_ text: String) {
         var text = text
         text.withUTF8 { bytes in

@@ -1,18 +1,18 @@
 import FoundationEssentials
 
 /// The folders of a user, as the environment names them (XDG Base Directory Specification). Relative paths are ignored,
-/// as the specification says: they would name another folder in each current one.
+/// as the specification demands.
 package enum UserFolders {
-    /// `HOME`; nil if it is no absolute path.
+    /// Returns `HOME`; nil if it isn't an absolute path.
     package static func home(_ environment: [String: String]) -> String? { absolute("HOME", environment) }
 
-    /// `XDG_CONFIG_HOME`, or `~/.config`; nil without a home.
+    /// Returns `XDG_CONFIG_HOME`, or `~/.config`; nil without a home.
     package static func configuration(_ environment: [String: String]) -> String? {
         absolute("XDG_CONFIG_HOME", environment) ?? home(environment).map { $0 + "/.config" }
     }
 
-    /// The path of a program's folder in `XDG_CACHE_HOME`, or in `~/.cache`; nil without a home. A program name that is
-    /// no file name becomes `swiftaf`.
+    /// Returns the path of a program's folder in `XDG_CACHE_HOME`, or in `~/.cache`; nil without a home. A program name
+    /// that isn't a file name is replaced by `swiftaf`.
     package static func cache(of program: String, _ name: String, _ environment: [String: String]) -> String? {
         guard let base = absolute("XDG_CACHE_HOME", environment) ?? home(environment).map({ $0 + "/.cache" }) else {
             return nil
@@ -25,7 +25,7 @@ package enum UserFolders {
         environment[variable].flatMap { $0.utf8.first == UInt8(ascii: "/") ? $0 : nil }
     }
 
-    /// Creates a folder and those above it with mode 0700. If that fails, opening it reports why.
+    /// Creates a folder and its parents with mode 0700. Ignores errors: opening a file in it reports them.
     package static func make(_ path: String) {
         try? FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

@@ -1,14 +1,14 @@
-/// Calls that wait for their turn, in the order of their arrival. A call keeps its place while it tries, without a
-/// waiter.
+/// A line of calls that wait for a resource, in the order of their arrival. A call that was resumed keeps its place,
+/// without a waiter, while it tries to get the resource.
 ///
-/// Every operation takes constant time on average: thousands of calls may wait, and each leaves under a lock.
+/// Every operation takes constant time on average, because thousands of calls may wait, and the owner's lock is held.
 package struct WaitingLine<Waiter> {
     private struct Entry {
         let id: UInt64
         var waiter: Waiter?
     }
 
-    /// Nil: that call has left.
+    /// The calls in order; nil for those that have left.
     private var entries: [Entry?] = []
     /// The index of the first call that hasn't left.
     private var first = 0
