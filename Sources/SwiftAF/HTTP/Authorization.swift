@@ -6,7 +6,7 @@ extension HTTPHeaders {
         /// The scheme and the credentials, as sent.
         public let rawValue: String
 
-        /// Makes any value, such as `AWS4-HMAC-SHA256 …`.
+        /// Creates any value, such as `AWS4-HMAC-SHA256 …`.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -23,7 +23,7 @@ extension HTTPHeaders {
 
         /// The scheme, if there is one, without the credentials.
         public var description: String {
-            // A key alone, as some servers expect it, has no scheme.
+            // A value without a space is a key alone, as some servers expect it: all of it is secret.
             guard let space = rawValue.utf8.firstIndex(of: UInt8(ascii: " ")) else { return Redaction.placeholder }
             return "\(rawValue[..<space]) \(Redaction.placeholder)"
         }

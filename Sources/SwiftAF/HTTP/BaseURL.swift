@@ -5,7 +5,7 @@ struct BaseURL: Sendable, Equatable {
     /// The text; if it has a path, it ends with a slash, which is added if necessary.
     let text: String
 
-    /// Why the text can't be a base; nil if it can.
+    /// The reason why the text can't be a base; nil if it can.
     let fault: String?
 
     /// The scheme and authority of the text, such as `https://example.org`, as they are written.
@@ -29,16 +29,17 @@ struct BaseURL: Sendable, Equatable {
 
     /// Returns the absolute URL of a reference; an absolute reference is returned unchanged.
     func resolve(_ reference: String) -> String {
-        // Fast path for the common case, without a copy.
+        // The fast path for absolute URLs, without a copy.
         if reference.utf8.starts(with: "http://".utf8) || reference.utf8.starts(with: "https://".utf8) {
             return reference
         }
         return CoreURL.resolve(reference, against: text)
     }
 
-    /// Whether an absolute URL is of the same origin.
+    /// Returns whether an absolute URL has the same origin as the base.
     func isOfOrigin(_ url: String) -> Bool {
-        // Fast path for URLs that were resolved against it: each request asks.
+        // The fast path, because this is called for each request: URLs that were resolved against the base begin with
+        // its root.
         let start = url.utf8.prefix(root.utf8.count)
         if start.elementsEqual(root.utf8), !start.isEmpty {
             let next = url.utf8[start.endIndex...].first

@@ -17,7 +17,7 @@ package enum HTTPDate {
 
     /// Writes a time in the current format: `Sun, 06 Nov 1994 08:49:37 GMT`.
     ///
-    /// - Parameter seconds: Since 1970.
+    /// - Parameter seconds: The seconds since 1970.
     /// - Returns: The text; nil for years before 1900 and after 9999.
     package static func text(of seconds: Int) -> String? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AFC_DATE_SIZE)) { room in
@@ -28,7 +28,7 @@ package enum HTTPDate {
 }
 
 extension Int64 {
-    /// Whole seconds since 1970, clamped to the range from 0 to 9 × 10^15.
+    /// Converts a date to whole seconds since 1970, clamped to the range from 0 to 9 × 10^15.
     init(unixTime date: Date) {
         let seconds = date.timeIntervalSince1970
         self = seconds >= 9e15 ? 9_000_000_000_000_000 : seconds > 0 ? Int64(seconds) : 0

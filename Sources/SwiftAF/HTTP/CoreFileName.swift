@@ -25,7 +25,7 @@ extension HTTPResponse {
 }
 
 extension MediaType {
-    /// The media type of ``init(pathExtension:)`` as text.
+    /// Returns the text of the media type for a file name extension; nil if it is unknown.
     static func coreType(ofPathExtension pathExtension: String) -> String? {
         pathExtension.withCoreSlice(afc_media_type_of_extension).map { String(cString: $0) }
     }

@@ -6,7 +6,7 @@ package enum CoreURL {
     ///
     /// - Throws: ``SessionError/Code/invalidInput``, with a message that names the invalid part.
     static func check(_ url: String) throws(SessionError) {
-        // First without an error, whose struct is large and rarely needed.
+        // Called first without an error, because the struct is large and rarely needed.
         if url.withCoreSlice({ afc_url_check($0, nil) }) == .AFC_OK { return }
         var failure = afc_failure()
         _ = url.withCoreSlice { afc_url_check($0, &failure) }
@@ -17,13 +17,13 @@ package enum CoreURL {
     static func resolve(_ reference: String, against base: String) -> String {
         base.withCoreSlice { base in
             reference.withCoreSlice { reference in
-                // The size of both texts and of the separators between them.
+                // The result has at most the bytes of both texts and two separators.
                 write(base.size + reference.size + 2) { afc_url_resolve($0, $1, base, reference) }
             }
         }
     }
 
-    /// Adds a percent-encoded query to the one that the URL may have, before the fragment.
+    /// Appends a percent-encoded query to a URL, after its own query and before its fragment.
     package static func append(query: String, to url: String) -> String {
         url.withCoreSlice { url in
             query.withCoreSlice { query in
@@ -32,7 +32,7 @@ package enum CoreURL {
         }
     }
 
-    /// Returns the http or https URL of a ws or wss one; http, https and relative URLs are unchanged.
+    /// Returns the http or https URL for a ws or wss URL. http, https and relative URLs are returned unchanged.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` for another scheme, which no WebSocket has.
     package static func fromWebSocket(_ url: String) throws(SessionError) -> String {
@@ -97,7 +97,8 @@ extension URLText {
         self = url.withCoreSlice { text in
             var parts = afc_url_parts()
             afc_url_split(&parts, text)
-            /// Returns the same bytes of `url`. All delimiters are ASCII, so no character is split.
+            /// Returns the part of `url` at the same bytes as `slice`. All delimiters are ASCII, so no UTF-8 sequence
+            /// is split.
             func part(_ slice: afc_slice) -> Substring? {
                 guard let start = slice.bytes, let base = text.bytes, !url.isEmpty else { return nil }
                 let first = url.utf8.index(url.startIndex, offsetBy: start - base)

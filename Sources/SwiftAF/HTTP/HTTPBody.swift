@@ -8,11 +8,11 @@ public struct HTTPBody: Sendable {
         case file(path: String)
         case stream(BodyStream)
         case form(BodyForm)
-        /// Encoded when the request is sent; nil uses the manager's encoder.
+        /// A value that is encoded as JSON when the request is sent, by this encoder; nil uses the manager's.
         case json(any Encodable & Sendable, (any DataEncoder)?)
-        /// The same for a literal, whose members keep their order.
+        /// The same for the values of a literal, whose members keep their order.
         case jsonParameters(Parameters, (any DataEncoder)?)
-        /// Fails the request.
+        /// The request fails with this error.
         case invalid(SessionError)
     }
 
@@ -28,7 +28,7 @@ public struct HTTPBody: Sendable {
 
     /// No body and no Content-Length. `HTTPBody.data(Data())` is an empty body, which sends `Content-Length: 0`.
     ///
-    /// The `body:` of calls such as `post` is optional. There nil is no body: `body: isFull ? .data(bytes) : nil`.
+    /// The `body:` of calls such as `post` is optional. Pass nil for no body: `body: isFull ? .data(bytes) : nil`.
     public static let none = HTTPBody(.none)
 
     /// Bytes in memory. An empty body sends `Content-Length: 0`.
@@ -50,14 +50,14 @@ public struct HTTPBody: Sendable {
         HTTPBody(.json(value, encoder), contentType: MediaType.json.essence)
     }
 
-    /// A value as JSON, with Content-Type `application/json`, which is read at once: it need not be `Sendable`, and may
-    /// belong to an actor.
+    /// A value as JSON, with Content-Type `application/json`. The value is read before this function returns, so it
+    /// need not be `Sendable` and may belong to an actor.
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - encoder: Encodes it at once. Nil uses ``HTTPSessionManager/encoder``, when the request is sent, for what the
-    ///     value encodes now, to an encoder without `userInfo`. An error of either fails the request with
-    ///     ``SessionError/Code/serialization``.
+    ///   - encoder: Encodes the value before this function returns. Nil records what the value encodes now, to an
+    ///     encoder without `userInfo`, and writes it with ``HTTPSessionManager/encoder`` when the request is sent. An
+    ///     error of either fails the request with ``SessionError/Code/serialization``.
     public static func json(encoding value: some Encodable, encoder: (any DataEncoder)? = nil) -> HTTPBody {
         do {
             let contentType = MediaType.json.essence
@@ -83,8 +83,8 @@ public struct HTTPBody: Sendable {
     /// ```
     ///
     /// - Parameters:
-    ///   - parameters: The literal, or parameters. A value of a literal is read at once, with an encoder without
-    ///     `userInfo`, so it needn't be `Sendable`.
+    ///   - parameters: The literal, or parameters. The values of a literal are read before this function returns, with
+    ///     an encoder without `userInfo`, so they needn't be `Sendable`.
     ///   - encoder: Writes dates, data and the other values of the literal. Nil uses ``HTTPSessionManager/encoder``,
     ///     when the request is sent. An error of the encoder fails the request with
     ///     ``SessionError/Code/serialization``.
@@ -140,7 +140,7 @@ public struct HTTPBody: Sendable {
     /// - Parameters:
     ///   - length: The exact number of bytes; nil if unknown, which uses chunked transfer coding over HTTP/1.1. A
     ///     different number of bytes fails the transfer with ``SessionError/Code/bodySource``. The last of these bytes
-    ///     are sent before the sequence ends, so that it may wait for the response; bytes that it makes after the
+    ///     are sent before the sequence ends, so that it may wait for the response; bytes that it yields after the
     ///     response is complete aren't noticed.
     ///   - makeSequence: Called on any thread, once each time the body is sent. The next chunk is requested only when
     ///     there is room for it. An error thrown by the sequence ends the transfer and becomes
@@ -227,9 +227,9 @@ extension HTTPBody: CustomStringConvertible {
 }
 
 extension HTTPBody {
-    /// The same body, with JSON as bytes: its own and that of a form's parts.
+    /// Returns this body with all JSON encoded as bytes, also that of a form's parts.
     ///
-    /// - Parameter encoder: Writes what has no encoder of its own.
+    /// - Parameter encoder: The encoder for JSON that has no encoder of its own.
     func encoded(with encoder: any DataEncoder) throws(SessionError) -> HTTPBody {
         switch content {
         case .json(let value, let own):
@@ -255,7 +255,7 @@ extension HTTPBody {
 }
 
 extension HTTPRequest {
-    /// Encodes JSON of the body and adds the body's Content-Type.
+    /// Encodes a JSON body and adds the body's Content-Type, unless the request has one.
     package mutating func encodeJSON(with encoder: any DataEncoder) throws(SessionError) {
         do {
             body = try body.encoded(with: encoder)
@@ -274,8 +274,8 @@ package struct BodyStream: Sendable {
 
     /// The exact number of bytes; nil if unknown.
     package let length: Int64?
-    /// The only run of a sequence that can be read once; nil if ``produce`` can be called again for the same bytes.
-    /// Copies of the body share it.
+    /// The mark whether a sequence that can be read once has been begun, shared by copies of the body; nil if
+    /// ``produce`` can be called again for the same bytes.
     private let onlyRun: OnlyRun?
     /// Passes every chunk to the consumer, in order, and returns after the last.
     package let produce: @Sendable (Consumer) async throws -> Void
@@ -293,7 +293,7 @@ package struct BodyStream: Sendable {
     /// Whether ``produce`` can be called again for the same bytes.
     package var isReplayable: Bool { onlyRun == nil }
 
-    /// Records that the sequence is run. Call before ``produce``.
+    /// Records that the sequence is begun. Call before ``produce``.
     ///
     /// - Throws: ``SessionError/Code/bodyNotReplayable`` if it can be read once, and this or another call has begun to.
     package func begin() throws(SessionError) {

@@ -34,7 +34,7 @@ extension HTTPHeaders {
     }
 }
 
-// The calls of HTTPHeaders with a `Name`. The documentation shows each of them as one call.
+// The functions of HTTPHeaders with a `Name` instead of a `String`.
 extension HTTPHeaders {
     /// The values of all fields of a name, joined with ", " (RFC 9110 5.2); for `Set-Cookie`, which can't be joined,
     /// only the first. Setting replaces all fields of that name with one; setting nil removes them.

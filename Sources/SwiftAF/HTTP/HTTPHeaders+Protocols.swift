@@ -12,9 +12,9 @@ extension HTTPHeaders: RandomAccessCollection {
 
 extension HTTPHeaders: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {
     /// `["Accept": "text/html", "Accept": "text/plain", "If-None-Match": tag]`: in order, repeats kept. A field whose
-    /// value is nil is left out, as if it weren't written: the manager's field or the default is sent then.
+    /// value is nil is omitted, as if it weren't written: the manager's field or the default is then sent.
     public init(dictionaryLiteral elements: (String, String?)...) {
-        // By index, which needs no iterator: an empty literal, the default of most calls, allocates nothing
+        // Iterates by index, so that an empty literal, the default of most calls, allocates nothing
         // (RequestAllocationTests).
         var fields: [Field] = []
         fields.reserveCapacity(elements.count)
@@ -32,7 +32,7 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral
 
 extension HTTPHeaders: Hashable {
     /// Equal fields in the same order and equal suppressed defaults; names are case-insensitive.
-    // Not inlined: it is a part of several comparisons.
+    // Not inlined, because several comparisons call it.
     @inline(never)
     public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
         left.fields == right.fields
@@ -100,7 +100,7 @@ extension HTTPHeaders.Field: Codable {
         if isMarkedSecret {
             try container.encode(true, forKey: .isSecret)
         }
-        // Else a value that was received in ISO-8859-1 would be sent in UTF-8.
+        // Encoded, so that a value that was received in ISO-8859-1 isn't sent in UTF-8 after it was decoded.
         if isLatin1 {
             try container.encode(true, forKey: .isLatin1)
         }
@@ -128,7 +128,7 @@ extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible {
     }
 }
 
-/// Without this, mirrors would show secrets in `dump` and in test failures.
+/// Replaces the default mirror, which would show secrets in `dump` and in test failures.
 extension HTTPHeaders.Field: CustomReflectable {
     public var customMirror: Mirror {
         Mirror(self, children: ["name": name, "value": isSecret ? Redaction.placeholder : value])

@@ -31,7 +31,7 @@ public struct HTTPHeaders: Sendable {
         storage = .texts(fields)
     }
 
-    /// Fields that were received.
+    /// Creates a list of received fields.
     package init(_ received: ReceivedFields) {
         storage = .received(received)
     }
@@ -41,8 +41,8 @@ public struct HTTPHeaders: Sendable {
         storage = .texts(pairs.map { Field(name: $0.0, value: $0.1) })
     }
 
-    /// Creates a list of the fields of a dictionary. They are sorted by name, because a dictionary has another order
-    /// each time the program runs. A literal needs no initializer, and keeps its order and duplicates.
+    /// Creates a list from a dictionary. The fields are sorted by name, because the order of a dictionary differs in
+    /// each run of the program. A literal needs no initializer, and keeps its order and duplicates.
     ///
     /// ```swift
     /// let headers = HTTPHeaders(settings.fields)      // [String: String]
@@ -82,10 +82,10 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
-    /// Changes the fields in place.
+    /// Changes the fields in place, without a copy of the array.
     private mutating func change<Result>(_ change: (inout [Field]) -> Result) -> Result {
         var fields = fields
-        // The array has one owner meanwhile, so it isn't copied.
+        // Releases the other reference to the array, so that a change doesn't copy it.
         storage = .texts([])
         defer { storage = .texts(fields) }
         return change(&fields)
@@ -125,7 +125,7 @@ public struct HTTPHeaders: Sendable {
     }
 
     /// Whether there is a field named `name`.
-    // Not inlined, like others below: many places call them.
+    // Not inlined, like others below, because many places call them.
     @inline(never)
     public func contains(named name: String) -> Bool {
         switch storage {
@@ -195,7 +195,7 @@ public struct HTTPHeaders: Sendable {
             self = defaults
             return
         }
-        // Defaults with the same name are added together, so only the earlier fields count.
+        // Compared with the fields from before this call, so that several defaults with the same name are all added.
         let present = self
         for field in defaults.fields {
             if present.contains(named: field.name) {
@@ -209,16 +209,16 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
-    /// The fields that aren't secret.
+    /// A copy without secret fields.
     var withoutSecrets: HTTPHeaders {
         var headers = self
         headers.change { $0.removeAll(where: \.isSecret) }
         return headers
     }
 
-    /// Removes the secret fields that `other` has, too.
+    /// Removes those secret fields that `other` also has, with the same value.
     ///
-    /// - Parameter isKept: Whether a field stays.
+    /// - Parameter isKept: Returns whether a field stays nevertheless.
     mutating func removeSecrets(of other: HTTPHeaders, unless isKept: (Field) -> Bool) {
         let secrets = other.fields.filter { $0.isSecret && !isKept($0) }
         guard !secrets.isEmpty else { return }
@@ -254,7 +254,7 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
-    /// Returns the names that `other` has marked as secret, and that fields without a mark have: copies of fields, as in a
+    /// Returns those names that are marked as secret in `other` but not here. Copies of fields, such as in a
     /// `URLRequest`, lose their marks.
     func namesWithoutMark(of other: HTTPHeaders) -> [String] {
         var names: [String] = []
@@ -295,7 +295,7 @@ extension HTTPHeaders {
             isLatin1 = false
         }
 
-        /// Creates a field that was stored.
+        /// Creates a field from its stored parts.
         ///
         /// - Parameter isLatin1: Whether the bytes of the value are ISO-8859-1. Ignored if it has other characters.
         init(name: String, value: String, isSecret: Bool, isLatin1: Bool) {
@@ -314,7 +314,7 @@ extension HTTPHeaders {
         }
 
         static func text(of value: UnsafeBufferPointer<UInt8>) -> (text: String, isLatin1: Bool) {
-            // Almost all values are ASCII, which is much cheaper to check than UTF-8.
+            // The fast path: almost all values are ASCII, which is much cheaper to check than UTF-8.
             if value.allSatisfy({ $0 < 0x80 }) { return (String(decoding: value, as: UTF8.self), false) }
             if let text = String(validating: value, as: UTF8.self) { return (text, false) }
             return (String(String.UnicodeScalarView(value.map { Unicode.Scalar($0) })), true)
@@ -328,10 +328,10 @@ extension HTTPHeaders {
         /// Whether the value is a secret: it is hidden in logs, and not sent to another origin after a redirect.
         ///
         /// True for fields that were marked secret, and for these names, in any case: `Authorization`,
-        /// `Proxy-Authorization`, `Cookie`, `Set-Cookie`, `Cookie2` and `Set-Cookie2`. Also for the names of keys and
-        /// tokens that end with `Token`, `Secret`, `Password`, `ApiKey`, `Api-Key`, `Access-Key`, `Application-Key`,
-        /// `Auth-Key`, `Functions-Key`, `Master-Key`, `Secret-Key` or `Subscription-Key`, such as `X-Api-Key`,
-        /// `X-CSRFToken` and `Private-Token`; and for `Fastly-Key` and `X-Authorization`.
+        /// `Proxy-Authorization`, `Cookie`, `Set-Cookie`, `Cookie2` and `Set-Cookie2`. True also for names that end
+        /// with `Token`, `Secret`, `Password`, `ApiKey`, `Api-Key`, `Access-Key`, `Application-Key`, `Auth-Key`,
+        /// `Functions-Key`, `Master-Key`, `Secret-Key` or `Subscription-Key`, such as `X-Api-Key`, `X-CSRFToken` and
+        /// `Private-Token`; and for `Fastly-Key` and `X-Authorization`.
         public var isSecret: Bool {
             isMarkedSecret || CoreField.isCredential(name)
         }

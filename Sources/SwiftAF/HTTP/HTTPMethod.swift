@@ -18,7 +18,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     public static let get = HTTPMethod("GET")
     /// Transfers only the head of the response to a `GET`.
     public static let head = HTTPMethod("HEAD")
-    /// Has the resource process the body.
+    /// Lets the resource process the body.
     public static let post = HTTPMethod("POST")
     /// Replaces the resource with the body.
     public static let put = HTTPMethod("PUT")

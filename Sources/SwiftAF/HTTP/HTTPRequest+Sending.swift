@@ -8,7 +8,7 @@ extension HTTPRequest {
         /// Bytes per second received. Default: nil, the session's limit or none.
         public var receiveBytesPerSecond: Int?
 
-        /// Makes limits; nil uses the session's.
+        /// Creates limits; nil uses the session's.
         public init(sendBytesPerSecond: Int? = nil, receiveBytesPerSecond: Int? = nil) {
             self.sendBytesPerSecond = sendBytesPerSecond
             self.receiveBytesPerSecond = receiveBytesPerSecond
@@ -25,7 +25,7 @@ extension HTTPRequest {
     ///
     /// If the server sends a final response first, the body isn't sent. After a 417 the request is repeated without
     /// Expect. If the server doesn't respond, the body is sent after the wait. An `Expect` field in the request means
-    /// ``always``, its removal ``never``.
+    /// ``always``; suppressing that field means ``never``.
     public enum ContinueExpectation: Hashable, Sendable, Codable {
         /// Sent before bodies larger than 1 MiB or of unknown length; waits 200 ms.
         case automatic

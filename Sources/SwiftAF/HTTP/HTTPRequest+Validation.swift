@@ -41,7 +41,8 @@ extension HTTPRequest {
         }
         if mainDocumentURL?.containsNUL == true { throw invalid("the main document's URL contains NUL") }
         if unixSocket?.containsNUL == true { throw invalid("the path of the socket contains NUL") }
-        // Here as well as in the core, so that this function finds all that its documentation names.
+        // Checked here although the core checks it later, so that this function finds everything that its documentation
+        // lists.
         if case .url(let url) = proxy, url.utf8.contains(where: ASCII.isControl) {
             throw invalid("the proxy's URL contains a control character")
         }
@@ -54,7 +55,7 @@ extension HTTPRequest {
     }
 }
 
-// What is out of range in options that requests and sessions have; nil if nothing is.
+// `fault` describes the first setting that is out of range; nil if all are valid.
 
 extension HTTPRequest.Timeouts {
     var fault: String? {
@@ -82,7 +83,7 @@ extension RedirectPolicy {
     var fault: String? { maximumCount.fault(below: 0, "the redirect limit") }
 }
 
-// What is wrong with one value, with the accepted range; nil if nothing is.
+// Checks of one value. They return a description of the fault, with the accepted range; nil if the value is valid.
 
 extension BinaryInteger {
     func fault(below minimum: Self, _ name: String) -> String? {

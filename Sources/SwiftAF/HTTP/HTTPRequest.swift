@@ -14,7 +14,7 @@ public struct HTTPRequest: Sendable {
     /// The body.
     public var body: HTTPBody
 
-    /// The settings below; nil while none is set, which keeps most requests small.
+    /// The settings that override the session's; nil while none is set, which keeps most requests small.
     private var settings: Settings?
 
     /// Creates a request.
@@ -78,8 +78,9 @@ extension HTTPRequest {
         set { ownSettings().values.httpVersion = newValue }
     }
 
-    /// Whether to request compressed bodies and decode them; nil uses the session's setting. With a `Range`, none is
-    /// requested and a part (206) isn't decoded: it is a part of the encoded body (RFC 9110 14.2).
+    /// Whether to request compressed bodies and decode them; nil uses the session's setting. With a `Range`, no
+    /// compression is requested, and a part (206) isn't decoded, because it is a part of the encoded body (RFC 9110
+    /// 14.2).
     public var decompressesBody: Bool? {
         get { settings?.values.decompressesBody }
         set { ownSettings().values.decompressesBody = newValue }
@@ -124,24 +125,24 @@ extension HTTPRequest {
         set { ownSettings().values.collapsesRequests = newValue }
     }
 
-    /// The proxy of all hops; nil uses the session's. Not ``Proxy/direct``, it is ``SessionError/Code/invalidInput``
-    /// beside a Unix-domain socket of the request or the session.
+    /// The proxy of all hops; nil uses the session's. A proxy other than ``Proxy/direct`` fails with
+    /// ``SessionError/Code/invalidInput`` if the request or the session has a Unix-domain socket.
     public var proxy: Proxy? {
         get { settings?.values.proxy }
         set { ownSettings().values.proxy = newValue }
     }
 
     /// The Unix-domain socket of all hops, whatever host their URLs name: a path, or `@` and a name in the abstract
-    /// namespace. Empty for none; nil uses the session's. Can't be combined with ``proxy``. Cookies are those of the
-    /// URL's host, as over TCP: give each socket a host of its own, or a session.
+    /// namespace. Empty for none; nil uses the session's. Can't be combined with ``proxy``. Cookies belong to the URL's
+    /// host, as over TCP, so use a different host or session for each socket.
     public var unixSocket: String? {
         get { settings?.values.unixSocket }
         set { ownSettings().values.unixSocket = newValue }
     }
 
-    /// Whether the cookies of the session's jar are sent together with those of the request's `Cookie` fields, but for
-    /// those of the same names. They are chosen for each hop: after redirects, challenges and changes to https.
-    /// Default: false, the request's fields replace them.
+    /// Whether cookies of the session's storage are sent in addition to those of the request's `Cookie` fields, except
+    /// those with the same names. They are chosen again for each hop: after redirects, challenges and upgrades to
+    /// https. Default: false, the request's fields replace them.
     public var mergesCookies: Bool {
         get { settings?.values.mergesCookies ?? false }
         set { ownSettings().values.mergesCookies = newValue }
@@ -203,8 +204,8 @@ extension HTTPRequest {
     /// Whether any setting was changed.
     var hasSettings: Bool { settings != nil }
 
-    /// Returns settings that no other request shares.
-    // Not inlined: each of the setters would copy all settings in a code of its own, 3 KB of it.
+    /// Returns the settings, after they have been copied if another request shares them (copy on write).
+    // Not inlined, because each setter would contain the code that copies all settings, 3 KB.
     @inline(never)
     private mutating func ownSettings() -> Settings {
         if isKnownUniquelyReferenced(&settings), let settings { return settings }
@@ -213,8 +214,8 @@ extension HTTPRequest {
         return own
     }
 
-    /// Shared by copies of a request.
-    // Sendable, because it is changed only while one request has it.
+    /// The settings that override the session's. Shared by copies of a request.
+    // Sendable, because the object is changed only while no other request shares it.
     final class Settings: @unchecked Sendable {
         struct Values: Sendable {
             var timeouts = Timeouts()
@@ -252,7 +253,7 @@ extension HTTPRequest {
 extension HTTPRequest {
     /// Three independent time limits.
     ///
-    /// A limit that is nil is that of the next level: the request's, the request serializer's, the manager's
+    /// Where a limit is nil, the next level's applies: the request's, the request serializer's, the manager's
     /// (``HTTPSessionManager/timeouts``), the configuration's (``SessionConfiguration/timeouts``), and finally 30 s to
     /// connect, 60 s without data, and no limit in total. Zero is no limit.
     public struct Timeouts: Hashable, Sendable, Codable {
@@ -261,17 +262,17 @@ extension HTTPRequest {
         public var connect: Duration?
         /// The time without a byte in either direction, once there is a connection.
         public var idle: Duration?
-        /// The time from start to end, over all redirects and retries, with all waiting.
+        /// The time from start to end, including all redirects, retries and waiting.
         public var total: Duration?
 
-        /// Makes limits; nil uses the next level's.
+        /// Creates limits; nil uses the next level's.
         public init(connect: Duration? = nil, idle: Duration? = nil, total: Duration? = nil) {
             self.connect = connect
             self.idle = idle
             self.total = total
         }
 
-        /// The limits where no level has one.
+        /// The limits that apply where all levels are nil.
         package static let standard = Timeouts(connect: .seconds(30), idle: .seconds(60))
     }
 
@@ -287,7 +288,7 @@ extension HTTPRequest {
         /// The maximum number of fields of a hop's heads and trailers. Default: nil, the session's.
         public var maximumHeaderCount: Int?
 
-        /// Makes limits.
+        /// Creates limits.
         public init(
             maximumBodySize: Int64? = nil,
             maximumHeaderBytes: Int? = nil,
@@ -339,7 +340,7 @@ extension HTTPRequest.Timeouts {
 }
 
 extension HTTPRequest {
-    /// Whether a credential is kept for the session once it has answered a challenge.
+    /// Whether a credential of the request is to be stored for the session after it has answered a challenge.
     var mayStoreCredential: Bool {
         credential?.persistence == .forSession || proxyCredential?.persistence == .forSession
     }
@@ -351,7 +352,7 @@ extension HTTPRequest: CustomStringConvertible, CustomReflectable {
         "\(method) \(URLText(url).redacted)"
     }
 
-    /// Without it, a mirror would show what ``description`` hides.
+    /// Replaces the default mirror, which would show what ``description`` hides.
     public var customMirror: Mirror {
         Mirror(self, children: ["description": description, "headers": headers, "body": body.description])
     }

@@ -2,8 +2,7 @@ public import FoundationEssentials
 
 /// The head of a response with the metrics of its exchange. The body is separate.
 ///
-/// Responses are equal if everything but ``isDecoded`` and their ``metrics`` is, whose times differ with every
-/// exchange.
+/// The comparison ignores ``isDecoded`` and ``metrics``, whose times differ with every exchange.
 public struct HTTPResponse: Sendable {
     /// The status code, 200 for OK.
     public var status: Int
@@ -17,14 +16,14 @@ public struct HTTPResponse: Sendable {
     public var trailers: HTTPHeaders
     /// The URL of the response: the request's, or the last redirect's.
     public var url: String
-    /// Times and sizes, hop by hop. Known at the end: a head that is reported before has no hops, except one for a
-    /// response from the cache, without times, for ``cacheStatus``.
+    /// Times and sizes, hop by hop. They are known at the end of the transfer: a head that is reported earlier has no
+    /// hops. Only a response from the cache has one then, without times, for ``cacheStatus``.
     public var metrics: ResponseMetrics
 
     /// ``CoreRequest/decodesBody`` of the request.
     var decodes = false
 
-    /// Creates a response, for tests and caches. An interceptor may leave out the URL: it is then the request's.
+    /// Creates a response, for tests and caches. An interceptor may omit the URL, which is then the request's.
     public init(
         status: Int,
         version: HTTPVersion = .http1_1,
@@ -72,8 +71,8 @@ public struct HTTPResponse: Sendable {
         return !coding.isEmpty && !ASCII.equalIgnoringCase(coding, "identity")
     }
 
-    /// The number of bytes of the body by Content-Length; nil if that is missing or invalid, and if ``isDecoded``, as
-    /// it is then the number of encoded bytes.
+    /// The number of bytes of the body by Content-Length; nil if that is missing or invalid, and if ``isDecoded``,
+    /// because it is then the number of encoded bytes.
     public var contentLength: Int64? {
         guard !isDecoded, let text = headers[.contentLength], ASCII.isNumber(text) else {
             return nil
@@ -119,7 +118,7 @@ extension HTTPResponse: CustomStringConvertible {
 public enum HTTPStatus {
     /// The reason phrase of a status code, such as `Not Found` for 404; nil if it isn't registered.
     public static func phrase(for status: Int) -> String? {
-        // Not a dictionary, which every program would build to show its first status.
+        // A `switch`, because a dictionary would be built in every program that shows a single status.
         switch status {
         case 100: "Continue"
         case 101: "Switching Protocols"

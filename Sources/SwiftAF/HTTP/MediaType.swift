@@ -11,7 +11,7 @@ public struct MediaType: Sendable, Hashable {
     public struct Parameter: Sendable, Hashable {
         /// The name of the parameter, in lower case.
         public let name: String
-        /// Without quotes and escapes, case kept.
+        /// The value without quotes and escapes, in its original case.
         public let value: String
 
         /// Creates a parameter; the name is lowercased.
@@ -122,7 +122,7 @@ extension MediaType {
             return true
         }
 
-        /// The longest token at this position; nil without one.
+        /// Reads the longest token at this position; nil if there is none.
         mutating func token() -> String? {
             let token = CoreField.token(atStartOf: Substring(rest))
             guard !token.isEmpty else { return nil }
@@ -130,7 +130,7 @@ extension MediaType {
             return String(token)
         }
 
-        /// A token or a quoted string; nil if there is neither, or the string isn't terminated.
+        /// Reads a token or a quoted string; nil if there is neither, or if the string isn't terminated.
         mutating func value() -> String? {
             guard skip("\"") else { return token() }
             var bytes: [UInt8] = []
@@ -151,7 +151,7 @@ extension MediaType {
 }
 
 extension MediaType {
-    /// Makes the media type of a file name extension, case-insensitive; nil if unknown.
+    /// Creates the media type of a file name extension, in any case; nil if it is unknown.
     ///
     /// - Parameter pathExtension: The extension without its dot, such as `jpeg`.
     public init?(pathExtension: String) {

@@ -1,6 +1,6 @@
 /// The network options of a session. They apply to all of its connections.
 public struct NetworkOptions: Hashable, Sendable {
-    /// The addresses of a host name on a port; it isn't resolved.
+    /// The addresses of a host name on a port. The name isn't resolved.
     public struct HostOverride: Hashable, Sendable {
         /// The host name in ASCII, case-insensitive, without regard to a trailing dot; `*` for every name.
         public var host: String
@@ -38,7 +38,7 @@ public struct NetworkOptions: Hashable, Sendable {
     /// ``SessionConfiguration/maximumConnections``, or if the environment names a proxy for this server that the
     /// session doesn't use: libcurl would send the queries through it. Default: nil.
     public var dnsOverHTTPS: String?
-    /// The address families to use. Without effect over a Unix-domain socket. Default: both.
+    /// The address families to use. No effect over a Unix-domain socket. Default: both.
     public var ipVersion = IPVersion.any
     /// The delay before IPv4 is tried in parallel to IPv6, at most a minute; nil uses libcurl's default of 200 ms
     /// (CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS).
@@ -57,6 +57,6 @@ public struct NetworkOptions: Hashable, Sendable {
     /// you set and over Unix-domain sockets aren't checked. Default: false.
     public var allowsOnlyPublicAddresses = false
 
-    /// Makes the default options.
+    /// Creates the default options.
     public init() {}
 }

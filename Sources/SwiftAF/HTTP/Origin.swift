@@ -3,7 +3,7 @@ package struct Origin: Hashable, Sendable {
     /// The normalised form, such as `https://example.org:8443`.
     package let text: String
 
-    /// - Returns: Nil if the URL isn't valid for a request.
+    /// - Returns: The origin of a URL; nil if the URL isn't valid for a request.
     package init?(_ url: String) {
         guard let text = CoreURL.origin(of: url) else { return nil }
         self.text = text
@@ -11,9 +11,10 @@ package struct Origin: Hashable, Sendable {
 }
 
 extension HTTPRequest {
-    /// Removes the secret fields and the credential of the request that this one was made from, if it goes to another
-    /// origin. What was added since then stays, because it was meant for this one; and so does what one of the
-    /// interceptors would send there. Fields that were marked secret stay so, also for later redirects.
+    /// If this request has another origin than the one that it was made from, removes the secret fields and the
+    /// credential of the latter. Secrets that were added since then stay, because they are meant for this origin; so do
+    /// fields that one of the interceptors would send there. Fields that were marked as secret in the original are
+    /// marked again, also for later redirects.
     mutating func dropSecrets(of original: HTTPRequest, _ interceptors: [any RequestInterceptor] = []) {
         for name in headers.namesWithoutMark(of: original.headers) { headers.markSecret(name) }
         guard url != original.url else { return }

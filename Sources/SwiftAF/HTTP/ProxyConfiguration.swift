@@ -7,10 +7,11 @@
 public struct ProxyConfiguration: Hashable, Sendable {
     /// Where the proxies are configured.
     public enum Source: Hashable, Sendable {
-        /// The environment variables http_proxy, https_proxy, all_proxy and no_proxy when the session is made, also in
-        /// capitals; HTTP_PROXY is ignored under CGI, where a client can set it. Not used for the loopback host.
+        /// The environment variables http_proxy, https_proxy, all_proxy and no_proxy, also in capitals, read when the
+        /// session is made. HTTP_PROXY is ignored under CGI, where a client can set it. No proxy is used for the
+        /// loopback host.
         case environment
-        /// The properties below.
+        /// The proxies of the properties ``http``, ``https`` and ``all``.
         case given
         /// No proxies.
         case direct
@@ -75,7 +76,7 @@ extension ProxyConfiguration: CustomStringConvertible, CustomReflectable {
         return (["\(source)"] + proxies + (bypass.map { ["bypass: \($0)"] } ?? [])).joined(separator: ", ")
     }
 
-    /// Without it, a mirror would show what ``description`` hides.
+    /// Replaces the default mirror, which would show what ``description`` hides.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
@@ -88,12 +89,12 @@ extension HTTPRequest.Proxy: CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// As the core reads a proxy, which isn't a URL: it may lack the scheme, and a password may have any of `/?#@`. So
-    /// all up to the last `@` is left out, except for a scheme.
+    /// Removes everything up to the last `@`, except a scheme. The core reads a proxy in the same way, because the text
+    /// isn't a URL: it may lack the scheme, and the password may contain `/`, `?`, `#` and `@`.
     private static func withoutUserInfo(_ url: String) -> String {
         guard let mark = url.utf8.lastIndex(of: UInt8(ascii: "@")) else { return url }
         let host = url[url.utf8.index(after: mark)...]
-        // In "user:pass://word@host", what is before the slashes is no scheme.
+        // In "user:pass://word@host", the text before the slashes isn't a scheme.
         guard let slashes = url.utf8.firstRange(of: "://".utf8), slashes.upperBound <= mark,
             schemes.contains(ASCII.lowercased(url[..<slashes.lowerBound]))
         else { return String(host) }
@@ -102,6 +103,6 @@ extension HTTPRequest.Proxy: CustomStringConvertible, CustomReflectable {
 
     private static let schemes = ["http", "https", "socks5", "socks5h"]
 
-    /// Without it, a mirror would show what ``description`` hides.
+    /// Replaces the default mirror, which would show what ``description`` hides.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -7,7 +7,7 @@ package final class ReceivedFields: @unchecked Sendable {
         name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>
     )
 
-    /// Where a field ends in the bytes. It begins where the one before it ends.
+    /// The offsets of the ends of a field's name and value in the bytes. A field begins where the previous one ends.
     private struct Ends {
         var name: UInt32
         var value: UInt32
@@ -17,8 +17,8 @@ package final class ReceivedFields: @unchecked Sendable {
     private let ends: UnsafeMutablePointer<Ends>
     private let bytes: UnsafeMutablePointer<UInt8>
 
-    /// - Parameter field: Returns the field at a position; called twice per position. What exceeds 4 GiB of all fields
-    ///   together is cut off.
+    /// - Parameter field: Returns the field at a position; called twice per position. If all fields together exceed 4
+    ///   GiB, the rest is cut off.
     package init(count: Int, _ field: (Int) -> Source) {
         self.count = count
         var size = 0
@@ -39,7 +39,7 @@ package final class ReceivedFields: @unchecked Sendable {
         }
     }
 
-    /// Returns the end of the copy.
+    /// Copies a name or a value, and returns the offset of its end.
     private static func copy(
         _ part: UnsafeBufferPointer<UInt8>, to bytes: UnsafeMutablePointer<UInt8>, from offset: UInt32
     ) -> UInt32 {

@@ -1,12 +1,12 @@
 extension HTTPRequest {
     /// The settings of `URLRequest` that aren't part of HTTP.
     ///
-    /// Nil means not set. Hints are kept by copies, serializers and conversions, for code that uses them. Each
-    /// documents its effect on Linux.
+    /// Nil means not set. Copies, serializers and conversions keep the hints, even those that have no effect here. Each
+    /// one documents its effect on Linux.
     public struct Hints: Hashable, Sendable, Codable {
         /// Which responses may come from the cache. Without ``SessionConfiguration/cache``,
-        /// ``HTTPRequest/CachePolicy/returnCacheDataDontLoad`` fails with ``SessionError/Code/invalidInput``, and
-        /// others concern the caches on the way only. Default: nil, as HTTP says.
+        /// ``HTTPRequest/CachePolicy/returnCacheDataDontLoad`` fails with ``SessionError/Code/invalidInput``, and other
+        /// policies affect only caches between this machine and the server. Default: nil, the rules of HTTP.
         public var cachePolicy: CachePolicy?
         /// Whether cookies are sent and stored. No effect in a session without ``SessionConfiguration/cookieStorage``.
         /// Default: nil, which means true.
@@ -18,7 +18,7 @@ extension HTTPRequest {
         /// Whether a mobile network may be used. No effect on Linux. Default: nil.
         public var allowsCellularAccess: Bool?
 
-        /// Makes hints; nil means not set.
+        /// Creates hints; nil means not set.
         public init(
             cachePolicy: CachePolicy? = nil,
             handlesCookies: Bool? = nil,

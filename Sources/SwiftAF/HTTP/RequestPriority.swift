@@ -9,10 +9,10 @@ extension HTTPRequest {
     public struct Priority: RawRepresentable, Hashable, Comparable, Sendable, Codable,
         ExpressibleByFloatLiteral, ExpressibleByIntegerLiteral
     {
-        /// The number. A request with one outside of 0 to 1 fails with ``SessionError/Code/invalidInput``.
+        /// The number, from 0 to 1. With another one, the request fails with ``SessionError/Code/invalidInput``.
         public var rawValue: Float
 
-        /// Makes a priority of a number from 0 to 1.
+        /// Creates a priority from a number from 0 to 1.
         public init(rawValue: Float) {
             self.rawValue = rawValue
         }
@@ -29,11 +29,11 @@ extension HTTPRequest {
             left.rawValue < right.rawValue
         }
 
-        /// 0.25, for what can wait.
+        /// 0.25, for requests that can wait.
         public static let low = Priority(rawValue: 0.25)
         /// 0.5, the default.
         public static let normal = Priority(rawValue: 0.5)
-        /// 0.75, for what someone waits for.
+        /// 0.75, for requests that a user waits for.
         public static let high = Priority(rawValue: 0.75)
     }
 }

@@ -18,12 +18,12 @@ public struct ResponseMetrics: Sendable {
 
     private var storage: Storage
 
-    /// Makes metrics.
+    /// Creates metrics.
     public init(hops: [HopMetrics] = []) {
         storage = .values(hops)
     }
 
-    /// Metrics that are converted when they are read, which is rare.
+    /// Creates metrics that are converted from the core's when they are read, which is rare.
     init(_ record: any HopRecord) {
         storage = .record(record)
     }
@@ -34,7 +34,7 @@ public struct ResponseMetrics: Sendable {
     /// The number of body bytes sent over all hops.
     public var bytesSent: Int64 { sum(of: \.bytesSent) }
 
-    // Hops that a program has made may have any numbers.
+    // Clamped instead of trapping, because hops that a program has made may have any numbers.
     private func sum(of count: (HopMetrics) -> Int64) -> Int64 {
         hops.reduce(0) { sum, hop in
             let (exact, overflows) = sum.addingReportingOverflow(count(hop))
@@ -71,7 +71,7 @@ extension ResponseMetrics: CustomStringConvertible {
     }
 }
 
-/// The measured values, unconverted.
+/// The measured values of the core, which are converted when `hops` is read.
 protocol HopRecord: AnyObject, Sendable {
     var hops: [HopMetrics] { get }
 }
@@ -111,12 +111,12 @@ public struct HopMetrics: Sendable, Hashable {
     public var localAddress: SocketAddress?
     /// The remote address.
     public var remoteAddress: SocketAddress?
-    /// Whether the response came from the cache; a hop that was answered by it sent nothing.
+    /// Whether the response came from the cache. If so, the hop has sent nothing.
     public var cacheStatus: CacheStatus
     /// The proxy as `scheme://host:port`, without credentials; nil without one.
     public var proxy: String?
 
-    /// Makes the metrics of a hop.
+    /// Creates the metrics of a hop.
     public init(
         url: String,
         status: Int = 0,

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// What calls of a manager take as a URL: a `String`, a `Substring` or a `URL`.
+/// A type that a manager's calls accept as a URL: `String`, `Substring` or `URL`.
 ///
 /// ```swift
 /// let user: User = try await manager.get("users/7")
@@ -14,7 +14,7 @@ public protocol URLConvertible: Sendable {
 }
 
 extension URLConvertible {
-    /// The text of the URL. Not in the protocol, which would add it to every `String`.
+    /// The text of the URL. Internal and not in the protocol, which would add a public member to every `String`.
     var urlText: String { Self.urlText(of: self) }
 }
 
@@ -30,8 +30,8 @@ extension URL: URLConvertible {
     public static func urlText(of url: URL) -> String { url.absoluteString }
 }
 
-/// What is sent as it is: an ``HTTPRequest``, or the URL of a GET request as a `String`, a
-/// `Substring` or a `URL`.
+/// A type that a manager's calls accept as a request: ``HTTPRequest``, or `String`, `Substring` or `URL` for a GET
+/// request.
 ///
 /// ```swift
 /// try await manager.download(film.url, to: .folder("/tmp"))

@@ -1,8 +1,8 @@
 /// The parts of a URL as text (RFC 3986, appendix B), split by the core. Splitting never fails and changes nothing, so
 /// it also works for URLs that are invalid for a request.
 ///
-/// Works on bytes: for `Character`, a delimiter followed by a combining mark isn't a delimiter. A query or a password
-/// that isn't recognised for that reason wouldn't be redacted either.
+/// Works on bytes, because a delimiter followed by a combining mark is another `Character`: a query or a password
+/// behind it wouldn't be recognised, and wouldn't be redacted.
 package struct URLText: Sendable {
     /// The whole text.
     let text: String
@@ -37,7 +37,7 @@ package struct URLText: Sendable {
         return beginning() + path + query
     }
 
-    /// Returns what comes before the path, with this user information only.
+    /// Returns the text before the path, with the given user information instead of its own.
     func beginning(userInfo: Substring? = nil) -> String {
         var text = scheme.map { "\($0):" } ?? ""
         guard let host else { return text }
@@ -48,15 +48,14 @@ package struct URLText: Sendable {
         return text
     }
 
-    /// The text without user information, for display. User information is also removed from what only resembles an
-    /// authority.
+    /// The text without user information, for display. It is also removed from a text that only resembles an authority.
     package var withoutUserInfo: String {
         guard host == nil else {
             guard let userInfo else { return text }
             // Skips the "@" after the user information.
             return text[..<userInfo.startIndex] + String(Substring(text.utf8[userInfo.endIndex...].dropFirst()))
         }
-        // The slashes may follow something that isn't a scheme.
+        // Without a host there may still be slashes with user information, after something that isn't a scheme.
         guard let slashes = text.utf8.firstRange(of: "//".utf8)?.lowerBound, slashes > text.startIndex else {
             return text
         }

@@ -19,28 +19,28 @@ extension HTTPRequest {
         public static let useProtocolCachePolicy = CachePolicy(rawValue: "useProtocolCachePolicy")
         /// Ignores the local cache. The new response is stored.
         public static let reloadIgnoringLocalCacheData = CachePolicy(rawValue: "reloadIgnoringLocalCacheData")
-        /// Ignores the local cache and those on the way: sends `Cache-Control: no-cache` and `Pragma: no-cache`, unless
-        /// the request has these fields. The new response is stored.
+        /// Ignores the local cache and the caches between this machine and the server: sends `Cache-Control: no-cache`
+        /// and `Pragma: no-cache`, unless the request has these fields. The new response is stored.
         public static let reloadIgnoringLocalAndRemoteCacheData =
             CachePolicy(rawValue: "reloadIgnoringLocalAndRemoteCacheData")
-        /// Uses the cache regardless of age, else the server.
+        /// Uses a stored response of any age; sends the request if there is none.
         public static let returnCacheDataElseLoad = CachePolicy(rawValue: "returnCacheDataElseLoad")
-        /// Uses the cache regardless of age, never the server. If nothing is stored, the response is a 504 with
-        /// ``CacheStatus/missing``.
+        /// Uses a stored response of any age, and never sends the request. If nothing is stored, the response is a 504
+        /// with ``CacheStatus/missing``.
         public static let returnCacheDataDontLoad = CachePolicy(rawValue: "returnCacheDataDontLoad")
         /// Revalidates the cached response with the server.
         public static let reloadRevalidatingCacheData = CachePolicy(rawValue: "reloadRevalidatingCacheData")
-        /// Neither uses nor stores responses, as without a cache. What is stored stays.
+        /// Neither uses nor stores responses, as without a cache. Stored responses stay.
         public static let bypassCache = CachePolicy(rawValue: "bypassCache")
     }
 }
 
 extension HTTPRequest {
-    /// Adds the fields by which the cache policy addresses the caches on the way.
+    /// Adds the header fields with which the cache policy affects caches between this machine and the server.
     mutating func addCacheFields() {
         guard cachePolicy == .reloadIgnoringLocalAndRemoteCacheData else { return }
         headers.fillGap(name: .cacheControl, value: "no-cache")
-        // For caches of HTTP/1.0.
+        // Caches of HTTP/1.0 don't know Cache-Control.
         headers.fillGap(name: "Pragma", value: "no-cache")
     }
 }

@@ -1,4 +1,4 @@
-/// Where a response came from. Later versions may add values.
+/// The source of a response: the server or the cache. Later versions may add values.
 public struct CacheStatus: RawRepresentable, Hashable, Sendable, Codable {
     /// The stable name of the status.
     public let rawValue: String
@@ -10,13 +10,14 @@ public struct CacheStatus: RawRepresentable, Hashable, Sendable, Codable {
 
     /// The server sent the response.
     public static let server = CacheStatus(rawValue: "server")
-    /// The cache had the response, and it was fresh. The server wasn't asked.
+    /// The cache had the response, and it was fresh. No request was sent.
     public static let hit = CacheStatus(rawValue: "hit")
     /// The cache had the response. It was no longer fresh, but the response or the request allowed it to be used.
     public static let stale = CacheStatus(rawValue: "stale")
     /// The cache had the response, and the server confirmed that it is still valid.
     public static let revalidated = CacheStatus(rawValue: "revalidated")
-    /// The cache had no response, and the request didn't allow to ask the server: the response is a 504 made here.
+    /// The cache had no response, and the request's policy doesn't allow sending it: the response is a 504 made by this
+    /// library.
     public static let missing = CacheStatus(rawValue: "missing")
 
     /// Whether the body came from the cache.

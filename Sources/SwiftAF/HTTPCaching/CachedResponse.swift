@@ -9,11 +9,13 @@ public struct CachedResponse: Hashable, Sendable {
     public var body: Data
     /// Whether ``body`` is without its Content-Encoding, as tasks deliver it by default.
     public var isDecoded: Bool
-    /// When it was received, or last confirmed by the server; to the second.
+    /// The time when the response was received, or last validated by the server, to the second.
     public var date: Date
-    /// Its age when it was looked up (RFC 9111 4.2.3), in whole seconds. Ignored when one is stored.
+    /// The age when the response was looked up (RFC 9111 4.2.3), in whole seconds. Ignored by
+    /// ``HTTPCache/store(_:for:partition:)``.
     public var age: Duration
-    /// It is fresh while its age is less than this. Ignored when one is stored.
+    /// The freshness lifetime: the response is fresh while its age is less. Ignored by
+    /// ``HTTPCache/store(_:for:partition:)``.
     public var lifetime: Duration
 
     /// Creates a response to store. Age and lifetime are for tests.
@@ -29,16 +31,17 @@ public struct CachedResponse: Hashable, Sendable {
         self.lifetime = lifetime
     }
 
-    /// Whether it was fresh when it was looked up.
+    /// Whether the response was fresh when it was looked up.
     public var isFresh: Bool { age < lifetime }
 }
 
 extension HTTPCache {
     /// Returns the newest stored response to a GET request, fresh or stale; nil without one.
     ///
-    /// Credential and fields of the request select a response: those that Vary names, and Authorization. A credential
-    /// of the session must be set for the request. User-Agent and Accept-Encoding, which sessions add, select only if
-    /// the request has them. Security policies don't select. Neither ``statistics`` nor evictions count this as a use.
+    /// The credential of the request, its Authorization, and its fields that Vary names select a response. If the
+    /// session has a default credential, set it for the request. User-Agent and Accept-Encoding, which sessions add,
+    /// select only if the request has them. Security policies don't select. This lookup counts neither in
+    /// ``statistics`` nor as a use for evictions.
     ///
     /// - Parameters:
     ///   - request: The request, with an absolute URL. An internationalised host must be given as A-labels (`xn--…`).
@@ -62,11 +65,11 @@ extension HTTPCache {
         }
     }
 
-    /// Stores a response to a GET request, in place of the one that the same request would select. Sessions with any
+    /// Stores a response to a GET request, instead of the one that the same request would select. Sessions with any
     /// ``SecurityPolicy`` use it.
     ///
-    /// The rules of HTTP apply: what they forbid to store is refused, and its fields say how long it is fresh. Waits
-    /// while more than 8 MiB wait for the disk.
+    /// The rules of HTTP apply: they decide whether the response may be stored, and its fields decide how long it is
+    /// fresh. Waits while more than 8 MiB wait to be written.
     ///
     /// - Parameters:
     ///   - response: The response.
@@ -88,18 +91,18 @@ extension HTTPCache {
         try await blocking { core throws(SessionError) in try core.entries() }
     }
 
-    /// Reads every file, compares all checksums, and removes what is damaged. Not needed for correct responses, as
-    /// every byte is checked while it is used.
+    /// Reads every file, compares all checksums, and removes damaged files. Not needed for correct responses, because
+    /// every byte is checked when it is used.
     public func verify() async throws(SessionError) -> Verification {
         try await blocking { core throws(SessionError) in try core.verify() }
     }
 
-    /// Waits until everything that was stored before is on disk. Only needed before the process exits.
+    /// Waits until all responses stored so far are on disk. Only needed before the process exits.
     public func flush() async {
         await blocking { core throws(Never) in core.flush() }
     }
 
-    /// Calls the core on a thread that may wait for the disk.
+    /// Calls the core on a thread that may block for the disk.
     private func blocking<Value: Sendable, Failure: Error>(
         _ work: @escaping @Sendable (CoreHTTPCache) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -124,15 +127,15 @@ extension HTTPCache {
         public var headers: HTTPHeaders
         /// The number of bytes of the body, as stored.
         public var bodySize: Int
-        /// When it was received, or last confirmed by the server; to the second.
+        /// The time when the response was received, or last validated by the server, to the second.
         public var date: Date
-        /// Its age (RFC 9111 4.2.3), in whole seconds.
+        /// The age (RFC 9111 4.2.3), in whole seconds.
         public var age: Duration
-        /// It is fresh while its age is less than this.
+        /// The freshness lifetime: the response is fresh while its age is less.
         public var lifetime: Duration
-        /// Whether it is in memory.
+        /// Whether the response is in memory.
         public var isInMemory: Bool
-        /// Whether it has a file.
+        /// Whether the response has a file on disk.
         public var isOnDisk: Bool
 
         /// Creates an entry, for tests of code that lists them.
@@ -153,7 +156,7 @@ extension HTTPCache {
             self.isOnDisk = isOnDisk
         }
 
-        /// Whether it is fresh.
+        /// Whether the response is fresh.
         public var isFresh: Bool { age < lifetime }
     }
 

@@ -1,11 +1,11 @@
 /// Whether, and with which fields, a response is stored in the ``HTTPCache`` of a session.
 public enum CachingDecision: Hashable, Sendable {
-    /// Store it as it was received.
+    /// Store the response as it was received.
     case store
-    /// Store it with these header fields. Its Cache-Control and Expires decide how long it is fresh. With an invalid
-    /// field, or one that forbids it, such as `no-store` or `Vary: *`, it isn't stored.
+    /// Store the response with these header fields. Their Cache-Control and Expires decide how long it is fresh. If a
+    /// field is invalid or forbids storing, such as `no-store` or `Vary: *`, the response isn't stored.
     case storeWithHeaders(HTTPHeaders)
-    /// Don't store it.
+    /// Don't store the response.
     case refuse
 }
 

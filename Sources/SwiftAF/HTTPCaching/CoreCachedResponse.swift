@@ -4,7 +4,8 @@ import FoundationEssentials
 extension CoreHTTPCache {
     /// Blocks while the disk is read.
     ///
-    /// - Parameter acceptsAny: Whether neither fields nor credentials of the request select a response.
+    /// - Parameter acceptsAny: Whether to return the newest response, regardless of the fields and credentials of the
+    ///   request.
     func lookUp(
         _ request: HTTPRequest, partition: String?, acceptsAny: Bool = false
     ) throws(SessionError) -> CachedResponse? {
@@ -105,7 +106,7 @@ extension CoreArena {
 }
 
 extension CoreTask {
-    /// Asks the handler whether a response is stored.
+    /// Asks the program's handler whether, and with which fields, a response is stored. Called on the loop thread.
     func decide(_ candidate: UnsafeMutablePointer<afc_http_cache_candidate>) -> Bool {
         guard let head = candidate.pointee.head, let url = candidate.pointee.url else { return false }
         let response = HTTPResponse(head.pointee, url: String(cString: url))

@@ -16,7 +16,7 @@ final class CoreHTTPCache: @unchecked Sendable {
             options.memory_bytes = UInt64(clamping: memoryCapacity)
             options.disk_bytes = UInt64(clamping: diskCapacity)
             options.directory = try arena.copy(directory, "the path of the cache")
-            // For the core, 0 means its default.
+            // At least 1, because 0 stands for the core's default.
             options.max_entry_bytes = maximumEntrySize.map { max(1, UInt64(clamping: $0)) } ?? 0
             return afc_http_cache_open(&raw, &options, &failure)
         }
@@ -47,7 +47,8 @@ final class CoreHTTPCache: @unchecked Sendable {
 
     /// Changes the capacities that aren't nil.
     func setCapacities(memory: Int?, disk: Int?) {
-        // The core sets both at once; without the lock, one of two callers could set the other's former value again.
+        // The core sets both values in one call. The lock prevents that two callers, each with one value, undo each
+        // other's change.
         capacities.withLock { _ in
             let core = coreStatistics
             afc_http_cache_set_capacity(
@@ -82,7 +83,8 @@ final class CoreHTTPCache: @unchecked Sendable {
 }
 
 extension HTTPCache {
-    /// Returns a partition that stands for secrets: their SHA-256 (FIPS 180-4) in 64 hexadecimal digits in lower case.
+    /// Returns the SHA-256 of secrets (FIPS 180-4), as 64 hexadecimal digits in lower case, for use in the name of a
+    /// partition.
     package static func fingerprint(of bytes: [UInt8]) throws(SessionError) -> String {
         let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AFC_HTTP_CACHE_FINGERPRINT_SIZE)) {
             room in
@@ -95,7 +97,7 @@ extension HTTPCache {
 }
 
 extension afc_http_cache_policy {
-    /// An unknown policy is that of the protocol.
+    /// Maps a policy to the core's; nil and unknown policies follow the rules of HTTP.
     init(_ policy: HTTPRequest.CachePolicy?) {
         self =
             switch policy {
