@@ -25,8 +25,8 @@ public final class HTTPCache: Sendable {
     ///   - diskCapacity: The maximum number of bytes of files. Without a directory it has no effect.
     ///   - directory: The path of a folder that only this cache uses, in this process and others. The folder is
     ///     created; its parent must exist. Nil keeps responses in memory only.
-    ///   - maximumEntrySize: The maximum size of a body in bytes; larger ones aren't stored. Nil: 5 % of the
-    ///     capacity in memory, or, with a directory, of the larger one of both.
+    ///   - maximumEntrySize: The maximum size of a body in bytes; larger ones aren't stored. Nil means 5 % of the
+    ///     memory capacity, or, with a directory, of the larger of both capacities.
     /// - Throws: ``SessionError/Code/file`` if the folder can't be made or used, belongs to another user, or stays
     ///   locked by another process.
     public init(
@@ -56,7 +56,7 @@ public final class HTTPCache: Sendable {
     }
 
     /// The maximum number of bytes of files; 0 without a directory. If more is used, the least recently used responses
-    /// are evicted, soon after.
+    /// are evicted soon afterwards.
     public var diskCapacity: Int {
         get { statistics.diskCapacity }
         set { core.setCapacities(memory: nil, disk: newValue) }
@@ -68,7 +68,7 @@ public final class HTTPCache: Sendable {
     /// The number of bytes of files, those of other processes included.
     public var currentDiskUsage: Int { statistics.diskUsage }
 
-    /// What the cache holds, and what it did since it was opened.
+    /// The contents of the cache, and its counters since it was opened.
     public var statistics: Statistics { core.statistics }
 
     /// Removes all responses to requests for a URL.
@@ -100,7 +100,7 @@ public final class HTTPCache: Sendable {
 }
 
 extension HTTPCache {
-    /// What a cache holds, and what it did since it was opened.
+    /// The contents of a cache, and its counters since it was opened.
     public struct Statistics: Hashable, Sendable {
         /// The number of stored responses.
         public var count: Int
@@ -112,11 +112,11 @@ extension HTTPCache {
         public var diskUsage: Int
         /// The maximum number of bytes of files; 0 without a directory.
         public var diskCapacity: Int
-        /// The number of requests answered without asking the server.
+        /// The number of requests that were answered by the cache and not sent.
         public var hits: Int
         /// The number of requests that the cache couldn't answer.
         public var misses: Int
-        /// The number of requests answered after the server said that the stored response is still valid.
+        /// The number of requests that were answered by the cache after the server had confirmed the stored response.
         public var revalidated: Int
         /// The number of hits with a response that was no longer fresh.
         public var stale: Int

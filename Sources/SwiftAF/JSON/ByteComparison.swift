@@ -1,11 +1,11 @@
-/// Compares bytes, eight at a time, for keys of JSON objects: the row `json_64` of `Benchmarks/run`.
+/// Compares bytes, eight at a time, for keys of JSON objects (measured by the row `json_64` of `Benchmarks/run`).
 enum ByteComparison {
     @inline(__always)
     static func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
         var rest = left.count
         guard let left = left.baseAddress, let right = right.baseAddress else { return rest == 0 }
-        // The last word may overlap the one before it.
+        // The last eight bytes are compared as one word, which may overlap the word before it.
         if rest >= 8 {
             let last = rest - 8
             var at = 0

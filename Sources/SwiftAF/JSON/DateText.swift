@@ -2,21 +2,22 @@ import FoundationEssentials
 
 /// The text of a date in JSON and in parameters: RFC 3339, in UTC, without fractions of a second.
 enum DateText {
-    /// From the beginning of the year 0000 to the end of 9999, in seconds since 1970. No other year has four digits.
-    /// Foundation's `ISO8601FormatStyle` uses the Julian calendar before 1582, unlike its property lists: with those
-    /// the year 0000 begins two days later.
+    /// The range from the beginning of the year 0000 to the end of 9999, in seconds since 1970. No other year has four
+    /// digits. Foundation's `ISO8601FormatStyle` uses the Julian calendar before 1582. Its property lists don't: for
+    /// them, the year 0000 begins two days later.
     private static let writable = -62_167_392_000.0..<253_402_300_800
 
-    /// Returns a text such as `2024-02-29T12:00:00Z`; nil for a date outside of the years 0000 to 9999, infinite and
-    /// NaN ones included, for which Foundation writes another date.
+    /// Returns a text such as `2024-02-29T12:00:00Z`. Nil for a date outside of the years 0000 to 9999, infinite or
+    /// NaN, for which Foundation would write another date.
     static func text(of date: Date) -> String? {
         writable.contains(date.timeIntervalSince1970) ? date.formatted(.iso8601) : nil
     }
 
-    /// What is wrong with a date that has no text.
+    /// Returns the error of a date that has no text.
     static func error(_ date: Date, at path: [any CodingKey]) -> EncodingError {
         .invalidValue(
-            // Not the date: Foundation traps when it describes one that isn't finite, or far away.
+            // The number instead of the date, because Foundation traps when it describes a date that isn't finite or is
+            // far away.
             date.timeIntervalSince1970,
             EncodingError.Context(
                 codingPath: path,
@@ -33,13 +34,13 @@ enum DateText {
 
     private static func date(of text: String, in style: Date.ISO8601FormatStyle) -> Date? {
         let whole = text.startIndex..<text.endIndex
-        // `parse` would ignore what follows the date.
+        // Not `parse`, which would ignore text after the date.
         guard let (end, date) = try? style.consuming(text, startingAt: whole.lowerBound, in: whole) else { return nil }
         return end == whole.upperBound ? date : nil
     }
 
-    /// Whether the month has the day, and the day the time: Foundation makes 1 March of 30 February. A minute may have
-    /// a leap second (RFC 3339 5.7).
+    /// Returns whether the month has this day, and the day this time. Checked because Foundation reads 30 February as 1
+    /// March. A leap second is allowed (RFC 3339 5.7).
     private static func exists(_ text: String) -> Bool {
         var rest = text.utf8[...]
         func next(_ digits: Int) -> Int? {

@@ -1,7 +1,8 @@
 /// A container for the members of an object.
 ///
-/// Scalars are decoded without a decoder of their own, in code that isn't generic: the runtime would look up the
-/// metadata of each type. What can't be decoded is decoded once more with a decoder, for its error.
+/// Scalars are decoded without a decoder of their own, in code that isn't generic, because the runtime would look up
+/// the metadata of each type. A value that can't be decoded in this way is decoded again with a decoder, which throws
+/// the error.
 struct MembersContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let decoder: ValueDecoder
 
@@ -79,7 +80,7 @@ struct MembersContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try decoder.decode(type, at: member(key), key: key)
     }
 
-    // The default implementation looks a member up three times.
+    // Implemented because the default implementation looks up a member three times.
 
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
         guard let member = present(key) else { return nil }
@@ -180,7 +181,7 @@ struct ElementsContainer: UnkeyedDecodingContainer {
         return true
     }
 
-    // The default implementations of these two throw.
+    // Implemented because the default implementations of these two throw.
 
     mutating func decode(_ type: Int128.Type) throws -> Int128 { try decodeElement(type) }
     mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try decodeElement(type) }
@@ -230,8 +231,9 @@ struct ElementsContainer: UnkeyedDecodingContainer {
     }
 }
 
-/// An array whose elements are decoded in a loop of our own. It gives the same result as `Array.init(from:)`, which
-/// grows the array several times and calls the container as an existential: the row `json_64` of `Benchmarks/run`.
+/// An array whose elements are decoded in a loop of this module. The result is the same as that of `Array.init(from:)`,
+/// which is slower because it grows the array several times and calls the container as an existential (measured by the
+/// row `json_64` of `Benchmarks/run`).
 protocol ElementwiseDecodable {
     /// Decodes the elements.
     ///
@@ -242,7 +244,7 @@ protocol ElementwiseDecodable {
 extension Array: ElementwiseDecodable where Element: Decodable {
     static func decode<Value>(_ type: Value.Type, from elements: ValueDecoder.Elements) throws -> Value {
         var array: [Element] = []
-        // At most 64 KiB: a hostile text could have many short elements for a large type.
+        // At most 64 KiB are reserved, because a hostile text could have many short elements for a large type.
         array.reserveCapacity(Swift.min(elements.count, 65_536 / MemoryLayout<Element>.stride))
         var container = ElementsContainer(elements)
         while !container.isAtEnd { array.append(try container.decode(Element.self)) }

@@ -1,5 +1,5 @@
-/// A node of a tree that an encoder builds. Containers refer to it, and an encoder returns the same container each
-/// time, because a class and its superclass may encode into the same one.
+/// A node of a tree that an encoder builds. A class, because several containers refer to the same node: a class and its
+/// superclass may each ask the encoder for a container of the same value.
 final class EncodedNode<Value> {
     enum Part {
         case value(Value)
@@ -20,15 +20,16 @@ final class EncodedNode<Value> {
     private var content = Content.empty
     /// The members that are containers, once there are more than ``linearLimit`` members.
     private var containers: [String: EncodedNode] = [:]
-    /// The first misuse, for containers that can't throw.
+    /// The first misuse of the encoder. Kept until ``encoded(at:)`` throws it, because the functions that make
+    /// containers can't throw.
     private var misuse: String?
     /// The number of arrays and objects around the node.
     private let depth: Int
-    /// The number of values that are being encoded around it. Higher than ``depth`` if a value encodes itself as
+    /// The number of values around the node that are being encoded. Higher than ``depth`` if a value encodes itself as
     /// another value.
     private let level: Int
 
-    /// Creates the node of a root.
+    /// Creates the root node.
     convenience init() {
         self.init(depth: 0, level: 0)
     }
@@ -38,10 +39,10 @@ final class EncodedNode<Value> {
         self.level = level
     }
 
-    /// Creates the node of a value that will be a part of this node, or will replace it. It becomes a part only when it
-    /// is complete.
+    /// Creates the node of a value that will become a part of this node, or replace it, once it is complete.
     ///
-    /// - Returns: Nil if the value is nested too deeply: one that contains itself would overflow the stack.
+    /// - Returns: The node; nil if the value is nested too deeply. A value that contains itself would overflow the
+    ///   stack otherwise.
     func nodeOfValue(replacing: Bool) -> EncodedNode? {
         let depth = replacing ? depth : depth + 1
         guard depth <= JSONValue.maximumDepth, level < 2 * JSONValue.maximumDepth else { return nil }
@@ -103,8 +104,8 @@ final class EncodedNode<Value> {
         return node
     }
 
-    /// The node of a container for a name: the last one that was appended, as with Foundation's `JSONEncoder`, or a new
-    /// one.
+    /// Returns the node of a container for a name. As with Foundation's `JSONEncoder`, that is the last one that was
+    /// appended for the name, if there is one; otherwise a new one.
     func container(named name: String) -> EncodedNode {
         existingContainer(named: name) ?? appendNode(named: name)
     }
@@ -123,7 +124,7 @@ final class EncodedNode<Value> {
 
     private func append(_ part: Part) {
         guard case .elements(var parts) = content else { return }
-        // Otherwise appending would copy the array.
+        // Releases the other reference to the array, so that appending doesn't copy it.
         content = .empty
         parts.append(part)
         content = .elements(parts)
@@ -157,7 +158,7 @@ final class EncodedNode<Value> {
 
     // MARK: Reading
 
-    /// Returns what was encoded by the value at a path.
+    /// Returns the content that the value at a path has encoded.
     ///
     /// - Throws: `EncodingError` if it was encoded in two ways or is nested too deeply.
     func encoded(at path: TreePath?) throws -> Content {

@@ -94,7 +94,7 @@ extension JSONCoder {
 
     private func decode<Value: Decodable>(_ type: Value.Type, from text: UnsafeBufferPointer<UInt8>) throws -> Value {
         var tape = try parse(text)
-        // A decoder that the type has kept may be used later, when the text is no more.
+        // If the type has kept a decoder, which may be used after the text is gone, the tape copies the text.
         defer { if !isKnownUniquelyReferenced(&tape) { tape.keepText() } }
         return try TapeDecoder(
             tape, at: 0, keepsRepeats: repeatedKeys == .kept, options: TreeOptions(self)
@@ -143,7 +143,7 @@ extension JSONCoder {
 }
 
 extension JSONValue {
-    /// Decodes the value as a `Decodable`, directly from the tree, without writing and parsing text.
+    /// Decodes a `Decodable` directly from this tree, without writing and parsing text.
     ///
     /// - Throws: `DecodingError`.
     public func decode<Value: Decodable>(
@@ -152,7 +152,7 @@ extension JSONValue {
         try coder.decode(type, from: self)
     }
 
-    /// Makes the tree of an `Encodable`.
+    /// Encodes an `Encodable` as a tree.
     ///
     /// - Throws: `EncodingError`; the errors of the value's own `encode(to:)`.
     public init(encoding value: some Encodable, coder: JSONCoder = JSONCoder()) throws {
@@ -160,7 +160,7 @@ extension JSONValue {
     }
 }
 
-/// The options that decoders and encoders of trees pass along, in a compact form.
+/// The options of a ``JSONCoder`` in a compact form, which decoders and encoders pass to nested ones.
 struct TreeOptions: Sendable {
     /// The strings for values that JSON doesn't have.
     final class FloatWords: Sendable {
@@ -202,7 +202,7 @@ struct TreeOptions: Sendable {
         }
     }
 
-    /// Whether to convert the keys of a type's members. The keys of a dictionary are data.
+    /// Returns whether to convert the keys of a type's members. The keys of a dictionary are data and aren't converted.
     func convertsKeys(of type: any Any.Type) -> Bool {
         keys == .snakeCase && !Self.isDictionary(type)
     }

@@ -1,9 +1,10 @@
-/// Where the values of an object's members are in a ``JSONTape``, by their names: for objects whose text can't be
-/// searched for a name, see ``JSONMembers/isSearchable``.
+/// The positions of an object's values in a ``JSONTape``, by the names of the members. Used for objects whose text
+/// isn't searched for names; see ``JSONMembers/isSearchable``.
 ///
-/// A class, so that a decoder without one asks for it quickly.
+/// A class, so that a decoder checks quickly whether it has one.
 final class JSONDirectory {
-    /// The positions, as integers: an object compares keys as JSON does, and finds them quickly among many.
+    /// The positions, as numbers. ``JSONObject`` is used because it compares keys by the rules of JSON and finds them
+    /// quickly among many.
     private let positions: JSONObject
 
     /// - Parameter keepsRepeats: Whether repeated names stay. Otherwise the last position of a name replaces the others.
@@ -26,10 +27,10 @@ final class JSONDirectory {
     /// The names in order, without repetitions.
     var names: [String] { positions.uniqueKeys }
 
-    /// Returns the position of a member's value; the last one if the name is repeated. Quicker than a search if the
-    /// member is the expected one.
+    /// Returns the position of a member's value; the last one if the name is repeated. Fastest if the member is the
+    /// expected one.
     ///
-    /// - Parameter next: The index of the expected member: 0, or what an earlier call left there.
+    /// - Parameter next: The index of the expected member: 0 at first, then the value that the previous call has set.
     func position(of name: String, next: inout Int) -> Int? {
         guard let index = positions.position(of: name, expectedAt: next) else { return nil }
         next = index + 1

@@ -67,11 +67,10 @@ struct JSONEscape {
 }
 
 extension JSONEscape {
-    /// Returns the content of a string that the parser has checked.
+    /// Returns the content of a string without escapes. The parser must have checked the string.
     static func unescaped(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
         guard let base = bytes.baseAddress else { return "" }
-        // An escape of two bytes stands for one, of six for at most three, of twelve for four: the result fits into as
-        // many bytes as the text has.
+        // The result is never longer than the text: escapes of 2, 6 and 12 bytes stand for at most 1, 3 and 4 bytes.
         return String(unsafeUninitializedCapacity: bytes.count) { buffer in
             var (at, count) = (0, 0)
             while at < bytes.count {
@@ -93,9 +92,9 @@ extension JSONEscape {
         }
     }
 
-    /// Whether the content of a string that the parser has checked is `plain`. Ends at the first difference and needs
-    /// no memory: a hostile server can send escapes in every key, and each of them is compared with each name of a
-    /// type.
+    /// Returns whether a string with escapes, which the parser has checked, is equal to `plain`. Stops at the first
+    /// difference and needs no memory, because a hostile server can send escapes in every key, and each key is compared
+    /// with each name of a type.
     static func areSame(_ escaped: UnsafeBufferPointer<UInt8>, _ plain: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let base = escaped.baseAddress else { return plain.isEmpty }
         var (at, count) = (0, 0)

@@ -1,5 +1,5 @@
-/// The members of an object in a ``JSONTape``, which are found by a search that compares names with the bytes of the
-/// text: the row `json_64` of `Benchmarks/run`. Only for as many members as ``isSearchable`` allows.
+/// The members of an object in a ``JSONTape``. Finds them by comparing names with the bytes of the text, without making
+/// strings (measured by the row `json_64` of `Benchmarks/run`). Only for objects that are ``isSearchable``.
 struct JSONMembers {
     /// The maximum number of members for which a linear search is used.
     private static let linearLimit = 32
@@ -13,7 +13,7 @@ struct JSONMembers {
     let count: Int
 
     /// - Parameters:
-    ///   - object: The position of the token of an object, of which all tokens exist.
+    ///   - object: The position of the object's token. All tokens of the object must exist.
     ///   - text: The text that was parsed.
     init(of object: Int, in tokens: UnsafePointer<JSONToken>, text: UnsafePointer<UInt8>) {
         self.tokens = tokens
@@ -23,14 +23,16 @@ struct JSONMembers {
         count = tokens[object].count
     }
 
-    /// Whether a search is quick enough. It isn't among many members, which a hostile server could send, nor right if
-    /// keys are repeated, because it finds the first one.
+    /// Whether members may be found by a search. Among many members, which a hostile server could send, it would be too
+    /// slow; with repeated keys it would be wrong, because it finds the first one.
     var isSearchable: Bool { count <= Self.linearLimit && !haveRepeats }
 
-    /// Returns the position of a member's value. Quickest for the key at `next`, which is then moved behind the member:
-    /// types decode their members in one order, which is usually the order in which they are written.
+    /// Returns the position of a member's value; nil if there is none. Fastest for the member at `next`: types decode
+    /// their members in one order, which is usually the order in the text. `next` is then moved to the following
+    /// member.
     ///
-    /// - Parameter next: 0, or what an earlier call left there.
+    /// - Parameter next: The position of the expected member: 0 at first, then the value that the previous call has
+    ///   set.
     @inline(__always)
     func find(_ name: UnsafeBufferPointer<UInt8>, next: inout Int) -> Int? {
         guard count > 0 else { return nil }
@@ -64,7 +66,7 @@ struct JSONMembers {
         var seen: UInt64 = 0
         var position = first
         for _ in 0..<count {
-            // Keys with different prints are different, and most keys of an object are.
+            // Keys with different fingerprints are different; most keys are decided by this.
             let print = fingerprint(of: tokens[position])
             if seen & print != 0, isRepeated(before: position) { return true }
             seen |= print
@@ -103,7 +105,7 @@ struct JSONMembers {
         return ByteComparison.areEqual(bytes(of: key), name)
     }
 
-    /// Whether the key at `position` is also that of an earlier member. Seldom called, so not inlined.
+    /// Returns whether an earlier member has the key at `position`. Not inlined, because it is rarely called.
     @inline(never)
     private func isRepeated(before position: Int) -> Bool {
         let key = tokens[position]
@@ -119,7 +121,7 @@ struct JSONMembers {
         }
     }
 
-    /// One of 64 bits, by the size of a key and its last byte. All of them if the key contains escapes.
+    /// Returns one of 64 bits, chosen by the size of a key and its last byte. All 64 bits if the key contains escapes.
     @inline(__always)
     private func fingerprint(of key: JSONToken) -> UInt64 {
         if key.flag { return .max }

@@ -58,7 +58,7 @@ public struct JSONNumber: Sendable {
 
     /// Parses a number; nil unless the text is exactly a number of RFC 8259 (section 6).
     public init?(_ text: String) {
-        // The parser would accept white space and a byte order mark around the number.
+        // Checked because the parser would accept white space and a byte order mark around the number.
         guard let first = text.utf8.first, first == UInt8(ascii: "-") || ASCII.isDigit(first),
             let last = text.utf8.last, ASCII.isDigit(last),
             case .number(let number) = try? JSONValue(parsing: text)
@@ -93,7 +93,8 @@ extension JSONNumber {
     public func exactly<Integer: FixedWidthInteger>(as type: Integer.Type = Integer.self) -> Integer? {
         switch storage {
         case .digits(let digits): return digits.integer()
-        // From 2^53 on, the shortest text may denote another integer than the bits do, and the text is what is written.
+        // From 2^53 on, the shortest text may be another integer than the bits. The text decides, because it is what is
+        // written.
         case .binary(let value) where value.magnitude < 0x1p53: return Integer(exactly: value)
         case .text, .binary: return Significand(self)?.integer()
         }
@@ -122,14 +123,14 @@ extension JSONNumber {
     /// The exact value as a `Decimal`; nil if it needs more than 38 digits or an exponent outside of -128 to 127.
     public var decimal: Decimal? {
         guard let significand = Significand(self), let value = significand.decimal() else { return nil }
-        // Arithmetic of `Decimal` rounds silently.
+        // Compared, because the arithmetic of `Decimal` rounds silently.
         guard JSONNumber(value) == self else { return nil }
         return value
     }
 }
 
 extension JSONNumber.Digits {
-    /// A literal, because a value that is computed lazily would be checked for its presence at every use.
+    /// A literal, because each use of a lazily computed value would check whether it was computed.
     private static let powersOfTen: [UInt64] = [
         1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000,
         100_000_000_000, 1_000_000_000_000, 10_000_000_000_000, 100_000_000_000_000, 1_000_000_000_000_000,
@@ -148,11 +149,11 @@ extension JSONNumber.Digits {
         return Integer(exactly: 0 - Int128(magnitude))
     }
 
-    /// The nearest `Double`; nil if that takes more than a division.
+    /// The nearest `Double`; nil if one division isn't enough to compute it.
     @inline(__always)
     var double: Double? {
-        // Both are exact as a `Double`, so that the division rounds once, to the nearest value. Quicker than the
-        // general way, which divides integers of 128 bits: `bench-json`.
+        // Both operands are exact as `Double`, so the division rounds once, to the nearest value. Faster than the
+        // general way, which divides 128-bit integers (`bench-json`).
         if mantissa <= 1 << 53, scale <= 15 {
             let magnitude = Double(mantissa) / Double(Self.powersOfTen[Int(scale)])
             return isNegative ? -magnitude : magnitude
@@ -160,8 +161,8 @@ extension JSONNumber.Digits {
         return quotient?.double
     }
 
-    /// A value as `bits` × 2^`exponent`. If anything was cut off, the lowest bit is set (a sticky bit). It is far below
-    /// the precision of a `Double`, so the conversion rounds once, to the nearest value.
+    /// A value as `bits` × 2^`exponent`. If a remainder was cut off, the lowest bit is set (a sticky bit). That bit is
+    /// far below the precision of a `Double`, so the conversion rounds once, to the nearest value.
     struct Quotient {
         var bits: UInt64
         var exponent: Int
@@ -178,14 +179,15 @@ extension JSONNumber.Digits {
         }
     }
 
-    /// Nil if the scale is too large. At least 10^-19, so never subnormal, not even as a `Float`.
+    /// The number as a quotient; nil if the scale is too large. At least 10^-19, so never subnormal, not even as a
+    /// `Float`.
     var quotient: Quotient? {
         if scale == 0 || mantissa == 0 { return Quotient(bits: mantissa, exponent: 0, isNegative: isNegative) }
         guard scale < 20 else { return nil }
         let power = Self.powersOfTen[Int(scale)]
         let (up, down) = (mantissa.leadingZeroBitCount, power.leadingZeroBitCount)
-        // Normalised: both have their highest bit set. Half of the dividend is less than the divisor, as the division
-        // requires, and the quotient has 63 or 64 bits.
+        // Normalised, so that both have their highest bit set. Half of the dividend is less than the divisor, as
+        // dividingFullWidth requires, and the quotient has 63 or 64 bits.
         let (dividend, divisor) = (mantissa << up, power << down)
         let (bits, remainder) = divisor.dividingFullWidth((dividend >> 1, dividend << 63))
         return Quotient(
@@ -221,7 +223,8 @@ extension JSONNumber.Digits {
 /// A number as its significant digits × 10^`exponent`, a canonical form.
 private struct Significand: Hashable {
     var isNegative = false
-    /// Up to 19 leading digits; the rest is in the tail. Without leading or trailing zeros; empty for zero.
+    /// Up to 19 leading digits; the other digits are in `tail`. There are no leading or trailing zeros; zero has no
+    /// digits.
     var head: UInt64 = 0
     var tail: [UInt8] = []
     /// Less than 10^18, so that sums can't overflow. 0 if the exponent is larger.
@@ -229,7 +232,7 @@ private struct Significand: Hashable {
     /// A larger exponent as text; otherwise empty.
     var hugeExponent = ""
 
-    /// Nil for infinities and NaN.
+    /// Converts a number; nil for infinities and NaN.
     init?(_ number: JSONNumber) {
         switch number.storage {
         case .digits(let digits) where digits.mantissa < 10_000_000_000_000_000_000: self.init(digits)
@@ -282,7 +285,7 @@ private struct Significand: Hashable {
         if at < utf8.endIndex { add(Substring(utf8[utf8.index(after: at)...])) }
     }
 
-    /// Adds the exponent of the text, which can have any number of digits.
+    /// Adds the exponent in a text, which can have any number of digits.
     private mutating func add(_ written: Substring) {
         let isBelowZero = written.first == "-"
         let digits = written.drop { $0 == "-" || $0 == "+" }.drop { $0 == "0" }
@@ -308,7 +311,7 @@ private struct Significand: Hashable {
         }
     }
 
-    /// Adds 1 to the digits of a number. No digits are zero.
+    /// Adds 1 to the number with these digits. An empty array is zero.
     private static func increment(_ digits: inout [UInt8]) {
         var at = digits.count - 1
         while at >= 0, digits[at] == 9 {
@@ -351,7 +354,7 @@ private struct Significand: Hashable {
         return value
     }
 
-    /// All digits of an integer, with the zeros at its end.
+    /// All digits of an integer, including trailing zeros.
     private var integerDigits: [UInt8] {
         String(head).utf8.map { $0 - UInt8(ascii: "0") } + tail + Array(repeating: 0, count: exponent)
     }
@@ -361,7 +364,7 @@ private struct Significand: Hashable {
         guard hugeExponent.isEmpty, digitCount <= 39 else { return nil }
         var (mantissa, exponent) = (Decimal(head), exponent)
         for digit in tail { mantissa = mantissa * 10 + Decimal(Int(digit)) }
-        // The largest exponent is 127; additional digits can extend it.
+        // `Decimal` has exponents up to 127; zeros are added to the digits for larger ones.
         while exponent > 127, exponent - 127 <= 39 - digitCount {
             mantissa *= 10
             exponent -= 1

@@ -30,8 +30,8 @@ public struct JSONObject: Sendable {
         self.init(entries: pairs.map { Entry(key: $0.0, value: $0.1) })
     }
 
-    /// Creates an object of the members of a dictionary, sorted by key, because a dictionary has another order each
-    /// time the program runs. A literal needs no initializer, and keeps its order.
+    /// Creates an object from a dictionary. The members are sorted by key, because the order of a dictionary differs in
+    /// each run of the program. A literal needs no initializer, and keeps its order.
     public init(_ dictionary: [String: JSONValue]) {
         self.init(entries: dictionary.sortedByKey.map { Entry(key: $0.key, value: $0.value) })
     }
@@ -55,7 +55,7 @@ public struct JSONObject: Sendable {
     /// and appends a new one. Setting nil removes the key. Setting replaces all values of a repeated key.
     public subscript(key: String) -> JSONValue? {
         get { position(of: key).map { entries[$0].value } }
-        // Not inlined: some callers set many keys.
+        // Not inlined, because some callers set many keys.
         @inline(never)
         set {
             if hasRepeats { removeRepeats(of: key) }
@@ -74,7 +74,7 @@ public struct JSONObject: Sendable {
     /// The values in order.
     public var values: [JSONValue] { entries.map(\.value) }
 
-    /// Returns the position of a key. Quicker than a search if it is the expected one.
+    /// Returns the position of a key. Fastest if it is at the expected position.
     func position(of key: String, expectedAt expected: Int) -> Int? {
         if expected < entries.count, !hasRepeats, Self.areSame(entries[expected].key, key) { return expected }
         return position(of: key)
@@ -103,12 +103,13 @@ public struct JSONObject: Sendable {
         if !table.isEmpty { clear(slot: slot(of: entries[position].key)) }
         entries.remove(at: position)
         guard entries.count > Self.linearLimit else { return table = [] }
-        // Much cheaper than making the table again.
+        // Much cheaper than rebuilding the table.
         let removed = UInt32(position + 1)
         for slot in table.indices where table[slot] > removed { table[slot] -= 1 }
     }
 
-    /// Frees a slot. The entries after it that it has displaced move up, so that they are still found.
+    /// Frees a slot. Later entries that were displaced because it was occupied move up, so that a search still finds
+    /// them.
     private mutating func clear(slot: Int) {
         let mask = table.count - 1
         var (free, next) = (slot, (slot + 1) & mask)
@@ -137,8 +138,8 @@ public struct JSONObject: Sendable {
         self = JSONObject(entries: entries, keepsRepeats: true)
     }
 
-    /// Finds repeated keys among few entries by a linear search. Unless they are kept, the value of the last replaces
-    /// that of the first, and the others are removed.
+    /// Finds repeated keys among few entries by a linear search. Unless repeats are kept, each key keeps its first
+    /// entry with the last value.
     private mutating func findRepeats(keepsRepeats: Bool) {
         var end = 0
         for index in entries.indices {
@@ -153,7 +154,8 @@ public struct JSONObject: Sendable {
         if end != entries.count { entries.removeSubrange(end...) }
     }
 
-    /// Rebuilds the table. Removes repeated keys like ``findRepeats(keepsRepeats:)``, or refers to the last of them.
+    /// Rebuilds the table. Removes repeated keys like ``findRepeats(keepsRepeats:)``; if they are kept, the table
+    /// refers to the last entry.
     private mutating func indexAll(keepsRepeats: Bool) {
         var size = 64
         while size < entries.count * 4 { size *= 2 }
@@ -200,7 +202,7 @@ public struct JSONObject: Sendable {
     private static func areSame(_ left: String, _ right: String) -> Bool {
         let (left, right) = (left.utf8, right.utf8)
         guard left.count == right.count else { return false }
-        // Much faster than comparing the views, which find the storage again for each byte.
+        // Much faster than comparing the views, which look up the storage for each byte.
         let areSame = left.withContiguousStorageIfAvailable { left in
             right.withContiguousStorageIfAvailable { right in ByteComparison.areEqual(left, right) }
         }
@@ -238,7 +240,7 @@ extension JSONObject {
 
 extension JSONObject: Hashable {
     /// Whether the keys and values are equal, in any order. The values of a repeated key must be in the same order.
-    // Not inlined: values contain objects, so each comparison of two values would repeat this code.
+    // Not inlined, because values contain objects, so this code would be repeated in each comparison of two values.
     @inline(never)
     public static func == (left: JSONObject, right: JSONObject) -> Bool {
         guard left.count == right.count, left.hasRepeats == right.hasRepeats else { return false }
@@ -260,7 +262,7 @@ extension JSONObject: Hashable {
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-    // Not inlined: there are many literals.
+    // Not inlined, because there are many literals.
     @inline(never)
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self.init(elements)

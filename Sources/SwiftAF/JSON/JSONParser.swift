@@ -61,8 +61,8 @@ extension JSONValue {
     }
 }
 
-/// A single-pass parser that makes a ``JSONTape``. It is the only definition of what is JSON: trees and decoded types
-/// are made from its tapes.
+/// A single-pass parser that makes a ``JSONTape``. The only parser of JSON in this module: trees and decoded types are
+/// made from its tapes.
 struct JSONParser: ~Copyable {
     /// The reason and the offset of an error. Line and column are computed only when it is reported.
     struct Failure: Error {
@@ -81,7 +81,7 @@ struct JSONParser: ~Copyable {
     static func parse(
         _ text: UnsafeBufferPointer<UInt8>, refusesRepeats: Bool, maximumSize: Int?
     ) throws(JSONParseError) -> JSONTape {
-        // A decoded coder may have any number.
+        // Clamped, because a coder that was decoded may have any number.
         if let limit = maximumSize.map({ max(0, $0) }), text.count > limit {
             throw JSONParseError(.tooLarge, at: limit, in: text)
         }
@@ -99,7 +99,7 @@ struct JSONParser: ~Copyable {
         self.base = base
         end = count
         self.refusesRepeats = refusesRepeats
-        // Most texts have fewer values. Others let the stack grow.
+        // An estimate that suffices for most texts. The stack grows for the others.
         tokens = TokenStack(capacity: count / 6 + 8)
     }
 
@@ -126,7 +126,7 @@ struct JSONParser: ~Copyable {
         }
     }
 
-    /// Skips white space and returns the byte at the cursor; fails at the end of the text.
+    /// Skips white space and returns the byte at the cursor, without consuming it; fails at the end of the text.
     @inline(__always)
     private mutating func nextByte() throws(Failure) -> UInt8 {
         skipBlanks()
@@ -244,8 +244,8 @@ extension JSONParser {
             guard at < end else { throw fail(.unexpectedEnd) }
             switch base[at] {
             case UInt8(ascii: "\""):
-                // Escapes are ASCII and can't complete a truncated sequence, so the text shows whether the string is
-                // UTF-8.
+                // The text is checked before escapes are replaced: escapes are ASCII, so they can't complete a
+                // truncated UTF-8 sequence.
                 if !isASCII { try checkUTF8(from: start) }
                 at += 1
                 return .text(.string, from: start, count: at - 1 - start, isEscaped: isEscaped)
@@ -265,8 +265,9 @@ extension JSONParser {
     private mutating func skipPlainBytes() -> Bool {
         var seen: UInt64 = 0
         var place = at
-        // Eight bytes at a time: each term has the high bit of a byte set if that byte matches. A borrow can cause a
-        // false match above a true one, but the lowest match is a true one.
+        // Compares eight bytes at a time: the high bit of each byte of the terms is set if that byte matches. The
+        // subtraction's borrow can cause a false match, but only in a byte above a true one, so the lowest match is
+        // always true.
         while end &- place >= 8 {
             let word = UInt64(littleEndian: UnsafeRawPointer(base + place).loadUnaligned(as: UInt64.self))
             let quotes = word ^ 0x2222_2222_2222_2222
@@ -276,7 +277,7 @@ extension JSONParser {
                     | ((escapes &- 0x0101_0101_0101_0101) & ~escapes)
                     | ((word &- 0x2020_2020_2020_2020) & ~word)) & 0x8080_8080_8080_8080
             if hits != 0 {
-                // The bits below the lowest match are those of the bytes before it, and seven of its own.
+                // The bits below the lowest match are those of the bytes before it, and seven bits of its own byte.
                 at = place &+ hits.trailingZeroBitCount / 8
                 return (seen | word & ((hits & (0 &- hits)) &- 1)) & 0x8080_8080_8080_8080 == 0
             }
@@ -287,7 +288,7 @@ extension JSONParser {
         return skipLastPlainBytes() && seen & 0x8080_8080_8080_8080 == 0
     }
 
-    /// The same for the last bytes of a text, fewer than eight.
+    /// Does the same for the last bytes of a text, fewer than eight.
     @inline(never)
     private mutating func skipLastPlainBytes() -> Bool {
         var seen: UInt8 = 0
@@ -346,7 +347,7 @@ extension JSONParser {
             try parseDigits(into: &mantissa)
             scale = at - point
         }
-        // Nineteen digits always fit into 64 bits.
+        // Nineteen digits always fit into 64 bits; more digits are checked one by one.
         let fits = at - first <= 19 || Self.fit(UnsafeBufferPointer(start: base + first, count: at - first))
         let hasExponent = at < end && base[at] | 0x20 == UInt8(ascii: "e")
         if hasExponent { try parseExponent() }
@@ -368,7 +369,7 @@ extension JSONParser {
         guard at > start else { throw fail(at == end ? .unexpectedEnd : .invalidNumber) }
     }
 
-    /// Whether the digits, with or without a decimal point, fit into a 64-bit integer.
+    /// Returns whether the digits, with or without a decimal point, fit into a 64-bit integer.
     private static func fit(_ digits: UnsafeBufferPointer<UInt8>) -> Bool {
         var mantissa: UInt64 = 0
         for byte in digits where byte != UInt8(ascii: ".") {

@@ -1,14 +1,15 @@
-/// A parsed JSON text: its values in order, each with its place in the text.
+/// A parsed JSON text: a flat array of tokens, one for each value in order, with its place in the text.
 ///
-/// An array is followed by its elements, an object by its members, each a key and a value. Strings and long numbers
-/// stay in the text until something asks for them. ``JSONParser`` makes tapes. A ``JSONValue`` is made from one, and
-/// types are decoded from one without a tree in between: the row `json_64` of `Benchmarks/run`, and `bench-json`.
+/// An array is followed by its elements, an object by its members, each a key and a value. Strings and long numbers are
+/// converted only when they are asked for. ``JSONParser`` makes tapes. A ``JSONValue`` is made from a tape, and types
+/// are decoded from it without a tree in between (measured by the row `json_64` of `Benchmarks/run`, and by
+/// `bench-json`).
 ///
-/// Positions aren't checked. They come from the tape: the first value is at 0, the next ones at the `end` of a token,
-/// and never more of them are read than the `count` of a token says.
+/// A position is the index of a token. Positions aren't checked, because they are taken from the tape itself: the first
+/// value is at 0, each next one at the `end` of a token, and no more are read than the `count` of their container.
 final class JSONTape {
-    /// The text, which the tape owns only after ``keepText()``. Never written while it is read: a tape is decoded by
-    /// one thread, and ``keepText()`` is called after that.
+    /// The text, which the tape owns only after ``keepText()``. Exclusivity needn't be checked: a tape is decoded by
+    /// one thread, and ``keepText()`` is called afterwards.
     @exclusivity(unchecked)
     private(set) var text: UnsafePointer<UInt8>
     private let size: Int
@@ -17,8 +18,8 @@ final class JSONTape {
     private var ownsText = false
 
     /// - Parameters:
-    ///   - text: The text that was parsed. It must outlive the tape, unless it is kept.
-    ///   - tokens: At least one. The tape deallocates them.
+    ///   - text: The text that was parsed. It must outlive the tape, unless ``keepText()`` is called.
+    ///   - tokens: The tokens, at least one. The tape takes ownership of them.
     init(text: UnsafePointer<UInt8>, size: Int, tokens: UnsafeMutablePointer<JSONToken>, count: Int) {
         self.text = text
         self.size = size
@@ -31,7 +32,7 @@ final class JSONTape {
         if ownsText { text.deallocate() }
     }
 
-    /// The position of a null that isn't part of the text. It stands for a missing member.
+    /// The position of an additional null token, which stands for a missing member.
     var absent: Int { count - 1 }
 
     /// The members of the object at `position`.
@@ -45,11 +46,11 @@ final class JSONTape {
         }
     }
 
-    /// Returns the position after the value at `position` and all that is in it.
+    /// Returns the position after the value at `position` and everything in it.
     @inline(__always)
     func end(of position: Int) -> Int { self[position].end(at: position) }
 
-    /// Copies the text, because something keeps the tape for longer than the text exists.
+    /// Copies the text, so that the tape can be used after the original text is gone.
     func keepText() {
         guard !ownsText else { return }
         let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: size)
@@ -64,12 +65,12 @@ final class JSONTape {
         UnsafeBufferPointer(start: text + token.start, count: token.size)
     }
 
-    /// Returns the string of a token of that kind.
+    /// Returns the string of a token of kind ``JSONToken/Kind/string``.
     @inline(__always)
     func string(of token: JSONToken) -> String {
         let bytes = bytes(of: token)
         if token.flag { return JSONEscape.unescaped(bytes) }
-        // Takes two thirds of the time for strings that need no memory of their own: the row `json_64`.
+        // The fast path for short strings, which are stored inline, takes two thirds of the time (the row `json_64`).
         if bytes.count <= 15 {
             return String(unsafeUninitializedCapacity: bytes.count) { buffer in
                 for index in 0..<bytes.count { buffer[index] = bytes[index] }
@@ -94,7 +95,8 @@ final class JSONTape {
         return value(at: &position, keepsRepeats)
     }
 
-    /// Makes the tree of the value at `position`, and moves behind it. As deep as the parser allowed.
+    /// Makes the tree of the value at `position`, and moves `position` behind it. Recursive; the parser has limited the
+    /// depth.
     private func value(at position: inout Int, _ keepsRepeats: Bool) -> JSONValue {
         let token = self[position]
         position += 1

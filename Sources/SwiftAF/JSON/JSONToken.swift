@@ -1,17 +1,17 @@
-/// A value of a JSON text in a ``JSONTape``, in 16 bytes. Small, because a text of 1 KiB has a hundred of them.
+/// A value of a JSON text in a ``JSONTape``. It has 16 bytes only, because a text of 1 KiB has about a hundred tokens.
 struct JSONToken {
     enum Kind: UInt8 {
         case null, bool
-        /// A number that is a ``JSONNumber/Digits``.
+        /// A number that is stored in the token, as ``JSONNumber/Digits``.
         case digits
-        /// Any other number. It is in the text.
+        /// Any other number, which is in the text.
         case number
-        /// A string or the key of a member. It is in the text.
+        /// A string or the key of a member, which is in the text.
         case string
         case array, object
     }
 
-    /// From the lowest bit: four bits of the kind, one of the flag, three unused, 56 of the detail.
+    /// From the lowest bit: four bits for the kind, one for the flag, three unused, 56 for the detail.
     private let head: UInt64
     private let body: UInt64
 
@@ -22,7 +22,7 @@ struct JSONToken {
 
     @inline(__always)
     var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: head & 0xF)) ?? .null }
-    /// The value of a boolean; whether a string contains escapes.
+    /// For a boolean, its value; for a string, whether it contains escapes.
     var flag: Bool { head & 0x10 != 0 }
     private var detail: UInt64 { head >> 8 }
 
@@ -38,7 +38,7 @@ struct JSONToken {
         JSONNumber.Digits(mantissa: body, scale: UInt8(truncatingIfNeeded: detail), isNegative: flag)
     }
 
-    /// A number or a string: its place in the text, without the quotes of a string.
+    /// Creates the token of a number or a string, with its place in the text, without the quotes of a string.
     static func text(_ kind: Kind, from start: Int, count: Int, isEscaped: Bool = false) -> JSONToken {
         JSONToken(
             kind, flag: isEscaped, detail: UInt64(truncatingIfNeeded: start), body: UInt64(truncatingIfNeeded: count))
@@ -49,7 +49,8 @@ struct JSONToken {
     /// The size of a number or a string in bytes.
     var size: Int { Int(truncatingIfNeeded: body) }
 
-    /// An array or an object with the number of its elements or members. Those are between it and `end`.
+    /// Creates the token of an array or an object, with the number of its elements or members. Their tokens are between
+    /// this one and the position `end`.
     static func container(_ kind: Kind, count: Int, end: Int) -> JSONToken {
         JSONToken(kind, detail: UInt64(truncatingIfNeeded: count), body: UInt64(truncatingIfNeeded: end))
     }

@@ -53,7 +53,7 @@ struct TreeEncoder: Encoder {
         context.node.set(tree)
     }
 
-    /// Returns the tree of a complete value.
+    /// Encodes a value as a tree.
     static func tree(of value: some Encodable, options: TreeOptions) throws -> JSONValue {
         try TreeContext(node: EncodedNode(), path: nil, options: options).tree(of: value, at: nil, isRoot: true)
     }
@@ -69,7 +69,7 @@ private struct TreeContext {
 
     /// Returns the encoder of a nested container or a superclass, whose node was appended to this one.
     func encoder(_ nested: EncodedNode<JSONValue>, at step: any CodingKey) -> TreeEncoder {
-        // The path of a container that would be nested too deeply must not grow either.
+        // If the container would be nested too deeply, the same node is returned, and the path must not grow either.
         let path = nested === node ? path : TreePath(step, below: path)
         return TreeEncoder(
             context: TreeContext(node: nested, path: path, options: options),
@@ -146,7 +146,8 @@ private struct TreeContext {
 
     func number(_ value: Float, at step: (any CodingKey)?) throws -> JSONValue {
         guard value.isFinite else { return try number(Double(value), at: step) }
-        // The digits of the `Float`, not of the equal `Double`: 0.1, not 0.10000000149011612.
+        // Written with the digits of the `Float`, not of the `Double` with the same value: 0.1, not
+        // 0.10000000149011612.
         return .number(JSONNumber(shortest: value.description) ?? JSONNumber(Double(value)))
     }
 

@@ -33,15 +33,15 @@ extension JSONValue {
         .number(JSONNumber(value))
     }
 
-    /// The member of an object; nil if no member has that name or the value isn't an object. Setting a value
-    /// replaces a value that isn't an object with one. Setting nil removes the member, and does nothing to other
-    /// values.
+    /// The member of an object; nil if no member has that name or the value isn't an object. Setting a member of a
+    /// value that isn't an object replaces the value by an object. Setting nil removes the member, and does nothing to
+    /// other values.
     public subscript(key: String) -> JSONValue? {
         get { object?[key] }
         set {
             if newValue == nil, object == nil { return }
             var object = self.object ?? JSONObject()
-            // Otherwise setting would copy all members.
+            // Releases the other reference to the members, so that setting doesn't copy them.
             self = .null
             object[key] = newValue
             self = .object(object)

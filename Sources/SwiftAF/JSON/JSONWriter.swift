@@ -61,7 +61,7 @@ struct JSONWriter {
     init(options: JSONValue.WritingOptions, replacesNonFinite: Bool = false) {
         self.options = options
         self.replacesNonFinite = replacesNonFinite
-        // Sufficient for most requests.
+        // Enough for most requests.
         bytes.reserveCapacity(256)
     }
 

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// What a value passed to an encoder, recorded so that another encoder can write it later: the manager's, which isn't
-/// known when a body or parameters are made. The value itself couldn't wait: it needn't be `Sendable`, may change
-/// meanwhile, and its conformance may belong to an actor.
+/// The recorded calls that a value has made to an encoder. Another encoder can write them later: the manager's, which
+/// isn't known when a body or parameters are made. The value itself can't be kept until then, because it needn't be
+/// `Sendable`, may change meanwhile, and its conformance may belong to an actor.
 ///
-/// Dates, data and whatever else encoders have options for are kept as they are, names of members unconverted.
+/// Dates, data and other types that encoders have options for are recorded unchanged, and names of members unconverted.
 struct RecordedValue: Encodable, Sendable {
     indirect enum Content: Sendable {
         /// The value encoded nothing.
@@ -12,7 +12,7 @@ struct RecordedValue: Encodable, Sendable {
         case null
         case leaf(any Encodable & Sendable)
         case elements([Content])
-        /// A dictionary has data for names, which encoders don't convert.
+        /// An object. The names of a dictionary are data, which encoders don't convert.
         case members([(name: String, content: Content)], isDictionary: Bool)
     }
 
@@ -25,7 +25,7 @@ struct RecordedValue: Encodable, Sendable {
         self.type = type
     }
 
-    /// Records a value at once.
+    /// Records a value before this initializer returns.
     ///
     /// - Throws: The errors of the value's own `encode(to:)`; `EncodingError` if it contains itself or is
     ///   nested too deeply.
@@ -40,7 +40,8 @@ struct RecordedValue: Encodable, Sendable {
 }
 
 extension RecordedValue.Content: Encodable {
-    /// What an encoder gets for this content within a container, so that it recognises types with options.
+    /// The value that an encoder is given for this content within a container, so that it recognises types with
+    /// options.
     private var encodable: any Encodable {
         switch self {
         case .leaf(let value): value
@@ -97,7 +98,7 @@ private struct RecordingContext {
 
     /// Returns the encoder of a nested container or a superclass, whose node was appended to this one.
     func encoder(_ nested: EncodedNode<RecordedValue.Content>, at step: any CodingKey) -> RecordingEncoder {
-        // The path of a container that would be nested too deeply must not grow either.
+        // If the container would be nested too deeply, the same node is returned, and the path must not grow either.
         RecordingEncoder(
             context: nested === node ? self : RecordingContext(node: nested, path: TreePath(step, below: path)))
     }
@@ -119,7 +120,7 @@ private struct RecordingContext {
         step.map { TreePath($0, below: path) } ?? path
     }
 
-    /// The value itself, if it is of a type that encoders write in a way of their own.
+    /// Returns the value itself, if encoders have their own way to write its type; otherwise nil.
     private static func leaf<Value: Encodable>(_ value: Value) -> (any Encodable & Sendable)? {
         switch Value.self {
         case is String.Type: value as? String

@@ -8,7 +8,7 @@ enum SnakeCase {
             let last = name.lastIndex(where: { !isUnderscore($0) })
         else { return name }
         let words = name[first...last].split(separator: "_")
-        // A single word isn't changed, including its case.
+        // A single word keeps its case.
         let joined =
             words.count == 1
             ? String(words[0])
@@ -23,8 +23,8 @@ enum SnakeCase {
         mayChange(name) ? decoded(encoded(name)) : nil
     }
 
-    /// Whether converting the name to snake case and back may change it: a capital in ASCII follows another one, as in
-    /// `authorID`, or a small letter follows no letter, as in `codeOf2fa`.
+    /// Returns whether converting the name to snake case and back may change it: an ASCII capital follows another one,
+    /// as in `authorID`, or a small letter follows a character that isn't a letter, as in `codeOf2fa`.
     private static func mayChange(_ name: String) -> Bool {
         var previous = UInt8(ascii: "_")
         for byte in name.utf8 {
@@ -37,8 +37,8 @@ enum SnakeCase {
     private static func isCapital(_ byte: UInt8) -> Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) }
     private static func isSmall(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
 
-    /// Whether a letter after this byte begins a word and is capitalised when the name is converted back. Underscores
-    /// don't count: `JSONDecoder` doesn't find the property `first_name` either.
+    /// Returns whether a letter after this byte begins a word, which is capitalised when the name is converted back.
+    /// Underscores don't count: `JSONDecoder` doesn't find the property `first_name` either.
     private static func separates(_ byte: UInt8) -> Bool {
         byte < 0x80 && byte != UInt8(ascii: "_") && !isCapital(byte) && !isSmall(byte)
     }

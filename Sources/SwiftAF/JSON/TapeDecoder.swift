@@ -1,14 +1,14 @@
-/// Decodes a value of a ``JSONTape``, without a tree: the row `json_64` of `Benchmarks/run`.
+/// Decodes a value of a ``JSONTape``, without making a tree (measured by the row `json_64` of `Benchmarks/run`).
 ///
-/// The position of a value is that of its token.
+/// The position of a value is the index of its token.
 final class TapeDecoder: ValueDecoder {
     private let tape: JSONTape
     private let keepsRepeats: Bool
-    /// Nil if the text is searched for names.
+    /// The directory of the members; nil if the text is searched for names instead.
     private var directory: JSONDirectory?
     private var isConverted = false
     private var isOpen = false
-    /// Where the next member is expected: a position of the tape, or an index in the directory.
+    /// The place where the next member is expected: a position of the tape, or an index in the directory.
     private var next = 0
 
     init(
@@ -87,7 +87,7 @@ final class TapeDecoder: ValueDecoder {
         guard token.kind == .array else { return nil }
         var array: [Element] = []
         array.reserveCapacity(token.count)
-        // Containers don't fit, so that every element has one token.
+        // A container among the elements ends the loop, so every element before it has exactly one token.
         for index in 0..<token.count {
             guard let element = get(tape[position + 1 + index]) else { return nil }
             array.append(element)
@@ -130,7 +130,7 @@ final class TapeDecoder: ValueDecoder {
         return name.withUTF8 { members.find($0, next: &expected) }
     }
 
-    /// Returns the position of a member's value by the directory.
+    /// Returns the position of a member's value from the directory.
     private func look(for name: String) -> Int? {
         guard let directory else { return nil }
         if let position = directory.position(of: name, next: &next) { return position }

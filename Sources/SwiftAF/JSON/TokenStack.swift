@@ -1,4 +1,4 @@
-/// The tokens of a text that is being parsed.
+/// The growing array of tokens of a text that is being parsed.
 struct TokenStack: ~Copyable {
     /// Memory for `capacity` tokens, of which `count` are used.
     private(set) var base: UnsafeMutablePointer<JSONToken>
@@ -29,7 +29,7 @@ struct TokenStack: ~Copyable {
         base[position] = token
     }
 
-    /// Gives the tokens to a tape.
+    /// Passes ownership of the tokens to a tape.
     consuming func tape(of text: UnsafePointer<UInt8>, size: Int) -> JSONTape {
         let tape = JSONTape(text: text, size: size, tokens: base, count: count)
         discard self

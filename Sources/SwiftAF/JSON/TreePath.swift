@@ -2,7 +2,7 @@
 class TreePath {
     /// The last step of the path, unless it is an index; nil for the root.
     private let key: (any CodingKey)?
-    /// The last step of the path, if it is an index; otherwise -1. Much cheaper than a key.
+    /// The last step of the path, if it is an index; otherwise -1. Much cheaper to store than a key.
     private let index: Int
     final let parent: TreePath?
 

@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// Decodes a value of JSON, and is its path. The subclasses know what it is read from: ``TapeDecoder`` a text,
-/// ``TreeDecoder`` a ``JSONValue``.
+/// Decodes a value of JSON. The superclass is the path of the value. Subclasses read from different sources:
+/// ``TapeDecoder`` from a text, ``TreeDecoder`` from a ``JSONValue``.
 ///
-/// Methods take the position of a value: that of the decoder's own one, or of one of its elements or members, so that
-/// scalars are decoded without a decoder of their own. They return nil for a value of another type. What can't be
-/// decoded is decoded once more with a decoder of its own, for the error.
+/// Methods take the position of a value: the decoder's own value, or one of its elements or members, so that scalars
+/// are decoded without a decoder of their own. They return nil for a value of another type. A value that can't be
+/// decoded in this way is decoded again with its own decoder, which throws the error.
 ///
 /// A class, because decoders are passed as existentials, for which larger structs would be allocated as well.
 class ValueDecoder: TreePath {
@@ -17,9 +17,9 @@ class ValueDecoder: TreePath {
 
     /// The elements of an array.
     struct Elements {
-        /// Knows their positions.
+        /// The decoder of the array, which finds the positions of its elements.
         let decoder: ValueDecoder
-        /// The position of the first one.
+        /// The position of the first element.
         let first: Int
         let count: Int
     }
@@ -50,7 +50,7 @@ class ValueDecoder: TreePath {
     /// Creates a decoder of an element of an array.
     func child(at position: Int, index: Int) -> ValueDecoder { self }
 
-    // Arrays of one type; nil if an element has another one or doesn't fit.
+    // Arrays with elements of one type; nil if an element has another type or doesn't fit.
     func strings(at position: Int) -> [String]? { nil }
     func integers(at position: Int) -> [Int]? { nil }
     func doubles(at position: Int) -> [Double]? { nil }
@@ -150,13 +150,13 @@ extension ValueDecoder {
 
     /// Decodes the value at `position`.
     ///
-    /// - Parameter makeDecoder: Makes the decoder of the value, which most types don't need.
+    /// - Parameter makeDecoder: Makes the decoder of the value. Called only if the type needs one.
     @inline(__always)
     private final func decode<Value: Decodable>(
         _ type: Value.Type, at position: Int, isOwn: Bool, _ makeDecoder: () -> ValueDecoder
     ) throws -> Value {
-        // Fast paths for the most frequent types of elements: `bench-json`. The casts are between identical types. None
-        // is to an Optional of the type, whose metadata the runtime would look up for each value.
+        // Fast paths for the most frequent types of elements (`bench-json`). The casts are between identical types.
+        // There is none to an Optional of the type, because the runtime would look up its metadata for each value.
         if type == String.self, let value = string(at: position) { return unsafeBitCast(value, to: type) }
         if type == Double.self, let value = double(at: position) { return unsafeBitCast(value, to: type) }
         if type == Int.self, let value: Int = integer(at: position) { return unsafeBitCast(value, to: type) }
@@ -173,7 +173,7 @@ extension ValueDecoder {
         if type == Data.self { return unsafeBitCast(try decoder.data(), to: type) }
         if type == URL.self { return unsafeBitCast(try decoder.url(), to: type) }
         if type == Decimal.self { return unsafeBitCast(try decoder.decimal(), to: type) }
-        // The runtime looks up the conformance at each cast, so only arrays are cast.
+        // Only arrays are cast, because the runtime looks up the conformance at each cast.
         if let elements = decoder.elements(at: decoder.own), let type = type as? any ElementwiseDecodable.Type {
             return try type.decode(Value.self, from: elements)
         }
@@ -181,8 +181,8 @@ extension ValueDecoder {
         return try Value(from: decoder.converting(keysOf: type, isOwn: isOwn))
     }
 
-    /// Returns a decoder that converts keys as the type needs it. Not this one if it decodes its own value, because it
-    /// may be in use for a type that needs the opposite.
+    /// Returns a decoder that converts keys if the type needs it. A decoder that decodes its own value isn't changed
+    /// but copied, because it may be in use for a type that needs the opposite.
     private final func converting(keysOf type: any Any.Type, isOwn: Bool) -> ValueDecoder {
         let decoder = isOwn ? child(at: own, key: step, below: parent) : self
         decoder.convertsKeys = options.convertsKeys(of: type)
@@ -299,7 +299,7 @@ extension ValueDecoder {
     }
 }
 
-/// The kind of a value, for errors. Contains nothing of its content.
+/// The kind of a value, for errors. Says nothing about the content of the value.
 enum JSONKind: String {
     case null = "null"
     case bool = "a boolean"

@@ -22,14 +22,14 @@ package struct BodyForm: Sendable {
         case data(Data, Heading)
         case file(File, Heading)
         case stream(BodyStream, Heading)
-        /// JSON that becomes ``data(_:_:)`` when an encoder is known: the manager's. Without one, the core gets what a
-        /// ``JSONCoder`` writes.
+        /// JSON that becomes ``data(_:_:)`` when the manager's encoder is known. Without a manager, a ``JSONCoder``
+        /// writes it.
         case json(HTTPBody, Heading)
         /// A body with the given headers only.
         case raw(Data, HTTPHeaders)
     }
 
-    /// The same form, with the JSON of its parts as bytes.
+    /// Returns this form with the JSON of its parts encoded as bytes.
     func encoded(with encoder: any DataEncoder) throws(SessionError) -> BodyForm {
         var form = self
         for (index, part) in parts.enumerated() {

@@ -5,7 +5,7 @@ import FoundationEssentials
 final class CoreForm {
     static let maximumParts = Int(AFC_MULTIPART_PARTS_MAX)
 
-    /// The form; nil once taken.
+    /// The core's form; nil after ``take()``.
     private var raw: OpaquePointer?
 
     /// Creates an empty form.
@@ -38,7 +38,7 @@ final class CoreForm {
         afc_multipart_free(raw)
     }
 
-    /// Checks a part like the core when it is added, without keeping anything of it.
+    /// Checks a part as the core does when it is added, without keeping it.
     ///
     /// - Returns: The size of its body in bytes; nil if unknown.
     static func check(_ part: BodyForm.Part, boundary: String?) throws(SessionError) -> Int64? {
@@ -78,7 +78,8 @@ final class CoreForm {
         afc_multipart_write(raw, descriptor, size, &failure)
     }
 
-    /// - Parameter lending: Whether the form outlives this call, so that bytes must be retained for it.
+    /// - Parameter lending: Whether the form outlives this call, so that bytes which aren't copied must be retained for
+    ///   it.
     private func add(
         _ part: BodyForm.Part, _ reader: (BodyStream) -> afc_reader, lending: Bool
     ) throws(SessionError) {
@@ -92,7 +93,7 @@ final class CoreForm {
                 }
             }
         case .json(let body, let heading):
-            // Encoded already: see init(_:reader:) and MultipartFormData.append(json:name:encoder:).
+            // The body has already been encoded: see init(_:reader:) and MultipartFormData.append(json:name:encoder:).
             return try add(.data(body.data ?? Data(), heading), reader, lending: lending)
         case .raw(let data, let headers):
             status = headers.withCore { fields, count, _ in
@@ -104,7 +105,7 @@ final class CoreForm {
             if let fault = file.path.pathFault("the path of a part's file") {
                 throw SessionError(.invalidInput, message: fault)
             }
-            // Before its length is computed, which would overflow.
+            // Checked before the length is computed, which would overflow.
             if let start = file.range?.lowerBound, start < 0 {
                 throw SessionError(
                     .invalidInput, message: "the range of a part's file begins at \(start); it must be 0 or more")
@@ -129,8 +130,8 @@ final class CoreForm {
 
     private typealias GiveBack = @convention(c) (UnsafeMutableRawPointer?) -> Void
 
-    /// Passes bytes to the core: small ones are copied, others are lent. For a check they are lent for the duration of
-    /// the call.
+    /// Passes bytes to the core: small ones are copied, others are retained until the core releases them. If `lending`
+    /// is false, they are valid during the call only.
     private static func withBytes(
         _ data: Data, lending: Bool, _ use: (afc_slice, GiveBack?, UnsafeMutableRawPointer?) -> afc_status
     ) -> afc_status {
@@ -198,7 +199,7 @@ extension HTTPHeaders {
     ) -> Result {
         withUnsafeTemporaryAllocation(of: afc_header.self, capacity: fields.count + suppressedDefaults.count) {
             memory in
-            // One more byte, so that an empty string has an address, too.
+            // One more byte, so that the address isn't nil if all strings are empty.
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: CStringArena.size(of: self) + moreText + 1) {
                 text in
                 var texts = CStringArena(text)

@@ -3,7 +3,7 @@ import Dispatch
 import FoundationEssentials
 import Glibc
 
-/// Writes a form to a file on its own queue. Waits for the form's streams without blocking a thread.
+/// Writes a form to a file, on a queue of its own. Doesn't block a thread while it waits for the form's streams.
 final class CoreFormSpool: Sendable {
     /// The number of bytes that are written between two checks for cancellation.
     private static let bytesAtOnce = 4 * 1024 * 1024
@@ -30,7 +30,7 @@ final class CoreFormSpool: Sendable {
                 close(descriptor)
                 throw error
             }
-            // Quotas and network file systems report here what they couldn't store.
+            // With quotas and network file systems, close() can be the call that reports a failed write.
             guard close(descriptor) == 0 else { throw failure("cannot write", path) }
         } catch {
             unlink(partial)
@@ -43,8 +43,8 @@ final class CoreFormSpool: Sendable {
         }
     }
 
-    /// Creates a file with a random name. A name made of process id and counter could exist already: process ids
-    /// repeat, for example in containers, and a killed process may have left its file behind.
+    /// Creates a file with a random name. A name made from the process id could exist already: process ids repeat, for
+    /// example in containers, and a killed process may have left its file behind.
     private static func create(beside path: String) throws(SessionError) -> (path: String, descriptor: Int32) {
         var attempts = 0
         while true {
@@ -71,7 +71,8 @@ final class CoreFormSpool: Sendable {
             let (count, failure) = await step.run(on: queue, descriptor)
             switch count {
             case AFC_READ_END:
-                // Nothing but its end says that a stream of known length has no more than that.
+                // A stream of known length may still yield more bytes, which is an error. Only its end shows that it
+                // doesn't.
                 while !streams.allSatisfy(\.hasEnded) {
                     guard !Task.isCancelled else { throw SessionError(.cancelled) }
                     await waitForNotice()
@@ -100,7 +101,8 @@ final class CoreFormSpool: Sendable {
         }
     }
 
-    /// A number of bytes, written on the queue while the form's owner waits; so only one thread uses the form.
+    /// The write of a number of bytes. It runs on the queue while the form's owner waits, so only one thread uses the
+    /// form.
     private struct Step: @unchecked Sendable {
         let form: CoreForm
 

@@ -40,7 +40,7 @@ public struct MultipartFormData: Sendable {
         self.form = form
     }
 
-    /// An empty form with the boundary and the throttle of another one.
+    /// Creates an empty form with the boundary and the throttle of another one.
     init(like other: BodyForm) {
         form = BodyForm(boundary: other.boundary, isBoundaryChosen: other.isBoundaryChosen)
         form.throttle = other.throttle
@@ -105,11 +105,12 @@ public struct MultipartFormData: Sendable {
     /// ```
     ///
     /// - Parameters:
-    ///   - value: The value, which is read at once: it need not be `Sendable`, and may belong to an actor.
+    ///   - value: The value. It is read before this function returns, so it need not be `Sendable` and may belong to an
+    ///     actor.
     ///   - name: The name of the field.
-    ///   - encoder: Encodes it at once. Nil uses ``HTTPSessionManager/encoder``, when the request is sent, for what the
-    ///     value encodes now, to an encoder without `userInfo`; ``length()`` and ``write(to:)-(String)`` use a
-    ///     ``JSONCoder``.
+    ///   - encoder: Encodes the value before this function returns. Nil records what the value encodes now, to an
+    ///     encoder without `userInfo`, and writes it with ``HTTPSessionManager/encoder`` when the request is sent;
+    ///     ``length()`` and ``write(to:)-(String)`` use a ``JSONCoder``.
     /// - Throws: ``SessionError/Code/serialization`` if the value can't be encoded.
     public mutating func append(
         json value: some Encodable, name: String, encoder: (any DataEncoder)? = nil
@@ -117,7 +118,7 @@ public struct MultipartFormData: Sendable {
         try append(.json(encoding: value, encoder: encoder), name: name)
     }
 
-    /// The same for a literal of mixed values.
+    /// Adds a field with a literal of mixed values as JSON.
     @_disfavoredOverload
     @_documentation(visibility: internal)
     public mutating func append(
@@ -229,8 +230,8 @@ public struct MultipartFormData: Sendable {
 
     /// Writes the form to a file, which appears or is replaced when it is complete. Ignores the throttle.
     ///
-    /// - Throws: ``SessionError/Code/file``, what a stream threw as the ``SessionError/underlying`` of a
-    ///   ``SessionError/Code/bodySource``, ``SessionError/Code/cancelled``.
+    /// - Throws: ``SessionError/Code/file`` if the file can't be written; ``SessionError/Code/bodySource`` if a stream
+    ///   throws, with its error as ``SessionError/underlying``; ``SessionError/Code/cancelled``.
     public func write(to path: String) async throws(SessionError) {
         try await CoreFormSpool.write(form, to: path)
     }
@@ -262,32 +263,33 @@ extension MultipartFormData {
         for part in other.parts { try add(part) }
     }
 
-    /// Adds bytes with a heading of which nothing need be UTF-8.
+    /// Adds bytes with a heading, whose names need not be UTF-8.
     package mutating func append(_ data: Data, heading: BodyForm.Heading) throws(SessionError) {
         try add(.data(data, heading))
     }
 
-    /// The same for a file.
+    /// Adds a file with a heading, whose names need not be UTF-8.
     package mutating func append(file path: String, heading: BodyForm.Heading) throws(SessionError) {
         var file = BodyForm.File(path: path)
         file.size = try check(.file(file, heading))
         form.parts.append(.file(file, heading))
     }
 
-    /// The same for a sequence that can be read once.
+    /// Adds a sequence that can be read once, with a heading, whose names need not be UTF-8.
     package mutating func append<Chunks: AsyncSequence & Sendable>(
         once sequence: Chunks, heading: BodyForm.Heading
     ) throws(SessionError) where Chunks.Element == Data, Chunks.AsyncIterator: SendableMetatype {
         try append(.stream(once: sequence), heading)
     }
 
-    /// Adds JSON, whose bytes are known when the form is sent.
+    /// Adds JSON that is encoded when the form is sent.
     private mutating func append(_ body: HTTPBody, name: String) throws(SessionError) {
         if case .invalid(let error) = body.content { throw error }
         let heading = BodyForm.Heading(
             name: name, fileName: nil, mediaType: MediaType.json.essence, headers: [:])
         guard body.data == nil else { return try add(.data(body.data ?? Data(), heading)) }
-        // Their size doesn't count, and a chosen boundary is looked for when the form is sent.
+        // Checks the heading only: the size of the JSON isn't known yet, and a chosen boundary is searched in it when
+        // the form is sent.
         _ = try check(.data(Data(), heading))
         form.parts.append(.json(body, heading))
     }
@@ -302,7 +304,7 @@ extension MultipartFormData {
         form.parts.append(part)
     }
 
-    /// The length of a part that the core would take, nil if it has none.
+    /// Returns the length of a part, nil if unknown. Throws if the core would refuse the part.
     private func check(_ part: BodyForm.Part) throws(SessionError) -> Int64? {
         guard count < CoreForm.maximumParts else {
             throw SessionError(.tooLarge, message: "the form has more than \(CoreForm.maximumParts) parts")
@@ -310,7 +312,7 @@ extension MultipartFormData {
         return try CoreForm.check(part, boundary: form.isBoundaryChosen ? boundary : nil)
     }
 
-    /// 128 random bits.
+    /// Returns a boundary with 128 random bits.
     private static func randomBoundary() -> String {
         let digits = (0..<2).map { _ in
             let text = String(UInt64.random(in: .min ... .max), radix: 16, uppercase: true)
@@ -326,7 +328,7 @@ extension MultipartFormData: CustomStringConvertible {
 }
 
 extension BodyForm {
-    /// The same form with parameters as its first fields.
+    /// Returns this form with parameters as its first fields.
     func beginning(with parameters: Parameters, encoder: ParameterEncoder) throws -> MultipartFormData {
         var form = MultipartFormData(like: self)
         try form.append(parameters, encoder: encoder)
@@ -353,8 +355,8 @@ extension HTTPBody {
     /// a URL send what the request serializer makes without parameters, because a multipart body must have a part
     /// (RFC 2046 5.1.1).
     ///
-    /// - Parameter build: Adds the parts. Called at once. Its error fails the request: a ``SessionError``, or another
-    ///   one as the ``SessionError/underlying`` error.
+    /// - Parameter build: Adds the parts. Called before this function returns. If it throws, the request fails with
+    ///   that ``SessionError``, or with another error as the ``SessionError/underlying`` one.
     public static func multipart(_ build: (inout MultipartFormData) throws -> Void) -> HTTPBody {
         var form = MultipartFormData()
         do {

@@ -1,28 +1,29 @@
 package import FoundationEssentials
 
-/// Checks a binary property list before Foundation reads it: some objects make it crash the process, and it copies an
-/// object each time that a container refers to it, so that a few bytes can describe gigabytes.
+/// Checks a binary property list before Foundation reads it. Some objects make Foundation crash the process. It also
+/// copies an object each time that a container refers to it, so that a few bytes can describe gigabytes.
 package struct BinaryPropertyList {
-    /// Whether Foundation can read the data safely: it isn't a binary property list, or one that contains only
-    /// booleans, numbers, finite dates, data, strings, arrays and dictionaries, not too deeply nested, and whose copies
-    /// don't take much more memory than the data. Sets and the identifiers of keyed archives (UIDs) are refused.
+    /// Returns whether Foundation can read the data safely. True for data that isn't a binary property list, and for a
+    /// list that contains only booleans, numbers, finite dates, data, strings, arrays and dictionaries, isn't too
+    /// deeply nested, and whose copies don't take much more memory than the data. Sets and the identifiers of keyed
+    /// archives (UIDs) are refused.
     package static func isHarmless(_ data: Data) -> Bool {
         guard isBinary(data) else { return true }
         return data.withUnsafeBytes { BinaryPropertyList($0)?.isHarmless ?? false }
     }
 
-    /// Whether the data begins as every version of a binary property list does.
+    /// Returns whether the data begins like any version of a binary property list.
     static func isBinary(_ data: Data) -> Bool { data.starts(with: "bplist".utf8) }
 
     /// The maximum nesting, as in XML.
     package static let maximumDepth = 200
     private static let trailerSize = 32
-    /// How much larger than the data the copies may be, if there are several of an object. A list of dictionaries whose
-    /// keys and values are all the same needs about this much.
+    /// The maximum ratio of the memory of all copies to the size of the data, for lists that refer to an object several
+    /// times. A list of dictionaries whose keys and values are all the same needs about this much.
     private static let maximumGrowth = 32
     private static let spare = 1 << 20
 
-    /// About what a container and a leaf take beside their content.
+    /// The approximate memory of a container and of a leaf, in bytes, without their content.
     private static let containerCost = 64
     private static let leafCost = 16
 
@@ -33,7 +34,7 @@ package struct BinaryPropertyList {
     private let top: Int
     private let table: Int
 
-    /// Nil if the trailer is invalid.
+    /// Reads the trailer; nil if it is invalid.
     private init?(_ bytes: UnsafeRawBufferPointer) {
         let trailer = bytes.count - Self.trailerSize
         guard trailer >= 0,
@@ -50,12 +51,12 @@ package struct BinaryPropertyList {
     }
 
     private struct Object {
-        /// The size of its content, which for a container are references.
+        /// The size of the content in bytes; for a container, of its references.
         var size: Int
         var content: Int
         var isContainer: Bool
 
-        /// What one copy takes, without that of what a container refers to.
+        /// The approximate memory of one copy, without the objects that a container refers to.
         var cost: Int { isContainer ? BinaryPropertyList.containerCost : BinaryPropertyList.leafCost + size }
     }
 
@@ -63,7 +64,7 @@ package struct BinaryPropertyList {
         var (extent, cost) = (0, 0)
         for index in 0..<count {
             guard let object = object(index) else { return false }
-            // Objects that overlap would multiply the work below.
+            // Refused, because objects that overlap would multiply the work below.
             extent += object.size + 1
             cost += object.cost
             guard extent <= bytes.count else { return false }
@@ -71,19 +72,20 @@ package struct BinaryPropertyList {
         return isSmall(limit: max(cost, bytes.count * Self.maximumGrowth + Self.spare))
     }
 
-    /// What is known about an object and all that it contains.
+    /// The sums over an object and everything that it contains.
     private struct Tree {
-        /// With all copies; 0 while it is unknown, -1 while the objects in it are visited.
+        /// The memory of all copies; 0 while unknown, -1 while the contained objects are being visited.
         var cost = 0
         var depth: Int32 = 0
     }
 
-    /// Whether the copies take at most `limit`, are nested at most to the maximum, and don't contain themselves.
+    /// Returns whether the copies take at most `limit` bytes, are nested no more deeply than the maximum, and don't
+    /// contain themselves.
     private func isSmall(limit: Int) -> Bool {
         var trees = [Tree](repeating: Tree(), count: count)
         var path: [(index: Int, object: Object, next: Int, tree: Tree)] = []
 
-        /// False if the object is invalid, or contains itself.
+        /// Begins to visit an object. Returns false if it is invalid or contains itself.
         func enter(_ index: Int) -> Bool {
             guard trees[index].cost == 0 else { return trees[index].cost > 0 }
             guard let object = object(index) else { return false }
@@ -117,7 +119,7 @@ package struct BinaryPropertyList {
         return trees[top].cost <= limit
     }
 
-    /// Nil if the object lies outside of the data, or isn't one that Foundation reads safely.
+    /// Reads the object with this index; nil if it lies outside of the data, or isn't one that Foundation reads safely.
     private func object(_ index: Int) -> Object? {
         guard let place = Self.number(in: bytes, at: table + index * offsetWidth, width: offsetWidth),
             place < bytes.count
@@ -143,7 +145,7 @@ package struct BinaryPropertyList {
         size <= bytes.count - content ? Object(size: size, content: content, isContainer: false) : nil
     }
 
-    /// An object with a count, which is in its first byte or, as an integer, behind it.
+    /// Reads an object with a count. The count is in the first byte or, as an integer object, behind it.
     private func counted(at place: Int, width: Int, isContainer: Bool = false) -> Object? {
         var (count, content) = (Int(bytes[place] & 15), place + 1)
         if count == 15 {

@@ -4,7 +4,7 @@ package import FoundationEssentials
 package enum Charset: Sendable {
     case utf8, ascii, latin1, windows1252
     case utf16, utf16LittleEndian, utf16BigEndian, utf32, utf32LittleEndian, utf32BigEndian
-    /// One that the C library converts.
+    /// A charset that the C library converts.
     case legacy(LegacyCharset)
 
     /// Creates a charset from a label of Content-Type; nil if it isn't supported. The labels are those of the WHATWG
@@ -38,7 +38,8 @@ package enum Charset: Sendable {
         }
     }
 
-    /// Whether a text has units of more than one byte, so that zero bytes in it don't make it binary.
+    /// Returns whether a text has code units of more than one byte, so that zero bytes in it don't mean that it is
+    /// binary.
     ///
     /// - Parameters:
     ///   - start: The start of the text. Four bytes suffice.
@@ -53,7 +54,7 @@ package enum Charset: Sendable {
         }
     }
 
-    /// Whether a character can have zero bytes, so that a byte of a line's end may be part of another character.
+    /// Whether code units have more than one byte, so that the byte of a CR or LF may be part of another character.
     var isWide: Bool {
         switch self {
         case .utf16, .utf16LittleEndian, .utf16BigEndian, .utf32, .utf32LittleEndian, .utf32BigEndian: true
@@ -72,8 +73,8 @@ package enum Charset: Sendable {
         return charset.decode(body) ?? decodeBytes(body) { UInt32($0) }
     }
 
-    /// Decodes the bytes; nil if they aren't valid in this charset. A byte order mark isn't part of the text. Among the
-    /// Unicode encodings it overrides the label.
+    /// Decodes the bytes; nil if they aren't valid in this charset. A byte order mark isn't part of the text. If the
+    /// label is a Unicode encoding, the mark overrides it.
     package func decode(_ body: Data) -> String? {
         switch self {
         case .ascii: return body.allSatisfy { $0 < 0x80 } ? String(decoding: body, as: UTF8.self) : nil
@@ -89,7 +90,7 @@ package enum Charset: Sendable {
         // Without a byte order mark, "UTF-16" is big-endian (RFC 2781 4.3).
         case .utf16, .utf16BigEndian: return Self.decodeUTF16(text) { UInt16($0) << 8 | UInt16($1) }
         case .utf32LittleEndian: return Self.decodeUTF32(text) { UInt32(littleEndian: $0) }
-        // Likewise (The Unicode Standard, section 3.10, D101).
+        // Without a byte order mark, "UTF-32" is big-endian, too (The Unicode Standard, section 3.10, D101).
         case .utf32, .utf32BigEndian: return Self.decodeUTF32(text) { UInt32(bigEndian: $0) }
         default: return String(validating: text, as: UTF8.self)
         }
@@ -104,7 +105,8 @@ package enum Charset: Sendable {
         init?(of body: Data) {
             func byte(_ index: Int) -> UInt8? { index < body.count ? body[body.startIndex + index] : nil }
             switch (byte(0), byte(1), byte(2), byte(3)) {
-            // Before UTF-16, whose mark it begins with: no text in UTF-16 begins with a zero character.
+            // Compared before UTF-16, whose mark is the beginning of this one: no text in UTF-16 begins with a zero
+            // character.
             case (0xFF, 0xFE, 0, 0): (charset, length) = (.utf32LittleEndian, 4)
             case (0, 0, 0xFE, 0xFF): (charset, length) = (.utf32BigEndian, 4)
             case (0xEF, 0xBB, 0xBF, _): (charset, length) = (.utf8, 3)

@@ -52,7 +52,7 @@ public struct CompoundResponseSerializer: ResponseSerializer {
         return SerializedResult(value: body, error: validation.validate(response, body: body).error)
     }
 
-    /// Returns the result of one serializer; nil if it can't be used.
+    /// Returns the result of one serializer; nil if it has no value.
     private static func result(
         of serializer: some ResponseSerializer, _ response: HTTPResponse, _ body: Data
     ) -> SerializedResult<any Sendable>? {
@@ -61,7 +61,7 @@ public struct CompoundResponseSerializer: ResponseSerializer {
         return SerializedResult(value: value, error: result.error)
     }
 
-    /// Whether a value stands for an empty body: null or nil.
+    /// Returns whether a value stands for an empty body: null or nil.
     private static func isNothing<Value>(_ value: Value) -> Bool {
         if let json = value as? JSONValue { return json.isNull }
         return Value.self is any ExpressibleByNilLiteral.Type

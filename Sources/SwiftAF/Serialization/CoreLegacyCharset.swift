@@ -1,15 +1,15 @@
 import FoundationEssentials
 import Glibc
 
-/// A charset from before Unicode that the C library converts: iconv(3).
+/// A charset from before Unicode that the C library converts with iconv(3).
 ///
-/// Only those of the WHATWG encoding standard (section 4.2) that glibc has. iconv knows hundreds more, and the label
-/// comes from the server: rarely used converters have had defects that a hostile body can reach.
+/// Only the charsets of the WHATWG encoding standard (section 4.2) that glibc has. iconv knows hundreds more, but the
+/// server chooses the label, and rarely used converters have had defects that a hostile body can reach.
 package struct LegacyCharset: Sendable {
-    /// The name that iconv knows it by.
+    /// The name of the charset for iconv.
     private let name: String
 
-    /// - Parameter label: In lower case. Nil if there is no such charset.
+    /// - Parameter label: The label in lower case. The result is nil if there is no such charset.
     init?(label: String) {
         guard let name = Self.names[label] else { return nil }
         self.name = name
@@ -21,14 +21,14 @@ package struct LegacyCharset: Sendable {
         defer { iconv_close(converter) }
         var input = [UInt8](bytes)
         var text: [UInt8] = []
-        // One byte becomes three at most, as a rule; more is converted in further turns.
+        // One byte usually becomes at most three. If the buffer is too small, the loop below continues.
         var output = [UInt8](repeating: 0, count: min(max(64, bytes.count * 3), 64 * 1024))
         let isValid = input.withUnsafeMutableBytes { input in
             var next = input.baseAddress?.assumingMemoryBound(to: CChar.self)
             var left = input.count
             var isFlushed = false
             while !isFlushed {
-                // Without input, what a stateful converter still holds is written.
+                // A call without input writes the bytes that a stateful converter still holds.
                 isFlushed = left == 0
                 let (count, error) = output.withUnsafeMutableBytes { output in
                     var end = output.baseAddress?.assumingMemoryBound(to: CChar.self)
@@ -39,7 +39,7 @@ package struct LegacyCharset: Sendable {
                     return (output.count - room, result == -1 ? errno : 0)
                 }
                 text += output.prefix(count)
-                // E2BIG: there is no room for more; EILSEQ and EINVAL: invalid or cut off.
+                // E2BIG means that the buffer is full; EILSEQ and EINVAL, that the input is invalid or cut off.
                 guard error == 0 || error == E2BIG else { return false }
                 if error == E2BIG { isFlushed = false }
             }
@@ -72,14 +72,14 @@ package struct LegacyCharset: Sendable {
         "CP1250": "windows-1250 cp1250 x-cp1250",
         "CP1251": "windows-1251 cp1251 x-cp1251",
         "CP1253": "windows-1253 cp1253 x-cp1253",
-        // ISO-8859-9 is a part of it.
+        // ISO-8859-9 is a subset of it.
         "CP1254":
             "windows-1254 cp1254 x-cp1254 iso-8859-9 csisolatin5 iso-ir-148 iso8859-9 iso88599 iso_8859-9 l5 latin5",
         "CP1255": "windows-1255 cp1255 x-cp1255",
         "CP1256": "windows-1256 cp1256 x-cp1256",
         "CP1257": "windows-1257 cp1257 x-cp1257",
         "CP1258": "windows-1258 cp1258 x-cp1258",
-        // Its subsets are decoded alike.
+        // GBK and GB 2312 are subsets of it.
         "GB18030": "gb18030 gbk chinese csgb2312 csiso58gb231280 gb2312 gb_2312 gb_2312-80 iso-ir-58 x-gbk",
         "BIG5-HKSCS": "big5 big5-hkscs cn-big5 csbig5 x-x-big5",
         "EUC-JP": "euc-jp cseucpkdfmtjapanese x-euc-jp",

@@ -24,7 +24,7 @@ public protocol DataEncoder: Sendable {
 extension DataEncoder {
     /// Encodes a value as a tree.
     func tree(of value: some Encodable) throws -> JSONValue {
-        // Another encoder writes names and order as it likes, but numbers keep their digits.
+        // Another encoder decides about names and order; parsing its text keeps the digits of numbers.
         guard let coder = self as? JSONCoder else { return try JSONValue(parsing: encode(value)) }
         return try coder.encodeTree(value)
     }
@@ -51,13 +51,13 @@ public protocol EmptyResponse {
     static var emptyValue: Self { get }
 }
 
-/// No value: decodes from an empty body, and from any other one.
+/// A type without a value: decodes from every body, empty or not.
 ///
 /// ```swift
 /// let _: Empty = try await manager.post("logout")
 /// ```
 public struct Empty: Codable, Hashable, Sendable, EmptyResponse {
-    /// Makes the value.
+    /// Creates the value.
     public init() {}
     public init(from decoder: any Decoder) throws {}
     public func encode(to encoder: any Encoder) throws {}

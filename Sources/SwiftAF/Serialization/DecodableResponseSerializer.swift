@@ -60,7 +60,7 @@ struct DecodableBody {
         }
     }
 
-    /// Returns the value of an empty body.
+    /// Returns the value that stands for an empty body; throws if the type has none.
     private static func nothing<Value>() throws -> Value {
         if let type = Value.self as? any ExpressibleByNilLiteral.Type, let value = type.init(nilLiteral: ()) as? Value {
             return value

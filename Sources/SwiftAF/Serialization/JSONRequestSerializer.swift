@@ -17,7 +17,7 @@ public struct JSONRequestSerializer: RequestSerializer {
     /// Whether a string, a number or a boolean may be sent at the top level, as RFC 8259 allows.
     public var allowsFragments: Bool
 
-    /// Writes dates, data, infinities and ``Parameters/encodable(_:)`` instead of the manager's encoder. If such a
+    /// The encoder of dates, data, infinities and ``Parameters/encodable(_:)``, instead of the manager's. If such a
     /// value is the whole body, the formatting of an encoder other than ``JSONCoder`` is used instead of
     /// ``writingOptions``. Don't modify an object once requests have been made. Default: nil.
     public var encoder: (any DataEncoder)?
@@ -79,7 +79,7 @@ public struct JSONRequestSerializer: RequestSerializer {
         }
     }
 
-    /// Encodes a value that is the whole body.
+    /// Returns the body for a value that isn't part of a container.
     private func encode(_ value: any Encodable, encoder: any DataEncoder) throws -> Data {
         let coder = encoder as? JSONCoder
         let data = try coder.map { try $0.encode(value, options: writingOptions) } ?? encoder.encode(value)
@@ -122,7 +122,8 @@ extension JSONRequestSerializer: Hashable {
             && left.allowsFragments == right.allowsFragments && areEqual(left.encoder, right.encoder)
     }
 
-    /// Other encoders than coders and objects have no identity that could be compared.
+    /// Compares encoders. An encoder that is neither a ``JSONCoder`` nor an object has no identity, so it is never
+    /// equal.
     private static func areEqual(_ left: (any DataEncoder)?, _ right: (any DataEncoder)?) -> Bool {
         guard let left, let right else { return left == nil && right == nil }
         if let left = left as? JSONCoder { return left == right as? JSONCoder }

@@ -102,7 +102,7 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
         escape(text.utf8)
     }
 
-    /// Percent-encodes bytes, which needn't be UTF-8, in the same way.
+    /// Percent-encodes bytes, which needn't be UTF-8, like ``escape(_:)-(String)``.
     package static func escape(_ text: some Collection<UInt8>) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
@@ -198,7 +198,7 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
         Parameters(try JSONCoder(dates: .iso8601).encodeTree(value))
     }
 
-    /// Compares by UTF-16 code units, as AFNetworking's platform does.
+    /// Compares by UTF-16 code units, as AFNetworking does.
     private static func precedes(_ left: String, _ right: String) -> Bool {
         left.utf16.lexicographicallyPrecedes(right.utf16)
     }

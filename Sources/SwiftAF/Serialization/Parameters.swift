@@ -86,13 +86,13 @@ extension Parameters {
         self = Self.make(of: array, at: nil)
     }
 
-    /// Creates an empty array of `[]`, which would otherwise be any of the others.
+    /// Creates an empty array from the literal `[]`, which would be ambiguous otherwise.
     @_documentation(visibility: internal)
     public init(_ empty: [Never]) {
         self = .array([])
     }
 
-    /// Makes parameters of a value; see ``Parameters`` for the values that it can have. Nil makes a null.
+    /// Creates parameters from a value; see ``Parameters`` for the values that it can have. Nil becomes a null.
     ///
     /// ```swift
     /// parameters["count"] = Parameters(count)
@@ -102,12 +102,12 @@ extension Parameters {
         self = Self.make(of: value, at: nil)
     }
 
-    /// Makes parameters from any `Encodable`, which is encoded when the request is serialized.
+    /// Creates parameters from any `Encodable`, which is encoded when the request is serialized.
     public init(encoding value: any Encodable & Sendable) {
         self = .encodable(value)
     }
 
-    /// Makes parameters from a JSON value.
+    /// Creates parameters from a JSON value.
     public init(_ value: JSONValue) {
         switch value {
         case .null: self = .null
@@ -136,8 +136,8 @@ extension Parameters {
 }
 
 extension Parameters {
-    /// The value of a key; nil without such a member. Setting it makes a dictionary of ``null``; setting nil removes
-    /// the member.
+    /// The value of a key; nil if there is no such member. Setting a member of ``null`` turns it into a dictionary;
+    /// setting nil removes the member.
     ///
     /// An ``encodable(_:)`` becomes a dictionary, and keeps its other members with the names of their keys. Setting a
     /// member of anything else, such as an array, fails the request with ``SessionError/Code/invalidInput``.
@@ -175,7 +175,7 @@ extension Parameters {
         }
     }
 
-    /// The same, but with the members of an `Encodable`.
+    /// These parameters, where an `Encodable` is replaced by a dictionary of its members.
     private var expanded: Parameters {
         guard case .encodable(let value) = self else { return self }
         let recorded = Self.encode(value, at: nil)
@@ -222,7 +222,7 @@ extension Parameters: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expr
 }
 
 extension Parameters {
-    /// Makes parameters of a value whose type isn't known.
+    /// Makes parameters from a value whose type isn't known.
     ///
     /// Dates, data and sets have cases of their own; other values are recorded until an encoder is known.
     ///
@@ -256,14 +256,15 @@ extension Parameters {
         }
     }
 
-    /// Makes parameters of an `NSNull` or `NSNumber`, whose module isn't imported; nil for another object.
+    /// Makes parameters from an `NSNull` or `NSNumber`, whose module isn't imported; nil for another object.
     ///
-    /// A number can be cast to `Bool`, too, and a boolean to numbers, so their class decides.
+    /// The class decides, because a number can be cast to `Bool`, too, and a boolean to numbers.
     private static func ofObject(_ value: Any) -> Parameters? {
         switch "\(type(of: value))" {
         case "NSNull": return .null
         case "__NSCFBoolean": return (value as? Bool).map { .bool($0) }
-        // Its conversions to binary numbers are inexact: 19.99 would be 19.990000000000002.
+        // Converted by its text, because its conversions to binary numbers are inexact: 19.99 would be
+        // 19.990000000000002.
         case "NSDecimalNumber": return ofText(of: value) ?? .double(.nan)
         default: break
         }
@@ -274,20 +275,20 @@ extension Parameters {
         return ofText(of: value) ?? .double(double)
     }
 
-    /// Makes parameters of the digits with which a number describes itself; nil if it is infinite or NaN.
+    /// Makes parameters from the digits of a number's description; nil if it is infinite or NaN.
     private static func ofText(of number: Any) -> Parameters? {
         JSONNumber("\(number)").map { Parameters($0) }
     }
 
-    /// Makes parameters of a raw value. Only of one that is a value by itself: a raw value can be of the same type, and
-    /// so on without end.
+    /// Makes parameters from a raw value, if it is `Encodable` or a `Character`. Others are refused: a raw value could
+    /// be of the same type again, and so on without end.
     private static func ofRawValue(_ value: any RawRepresentable, at key: String?) -> Parameters {
         let raw: Any = value.rawValue
         guard raw is any Encodable || raw is Character else { return .invalid(unsupported(value, at: key)) }
         return make(of: raw, at: key)
     }
 
-    /// Encodes or records at once, because a value in a literal needn't be `Sendable`.
+    /// Records the value now, not when the request is sent, because a value in a literal needn't be `Sendable`.
     private static func encode(_ value: any Encodable, at key: String?) -> Parameters {
         do {
             let recorded = try RecordedValue(value)
@@ -321,15 +322,16 @@ extension Parameters {
 }
 
 extension Parameters? {
-    /// The parameters; nil also for ``Parameters/null``, which is what Swift takes nil for in
-    /// `isPaged ? Parameters(pages) : nil`.
+    /// The parameters; nil also for ``Parameters/null``, because Swift reads the nil of `isPaged ? Parameters(pages) :
+    /// nil` as that case.
     package var unlessNull: Parameters? {
         if case .null? = self { nil } else { self }
     }
 }
 
 extension Parameters {
-    /// Whether the parameters are an array or a dictionary, as far as this is known before encoding.
+    /// Whether the parameters are an array or a dictionary. True for an `Encodable`, of which this isn't known before
+    /// it is encoded.
     var isContainer: Bool {
         switch self {
         case .array, .dictionary, .set, .encodable, .invalid: true
@@ -356,7 +358,7 @@ extension Parameters {
         case .bool(let value): return .bool(value)
         case .integer(let value): return .integer(value)
         case .unsigned(let value): return .number(JSONNumber(value))
-        // As a coder writes it: 5, not 5.0.
+        // Written like a ``JSONCoder`` does: 5, not 5.0.
         case .double(let value):
             return try JSONNumber(shortest: value.description).map { .number($0) } ?? encoder.tree(of: value)
         case .number(let value): return .number(value)

@@ -23,7 +23,7 @@ public struct ProblemDetails: Sendable, Hashable {
     /// All other members.
     public var extensions: JSONObject
 
-    /// Makes problem details.
+    /// Creates problem details.
     public init(
         type: String = "about:blank", title: String? = nil, status: Int? = nil, detail: String? = nil,
         instance: String? = nil, extensions: JSONObject = [:]

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
 extension DataDecoder {
-    /// Decodes bytes that a server has sent. Foundation's decoder of property lists calls itself for each level of
-    /// nesting and copies what is referred to: some hundred kilobytes could exhaust the stack, and so end the process.
-    /// Such a list is an error instead.
+    /// Decodes bytes that a server has sent. Foundation's decoder of property lists is recursive and copies referenced
+    /// objects, so a few hundred kilobytes could exhaust the stack and crash the process. This function throws for such
+    /// a list instead.
     func decodeReceived<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         if self is PropertyListDecoder, !isHarmlessPropertyList(data) {
             let error = UnsafePropertyList()
@@ -14,7 +14,7 @@ extension DataDecoder {
     }
 }
 
-/// Why a property list isn't given to Foundation's decoder.
+/// The error of a property list that isn't passed to Foundation's decoder.
 struct UnsafePropertyList: Error, CustomStringConvertible {
     var description: String {
         """
@@ -32,8 +32,8 @@ private func isHarmlessPropertyList(_ data: Data) -> Bool {
     }
 }
 
-/// The tags of an XML property list, found by the same rules as Foundation's decoder: what it skips is skipped, and
-/// what it refuses may be counted as anything.
+/// Finds the tags of an XML property list by the rules of Foundation's decoder. Parts that the decoder skips are
+/// skipped; for text that it refuses, the result doesn't matter.
 private struct XMLTags {
     private var rest: Slice<UnsafeRawBufferPointer>
 
@@ -41,8 +41,8 @@ private struct XMLTags {
         rest = bytes[...]
     }
 
-    /// Whether at most so many elements are open at once. False for what is not UTF-8: other encodings of XML contain
-    /// NUL.
+    /// Returns whether elements are nested at most to this depth. False for text that isn't UTF-8; other encodings of
+    /// XML are recognised by their NUL bytes or first byte.
     mutating func areNested(atMost maximumDepth: Int) -> Bool {
         guard !rest.contains(0), rest.first.map({ $0 < 0xFE }) ?? true else { return false }
         var depth = 0
@@ -54,8 +54,8 @@ private struct XMLTags {
                 guard skip(through: "]]>") else { return true }
             } else if rest.first == UInt8(ascii: "?") {
                 rest = rest.dropFirst()
-                // Inside of a list, Foundation takes `<?>` for a whole instruction, at the top level for the start of
-                // one. It isn't valid anywhere.
+                // `<?>` is invalid everywhere. Foundation reads it as a whole instruction inside a list, but as the
+                // start of one at the top level, so it is refused.
                 if rest.first == UInt8(ascii: ">") { return false }
                 guard skip(through: "?>") else { return true }
             } else {

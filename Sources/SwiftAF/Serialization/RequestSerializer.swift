@@ -5,12 +5,12 @@ public protocol RequestSerializer: Sendable {
     /// Called on the caller's thread or task, before anything is sent. If it throws, the request fails with that error.
     func serialize(_ request: HTTPRequest, parameters: Parameters?) throws -> HTTPRequest
 
-    /// The same with the manager's encoder, for a serializer that writes JSON. This is what a manager calls. Default:
-    /// the call without an encoder.
+    /// Returns the request with the parameters, given the manager's encoder, for a serializer that writes JSON.
+    /// Managers call this function. Default: calls ``serialize(_:parameters:)``.
     ///
     /// - Parameters:
     ///   - request: The request, with all of its other headers.
-    ///   - parameters: The parameters; nil without any.
+    ///   - parameters: The parameters; nil if there are none.
     ///   - encoder: The ``HTTPSessionManager/encoder``.
     func serialize(
         _ request: HTTPRequest, parameters: Parameters?, encoder: any DataEncoder
@@ -57,8 +57,8 @@ public struct HTTPRequestSerializer: RequestSerializer {
     public var bodyEncoder: (any RequestBodyEncoder)?
 
     private static let contentType = MediaType.form.essence
-    /// Methods that send an empty form without parameters. A TRACE must not have content (RFC 9110 9.3.8), and to
-    /// OPTIONS and extension methods it has a meaning of its own.
+    /// The methods that send an empty form if there are no parameters. A TRACE must not have content (RFC 9110 9.3.8),
+    /// and for OPTIONS and extension methods content has its own meaning.
     private static let methodsOfForms: Set<String> = ["POST", "PUT", "PATCH"]
 
     /// Creates a serializer with the default settings.
@@ -107,7 +107,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
         return try queryString?(request, parameters) ?? parameterEncoder.encode(parameters)
     }
 
-    /// Adds a query to the one that `url` may have, before the fragment. Like AFNetworking, and unlike
+    /// Appends a query to a URL, after its own query and before its fragment. Like AFNetworking, and unlike
     /// ``CoreURL/append(query:to:)``, adds "&" also after an empty query and after another "&".
     private static func url(_ url: String, appending query: String) -> String {
         let parts = URLText(url)

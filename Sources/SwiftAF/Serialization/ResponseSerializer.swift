@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// Validates a response and converts its body to a value.
 public protocol ResponseSerializer<Output>: Sendable {
-    /// What responses are decoded into.
+    /// The type that responses are decoded into.
     associatedtype Output: Sendable
 
     /// Returns the value of an acceptable response; otherwise throws.
@@ -45,7 +45,7 @@ extension ResponseSerializer {
 /// reported; where only an error can be thrown, the value is its ``SessionError/parsedBody``. If parsing fails, the
 /// parser's error is reported, with the status error, if there is one, as its ``SessionError/underlying`` error.
 public protocol ValidatingResponseSerializer<Output>: ResponseSerializer {
-    // Declared again, so that it is inferred from `parse`.
+    // Declared again, so that the compiler infers it from `parse`.
     associatedtype Output
 
     /// The responses that are acceptable.
@@ -75,7 +75,7 @@ extension ValidatingResponseSerializer {
         }
     }
 
-    /// The result by another rule: a refused status is reported whatever the body is, also if it can't be parsed.
+    /// Returns the result by another rule: a refused status is the error even if the body can't be parsed.
     package func resultWithStatusFirst(for response: HTTPResponse, body: Data) -> SerializedResult<Output> {
         let verdict = validation.validate(response, body: body)
         if let error = verdict.error {
@@ -88,7 +88,7 @@ extension ValidatingResponseSerializer {
         }
     }
 
-    /// Parses the body; wraps the status error in the error of the parser.
+    /// Parses the body. If that fails, a status error becomes the underlying error of the parser's.
     private func parse(
         _ body: Data, of response: HTTPResponse, after verdict: ResponseValidation.Verdict
     ) throws -> Output {

@@ -1,6 +1,6 @@
 /// How a manager validates and decodes responses. Shared by its requests; immutable.
 final class ResponseSettings: Sendable {
-    /// Nil decodes each type by its own format.
+    /// The program's serializer for its output type; nil decodes each type in its own format.
     let serializer: (any ResponseSerializer)?
     let decoder: any DataDecoder
     let validation: ResponseValidation
@@ -16,27 +16,27 @@ final class ResponseSettings: Sendable {
 
     static let standard = ResponseSettings()
 
-    /// A copy with what isn't nil.
+    /// Returns a copy with the decoder and the validation, if they aren't nil.
     func with(decoder: (any DataDecoder)? = nil, validation: ResponseValidation? = nil) -> ResponseSettings {
         ResponseSettings(
             serializer: serializer, decoder: decoder ?? self.decoder, validation: validation ?? self.validation)
     }
 
-    /// A copy with another serializer, or without one.
+    /// Returns a copy with another serializer, or without one.
     func with(serializer: (any ResponseSerializer)?) -> ResponseSettings {
         ResponseSettings(serializer: serializer, decoder: decoder, validation: validation)
     }
 
     private static let suffixesOfJSON: Set = ["json"]
 
-    /// The validation of JSON: its content types and all types such as `application/problem+json` (RFC 6839), unless
-    /// others are given.
+    /// The validation for JSON. Unless the program has listed content types, it accepts those of JSON, and types such
+    /// as `application/problem+json` (RFC 6839).
     var validationOfJSON: ResponseValidation {
         guard validation.acceptableContentTypes == nil else { return validation }
         var validation = validation
         validation.acceptableContentTypes = JSONResponseSerializer.contentTypes
         if validation.acceptableSuffixes.isEmpty {
-            // The same set for all responses: making one allocates.
+            // A constant set, because making one allocates.
             validation.acceptableSuffixes = Self.suffixesOfJSON
         } else {
             validation.acceptableSuffixes.formUnion(Self.suffixesOfJSON)
@@ -46,7 +46,7 @@ final class ResponseSettings: Sendable {
 }
 
 extension ResponseSettings {
-    /// The validation of what the decoder decodes: JSON's, or that of the decoder's content types.
+    /// The validation for values that the decoder decodes: that for JSON, or the decoder's content types.
     var validationOfDecoder: ResponseValidation {
         guard validation.acceptableContentTypes == nil else { return validation }
         let types = decoder.contentTypes

@@ -5,14 +5,14 @@ protocol WrappingSerializer: ResponseSerializer {
     var wrapped: any ResponseSerializer { get }
 }
 
-/// A serializer whose validation and decoder are the manager's.
+/// A serializer that uses the validation and the decoder of the manager.
 protocol ManagedSerializer: ResponseSerializer {
     /// Returns the serializer with a manager's settings.
     func with(_ settings: ResponseSettings) -> Self
 }
 
 extension ResponseSerializer {
-    /// The serializer, with a manager's settings if it has none of its own.
+    /// Returns the serializer with a manager's settings, if it is a ``ManagedSerializer``; otherwise unchanged.
     func managed(by settings: ResponseSettings) -> Self {
         guard Self.self is any ManagedSerializer.Type, let managed = self as? any ManagedSerializer else { return self }
         return managed.with(settings) as? Self ?? self
@@ -64,7 +64,8 @@ public struct ValueResponseSerializer<Output: Decodable & Sendable>: ManagedSeri
     }
 }
 
-// The format of a type. It need not be `Sendable`: a value that isn't is decoded where it is used.
+// Selects the format by the type of the value. The type need not be `Sendable`, because the value is decoded where it
+// is used.
 extension ResponseSettings {
     /// Validates a response and decodes its body in the format of the type.
     func value<Value: Decodable>(_ type: Value.Type, from response: HTTPResponse, _ body: Data) throws -> Value {
@@ -72,7 +73,7 @@ extension ResponseSettings {
         return try DecodableBody(decoder, validation(decoding: type)).value(type, from: response, body)
     }
 
-    /// Returns the serializer of the type, if it has another one than the decoder's.
+    /// Returns the serializer of the type; nil if the type is decoded by the decoder.
     fileprivate func serializer(making type: Any.Type) -> (any ResponseSerializer)? {
         if let serializer, Self.makes(type, serializer) { return serializer }
         if type == Data.self { return DataResponseSerializer(validation: validation) }
@@ -81,7 +82,7 @@ extension ResponseSettings {
         return nil
     }
 
-    /// Returns the validation of what the decoder decodes.
+    /// Returns the validation for a type that the decoder decodes.
     fileprivate func validation(decoding type: Any.Type) -> ResponseValidation {
         // The body of `Empty` is ignored, so it may have any content type.
         type == Empty.self ? validation : validationOfDecoder
@@ -94,7 +95,7 @@ extension ResponseSettings {
     private static func value<Value>(
         from serializer: some ResponseSerializer, _ response: HTTPResponse, _ body: Data
     ) throws -> Value {
-        // The cast always succeeds; the compiler can't know.
+        // The cast always succeeds, which the compiler doesn't know.
         guard let value = try serializer.serialize(response, body: body) as? Value else {
             throw SessionError(.serialization, response: response, body: body)
         }

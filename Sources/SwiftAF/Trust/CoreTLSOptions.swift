@@ -2,7 +2,7 @@ internal import CAFCore
 import FoundationEssentials
 
 extension CoreArena {
-    /// The core's options; valid as long as the arena.
+    /// Returns the core's options, which are valid as long as the arena.
     func options(_ tls: TLSOptions) throws(SessionError) -> afc_tls_options {
         var options = afc_tls_options()
         options.min_version = tls.minimumVersion.core
@@ -36,7 +36,7 @@ extension CoreArena {
 }
 
 extension ClientCertificateHandler {
-    /// Unretained: the session's owner keeps the handler alive.
+    /// The handler as a core value, without a reference to it: the session keeps the handler alive.
     fileprivate var coreHandler: afc_certificate_handler {
         afc_certificate_handler(
             context: Unmanaged.passUnretained(self).toOpaque(),
@@ -47,7 +47,7 @@ extension ClientCertificateHandler {
                 case .performDefaultHandling:
                     return .AFC_OK
                 case .show(let certificate):
-                    // Read before the arena is freed.
+                    // Passed to the core before the arena is freed.
                     let arena = CoreArena()
                     guard var core = try? arena.core(certificate) else { return .AFC_EINVAL }
                     return withExtendedLifetime(arena) { afc_certificate_request_show(request, &core, nil) }

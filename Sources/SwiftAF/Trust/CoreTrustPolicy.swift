@@ -41,15 +41,15 @@ extension SecurityPolicy {
         throw error
     }
 
-    /// The implementation of ``certificates(inFolder:)``: one PEM text.
+    /// Implements ``certificates(inFolder:)``. Returns all certificates as one PEM text.
     static func pemOfCertificates(at path: String) throws(SessionError) -> String {
         String(decoding: try Data(certificatesAt: path), as: UTF8.self)
     }
 }
 
 extension CoreArena {
-    /// The core's options; valid as long as the arena. They retain the handler, which the policy that is made of them
-    /// releases.
+    /// Returns the core's options, which are valid as long as the arena. They hold a reference to the handler, which
+    /// the core's policy releases.
     func options(_ policy: SecurityPolicy) throws(SessionError) -> afc_trust_options {
         var options = afc_trust_options()
         options.size = MemoryLayout<afc_trust_options>.stride
@@ -58,7 +58,7 @@ extension CoreArena {
         options.intermediates = copy(
             try Data(joining: policy.intermediates, as: "CERTIFICATE", "the intermediates"))
         if !policy.revocationLists.isEmpty {
-            // Bytes of size 0 would be an empty file, which the core refuses.
+            // Not set if there are none: for the core, bytes of size 0 are an empty file, which it refuses.
             options.crls = copy(try Data(joining: policy.revocationLists, as: "X509 CRL", "the revocation lists"))
         }
         options.check_authorities = policy.checksRevocationOfAuthorities
@@ -106,7 +106,8 @@ extension CoreArena {
             case .leaf: AFC_PIN_MATCH_LEAF
             case .all: AFC_PIN_MATCH_ALL
             }
-        // In order: the core's fingerprint of the policy must be the same in every process.
+        // Sorted, because the order of a set differs in each process, and the core's fingerprint of the policy must be
+        // the same in all of them.
         let certificates = pinning.certificates.sorted { $0.lexicographicallyPrecedes($1) }
         rule.certificates = copy(try Data(joining: certificates, as: "CERTIFICATE", "the pinned certificates"))
         var pins: [UnsafePointer<CChar>?] = []
@@ -122,7 +123,7 @@ extension CoreArena {
 }
 
 extension TrustHandler {
-    /// Retains the object; the policy releases it.
+    /// The handler as a core value, with a reference to it that the core's policy releases.
     fileprivate var coreHandler: afc_trust_handler {
         afc_trust_handler(
             context: Unmanaged.passRetained(self).toOpaque(),
@@ -171,8 +172,8 @@ extension Data {
         self.init(UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.size))
     }
 
-    /// Converts pieces, each DER or PEM, to one PEM text. What isn't PEM becomes a block, because OpenSSL ignores what
-    /// is between blocks; the core refuses one that isn't DER of one item.
+    /// Converts pieces, each DER or PEM, to one PEM text. A piece that isn't PEM becomes a PEM block, because OpenSSL
+    /// ignores text between blocks; the core refuses a block that isn't DER of exactly one item.
     fileprivate init(joining pieces: [Data], as label: String, _ name: String) throws(SessionError) {
         self.init()
         for piece in pieces {
@@ -189,8 +190,8 @@ extension Data {
         }
     }
 
-    /// As the core's `afc__is_der()`: a certificate or a list begins with a SEQUENCE (0x30) whose length has several
-    /// bytes.
+    /// Whether the data is PEM. The same rule as the core's `afc__is_der()`: DER of a certificate or a revocation list
+    /// begins with a SEQUENCE (0x30) whose length has several bytes.
     private var isPEM: Bool {
         let isDER = first == 0x30 && dropFirst().first.map { 0x80...0x84 ~= $0 } == true
         return !isDER && firstRange(of: Data("-----BEGIN ".utf8)) != nil

@@ -4,9 +4,9 @@ public import FoundationEssentials
 ///
 /// Set it as ``SessionConfiguration/hsts``. Then http URLs of known hosts, also in redirects, are upgraded to https
 /// before anything is sent, and Strict-Transport-Security fields are stored from fully verified https connections.
-/// Thread-safe. `init(path:)` and ``save(to:)-(String?)`` wait for the disk. So does the release of the last reference,
-/// if there is a file and something has changed; it may happen on a session's network thread. To save elsewhere, keep a
-/// reference and call ``save(to:)-(String?)``.
+/// Thread-safe. `init(path:)` and ``save(to:)-(String?)`` block until the disk has responded. So does the release of
+/// the last reference, if there is a file and hosts have changed; it may happen on a session's network thread. To avoid
+/// that, keep a reference and call ``save(to:)-(String?)`` on another thread.
 public final class HSTSStore: Sendable {
     let core: CoreHSTS
 
@@ -18,8 +18,8 @@ public final class HSTSStore: Sendable {
     ///     Nil for none.
     ///   - maximumCount: The maximum number of hosts; beyond it, those that expire first are evicted.
     /// - Throws: ``SessionError/Code/file`` for an unreadable file, and for one that doesn't exist and can't be created
-    ///   in its folder. Invalid lines are skipped. Saving replaces the file, whatever was in it: of several processes
-    ///   that use one at the same time, what the last one saves stays.
+    ///   in its folder. Invalid lines are skipped. Saving replaces the file without reading it: if several processes
+    ///   use a file at the same time, the last one that saves overwrites the others' hosts.
     public init(path: String? = nil, maximumCount: Int = 10_000) throws(SessionError) {
         core = try CoreHSTS(path, maximumCount: maximumCount)
     }
@@ -44,7 +44,7 @@ public final class HSTSStore: Sendable {
         try core.insert(host, until: expirationDate, includingSubdomains: includingSubdomains)
     }
 
-    /// Whether this host, a name in ASCII, requires https.
+    /// Returns whether this host, a name in ASCII, requires https.
     public func contains(_ host: String) -> Bool {
         core.contains(host)
     }
@@ -75,7 +75,7 @@ public final class HSTSStore: Sendable {
         try save(to: path.filePath(of: "store of HSTS hosts"))
     }
 
-    /// The text that ``save(to:)-(String?)`` writes.
+    /// Returns the text that ``save(to:)-(String?)`` writes.
     package func exported() throws(SessionError) -> Data {
         try core.exported()
     }

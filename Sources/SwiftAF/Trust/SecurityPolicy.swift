@@ -1,7 +1,8 @@
 public import FoundationEssentials
 
-/// Which servers are trusted. A session keeps its policy for life, because a connection accepted by one policy must
-/// never carry a request made under another; setting ``HTTPSessionManager/securityPolicy`` makes a new session.
+/// Decides which servers are trusted. The policy of a session never changes, because a connection accepted by one
+/// policy must never carry a request made under another. Setting ``HTTPSessionManager/securityPolicy`` makes a new
+/// session.
 ///
 /// ```swift
 /// let policy = SecurityPolicy(
@@ -51,8 +52,8 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
     /// Rules for single hosts. The most specific one applies. Default: none.
     public var rules: [HostRule] = []
 
-    /// Called with the report of each full handshake, not of resumed ones; may change the verdict. Not encoded.
-    /// Default: nil.
+    /// Called with the report of each full TLS handshake (not of resumed ones), and may change the decision. Not
+    /// encoded. Default: nil.
     public var handler: TrustHandler?
 
     private enum CodingKeys: CodingKey {
@@ -117,7 +118,7 @@ extension SecurityPolicy {
             set { chosenMode = newValue }
         }
         /// Certificates, each DER or PEM. Default: none.
-        // No literal: it would compile the insertion of its elements, which is large for `Data`.
+        // Not a literal, which would compile the code to insert elements, a large one for `Data`.
         public var certificates = Set<Data>()
         /// Public keys as `sha256//BASE64` of the SubjectPublicKeyInfo, including backup pins. Used in both modes.
         /// Default: none.
@@ -137,11 +138,11 @@ extension SecurityPolicy {
             case certificates, keys, match, expires, onlyReports
         }
 
-        /// Makes no pins.
+        /// Creates an empty set of pins.
         public init() {}
 
-        /// Makes pins from certificates, keys, or both. Without any, no server is trusted: a list that was read from a
-        /// file may be empty by mistake.
+        /// Creates pins from certificates, keys, or both. If both are empty, no server is trusted, because a list that
+        /// was read from a file may be empty by mistake.
         ///
         /// - Parameters:
         ///   - mode: Nil compares public keys.
@@ -154,7 +155,7 @@ extension SecurityPolicy {
         }
     }
 
-    /// Which certificates of a verified chain must be pinned.
+    /// The certificates of a verified chain that must be pinned.
     public enum Match: String, Hashable, Sendable, Codable {
         /// One of them must be pinned.
         case any
@@ -164,7 +165,7 @@ extension SecurityPolicy {
         case all
     }
 
-    /// The settings for a host, instead of the policy's.
+    /// The settings for a host, used instead of the policy's.
     public struct HostRule: Hashable, Sendable, Codable {
         /// A name, `*.` and a name (the star stands for one label), or an address; internationalised names as A-labels.
         public var host: String
@@ -189,7 +190,7 @@ extension SecurityPolicy {
     public enum OCSPStapling: String, Hashable, Sendable, Codable {
         /// Stapled responses aren't requested.
         case ignored
-        /// A stapled response must be good; it is required if the certificate says so (RFC 7633).
+        /// A stapled response must be good. It is required if the certificate demands it (must-staple, RFC 7633).
         case checked
         /// A good stapled response is required.
         case required
@@ -200,10 +201,10 @@ extension SecurityPolicy {
 public enum TrustAnchors: Hashable, Sendable, Codable {
     /// The system's authorities.
     case system
-    /// These, as PEM, instead of the system's.
+    /// The given certificates, as PEM, instead of the system's.
     case pem(Data)
-    /// The PEM or DER file, or the `.cer` files of the folder, at a path, instead of the system's. Read when the
-    /// session is made.
+    /// The certificates of the PEM or DER file, or of all `.cer` files of the folder, at a path, instead of the
+    /// system's. Read when the session is made.
     case file(String)
 }
 

@@ -18,7 +18,7 @@ public struct TLSOptions: Hashable, Sendable {
     /// With that file, anyone can decrypt the connections. Default: false.
     public var writesKeyLog = false
 
-    /// Makes the default options.
+    /// Creates the default options.
     public init() {}
 
     /// A version of TLS. Older ones aren't supported (RFC 8996).
@@ -38,10 +38,10 @@ public struct ClientCertificate: Hashable, Sendable {
         case files(certificate: String, key: String?)
     }
 
-    /// The host that it is sent to: a name, `*.` and a name, or an address. Nil for all hosts without a certificate of
-    /// their own.
+    /// The host that the certificate is sent to: a name, `*.` and a name, or an address. Nil means all hosts without a
+    /// certificate of their own.
     public var host: String?
-    /// Whether it is also sent to all subdomains of ``host``. Default: false.
+    /// Whether the certificate is also sent to all subdomains of ``host``. Default: false.
     public var includesSubdomains = false
 
     let source: Source
@@ -92,7 +92,7 @@ public struct ClientCertificateRequest: Hashable, Sendable {
     }
 }
 
-/// Chooses a client certificate when a server asks for one. Two are equal if they are the same object.
+/// Chooses a client certificate when a server requests one. Handlers are equal if they are the same object.
 public final class ClientCertificateHandler: Sendable, Hashable {
     /// The decision of a handler.
     public enum Decision: Hashable, Sendable {
@@ -101,7 +101,7 @@ public final class ClientCertificateHandler: Sendable, Hashable {
         /// Use this certificate, whatever its host. If it is invalid, the connection fails with
         /// ``SessionError/Code/invalidInput``.
         case show(ClientCertificate)
-        /// Send no certificate; the server decides what follows.
+        /// Send no certificate; the server may accept or refuse that.
         case decline
         /// Close the connection: the requests that wait for it are cancelled.
         case cancel

@@ -1,10 +1,10 @@
 public import FoundationEssentials
 
-/// The verdict of a policy on a certificate chain, with the chain.
+/// The evaluation of a certificate chain by a policy: the decision, its reason, and the chain.
 public struct TrustReport: Hashable, Sendable {
     /// Whether the server is trusted.
     public var isAccepted: Bool
-    /// The reason of a refusal; also set if a chain with a fault was accepted.
+    /// The reason of a refusal; also set if a chain was accepted in spite of a fault.
     public var reason: SessionError.Reason?
     /// The index in ``chain`` of the faulty certificate; 0 is the server's.
     public var depth: Int
@@ -59,22 +59,22 @@ public struct TrustCertificate: Hashable, Sendable {
     public var issuer: String
     /// The serial number, in hexadecimal.
     public var serial: String
-    /// Kind and size of the public key: "RSA 2048".
+    /// The kind and size of the public key, such as "RSA 2048".
     public var key: String
     /// The signature algorithm.
     public var signature: String
-    /// The start of its validity.
+    /// The start of the validity.
     public var notBefore: Date
-    /// The end of its validity.
+    /// The end of the validity.
     public var notAfter: Date
     /// Subject alternative names: DNS names and addresses; others with their type and a colon.
     public var names: [String]
-    /// The pin of its public key: `sha256//BASE64`.
+    /// The pin of the public key: `sha256//BASE64`.
     public var pin: String
     /// The SHA-256 digest of the certificate, in hexadecimal.
     public var fingerprint: String
 
-    /// Makes the description of a certificate, for tests. The texts need not be those of `der`.
+    /// Creates the description of a certificate, for tests. The texts need not be those of `der`.
     public init(
         der: Data = Data(), subject: String, issuer: String, serial: String = "", key: String = "",
         signature: String = "", notBefore: Date = .distantPast, notAfter: Date = .distantFuture, names: [String] = [],
@@ -94,11 +94,11 @@ public struct TrustCertificate: Hashable, Sendable {
     }
 }
 
-/// A handler that may change a policy's verdicts. Handlers are equal if they are the same object.
+/// A handler that may change a policy's decisions. Handlers are equal if they are the same object.
 public final class TrustHandler: Sendable, Hashable {
     /// The decision of a handler.
     public enum Decision: Hashable, Sendable {
-        /// Keep the policy's verdict.
+        /// Keep the policy's decision.
         case keep
         /// Accept the server.
         case accept
@@ -109,7 +109,7 @@ public final class TrustHandler: Sendable, Hashable {
     /// The decision about a report. Called by the session; a test can call it, too.
     public let decide: @Sendable (TrustReport) -> Decision
 
-    /// Creates a handler that may change verdicts.
+    /// Creates a handler that may change decisions.
     ///
     /// - Parameter decide: Called during the handshake, on the session's network thread, before the request is sent.
     ///   Must not block. Called again if the stapled OCSP response is refused afterwards.
@@ -124,7 +124,7 @@ public final class TrustHandler: Sendable, Hashable {
     }
 }
 
-/// An optional report in one word: most responses have none.
+/// Holds a report in an object, so that an optional report is one word: most responses have none.
 final class SharedTrustReport: Sendable {
     let report: TrustReport
 
