@@ -38,17 +38,17 @@ enum {
  */
 typedef struct afc_credentials {
     /**
-     * User name in UTF-8. NULL: none. Basic doesn't allow a colon in it (RFC 7617 section 2): AFC_EINVAL if `schemes`
-     * leaves only Basic for it, AFC_EAUTH if only Basic is offered. The other schemes allow it.
+     * User name in UTF-8; NULL if there is none. Basic doesn't allow a colon in it (RFC 7617 section 2): AFC_EINVAL if
+     * `schemes` leaves only Basic for it, AFC_EAUTH if only Basic is offered. The other schemes allow it.
      */
     const char *user;
-    const char *password; /**< Password in UTF-8. NULL: empty. */
-    const char *token;    /**< Token for Bearer. NULL: none. */
-    unsigned schemes;     /**< AFC_AUTH_… bits: the schemes that may be used. 0: any. */
+    const char *password; /**< Password in UTF-8. NULL means an empty one. */
+    const char *token;    /**< Token for Bearer; NULL if there is none. */
+    unsigned schemes;     /**< AFC_AUTH_… bits: the schemes that may be used. 0 means any. */
     /**
-     * Sends the credentials without waiting for a challenge. Basic and Bearer go out with the first request;
-     * NTLM and Negotiate start at once if they are the only scheme in `schemes`. Digest always needs a
-     * challenge. Default: false.
+     * Sends the credentials without waiting for a challenge. Basic and Bearer are sent with the first request; NTLM and
+     * Negotiate start at once if they are the only scheme in `schemes`. Digest always needs a challenge. Default:
+     * false.
      */
     bool send_preemptively;
     uint64_t reserved[4]; /**< 0. */
@@ -75,7 +75,7 @@ typedef struct afc_challenge {
     const char *host;  /**< Host of the server or proxy. */
     const char *url;   /**< URL of the response, without userinfo and fragment. */
     const char *realm; /**< Realm of the challenge; "" if it has none. */
-    /** Default credentials. NULL: there are none, and by default the 401 or 407 is the response. */
+    /** Default credentials. NULL if there are none; the 401 or 407 is then the response by default. */
     const afc_credentials *proposed;
     const afc_head *head; /**< Head of the 401 or 407. */
 } afc_challenge;

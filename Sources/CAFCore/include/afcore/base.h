@@ -1,32 +1,34 @@
 /**
  * Types that every other header uses: borrowed bytes, owned bytes, and the export macro.
  *
- * Function names say who owns what, in every header: `new` and `open` make an object, which the caller gives
- * back with `free` if it has one owner, or with `release` if it is counted and has `retain`; `get` returns
- * something borrowed, `take` moves ownership to the caller, `copy` returns a copy or a reference that the caller owns.
+ * Function names show the ownership, in every header. `new` and `open` create an object that the caller owns: it is
+ * destroyed with `free`, or, if it has a reference count and a function `retain`, given up with `release`. `get`
+ * returns something borrowed, `take` moves ownership to the caller, `copy` returns a copy or a reference that the
+ * caller owns.
  *
  * The layout of structs is part of the ABI, and grows in these ways only:
  *
- * - A struct that begins with `size` is sized. Initialise it with its …_INIT macro, or set `size` to its sizeof
- *   and all other fields to 0. Zeros aren't always the defaults of the macro: for many limits 0 means none. New
- *   fields are appended. A program that was built with older headers gets the defaults of the fields that it
- *   doesn't have. A program that was built with newer headers than the library may leave the new fields 0; if it
- *   sets one, the call fails with AFC_EUNSUPPORTED.
+ * - A struct that begins with `size` is sized. Initialise it with its …_INIT macro, or set `size` to its sizeof and all
+ *   other fields to 0. Zeros aren't always the defaults of the macro: for many limits 0 means no limit. New fields are
+ *   appended. A program that was built with older headers gets the defaults of the fields that it doesn't have. A
+ *   program that was built with newer headers than the library may leave the new fields 0; if it sets one, the call
+ *   fails with AFC_EUNSUPPORTED.
  * - A struct with the field `reserved`, and without `size`, never changes its size, because it is embedded in others,
- *   is an element of an array or lies in the caller's memory. `reserved` must be 0. A new field takes its place; 0 is
- *   then its default. Setting it for an older library is AFC_EUNSUPPORTED, too.
+ *   is an element of an array or lies in the caller's memory. `reserved` must be 0. A new field takes space of
+ *   `reserved`, and its default is 0. Setting it with an older library fails with AFC_EUNSUPPORTED.
  * - A struct that only the library makes, and passes by pointer, may get new fields at its end.
  * - Other structs (afc_slice, afc_bytes, afc_header, afc_head, afc_url_field, afc_url_parts, afc_reader, afc_executor,
  *   handlers) never change.
  *
- * `out`, which receives a result, is the first parameter; in `get`, `next` and `export` the object that it is of comes
- * first. `failure` is the last one.
+ * `out`, which receives a result, is the first parameter; in functions named `get`, `next` and `export` the object is
+ * the first and `out` the second. `failure` is the last one.
  *
  * Pointers must not be NULL unless their comment says so. `failure`, which receives the text of an error, may be NULL
  * in every function.
  *
- * Each function documents three things. "Thread": the threads that may call it; "owner" means one thread at
- * a time. "Owns": who owns arguments and results afterwards. "Fails": the errors.
+ * Each function documents three things. "Thread": the threads that may call it; "owner" means one thread at a time,
+ * "loop" the loop thread of the session. "Owns": the ownership of arguments and results afterwards; "yours" means the
+ * caller's, followed by the function that gives it up. "Fails": the errors.
  */
 #ifndef AFCORE_BASE_H
 #define AFCORE_BASE_H
@@ -73,12 +75,12 @@ typedef struct afc_bytes {
     size_t size;
 } afc_bytes;
 
-/** An unknown length in bytes. HTTP/1.1 sends a body of unknown length with chunked encoding. */
+/** An unknown length in bytes. Over HTTP/1.1, a body of unknown length is sent with chunked transfer coding. */
 #define AFC_LENGTH_UNKNOWN ((int64_t)-1)
 
 /**
- * Initialises a slice, also of a constant, with a string literal:
- * `{AFC_SLICE_INIT("Accept"), AFC_SLICE_INIT("text/html"), 0}`.
+ * Initialises a slice with a string literal, also in the initialiser of a constant: `{AFC_SLICE_INIT("Accept"),
+ * AFC_SLICE_INIT("text/html"), 0}`.
  */
 #define AFC_SLICE_INIT(literal)                                                                    \
     { "" literal, sizeof(literal) - 1 }

@@ -59,18 +59,19 @@ typedef struct afc_cookie_jar afc_cookie_jar;
 typedef struct afc_cookie_jar_options {
     size_t size; /**< sizeof(afc_cookie_jar_options). */
     /**
-     * File from which cookies are loaded, if it exists, and to which they are saved when the last
-     * reference is released, or the process ends by exit(), and something has changed; see
-     * afc_cookie_jar_save(). Cookies without an expiry (AFC_COOKIE_SESSION) aren't saved. In a folder
-     * that can't be written, a file can be loaded but not saved. NULL: none. Copied.
+     * File from which cookies are loaded, if it exists, and to which they are saved when the last reference is
+     * released, or the process ends by exit(), and something has changed; see afc_cookie_jar_save(). Cookies without an
+     * expiry (AFC_COOKIE_SESSION) aren't saved. In a folder that can't be written, a file can be loaded but not saved.
+     * NULL means no file. Copied.
      */
     const char *path;
     /**
-     * Maximum number of cookies per site and in total. Beyond it, expired cookies are evicted first; of a site, then
-     * those without Secure, which anybody on the network could set; then the least recently used. The new cookie counts
-     * as the one used last: if it isn't Secure and all others of its full site are, it is refused (RFC 6265bis 5.7). Of
-     * a file with more cookies, those nearer its beginning. A site is a registrable domain, "example.co.uk" with all
-     * its subdomains, so that one server can't evict the cookies of others. 0: the defaults, 180 and 3000.
+     * Maximum number of cookies per site and in total. Beyond it, expired cookies are evicted first; in a site, then
+     * those without Secure, which any attacker on the network could set; then the least recently used. The new cookie
+     * counts as the most recently used: if it isn't Secure and all others of its full site are, it is refused (RFC
+     * 6265bis 5.7). If a file has more cookies, those nearer to its beginning are evicted. A site is a registrable
+     * domain, "example.co.uk" with all its subdomains, so that one server can't evict the cookies of others. 0 means
+     * the defaults, 180 and 3000.
      */
     uint32_t max_cookies_per_site, max_cookies;
 } afc_cookie_jar_options;
@@ -82,12 +83,12 @@ typedef struct afc_cookie_jar_options {
  * Creates a jar. `options` may be NULL for the defaults.
  *
  * Thread: any.    Owns: `*out` is yours, afc_cookie_jar_release().
- * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the file can't be read, has more than 32 MiB,
- * or doesn't exist and can't be created in its folder), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM.
- * Invalid lines of the file are skipped.
+ * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the file can't be read, has more than 32 MiB, or doesn't
+ * exist and can't be created in its folder), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM. Invalid lines
+ * of the file are skipped.
  *
- * Saving replaces the file, whatever was in it: of several processes that use one at the same time, what the last one
- * saves stays.
+ * Saving replaces the file without reading it: if several processes use a file at the same time, the last one that
+ * saves overwrites the others' cookies.
  */
 AFC_API afc_status afc_cookie_jar_new(afc_cookie_jar **out, const afc_cookie_jar_options *options,
                                       afc_failure *failure);
@@ -108,13 +109,13 @@ AFC_API afc_cookie_jar *afc_cookie_jar_retain(afc_cookie_jar *jar);
 AFC_API void afc_cookie_jar_release(afc_cookie_jar *jar);
 
 /**
- * Stores a cookie and replaces the one with the same name, domain, is_host_only and path. An expired cookie
- * only removes that one.
+ * Stores a cookie and replaces the one with the same name, domain, is_host_only and path. An expired cookie only
+ * removes that one.
  *
  * Thread: any.    Owns: `cookie` is copied.
- * Fails: AFC_EINVAL, `failure` says why: a text that is NULL or not as afc_cookie says, a public suffix or an address
- * as a domain with subdomains, a missing condition of a name prefix (__Host-, __Secure-), a text that is too long;
- * AFC_ENOMEM.
+ * Fails: AFC_EINVAL, `failure` says why: a text that is NULL or breaks a rule of afc_cookie, a public suffix or an
+ * address as a domain with subdomains, a missing condition of a name prefix (__Host-, __Secure-), a text that is too
+ * long; AFC_ENOMEM.
  */
 AFC_API afc_status afc_cookie_jar_set(afc_cookie_jar *jar, const afc_cookie *cookie,
                                       afc_failure *failure);
@@ -129,16 +130,16 @@ AFC_API afc_status afc_cookie_jar_set(afc_cookie_jar *jar, const afc_cookie *coo
 AFC_API afc_status afc_cookie_jar_receive(afc_cookie_jar *jar, const char *url,
                                           afc_slice set_cookie, afc_failure *failure);
 
-/** A copy of cookies. */
+/** A copied list of cookies. */
 typedef struct afc_cookie_list {
     const afc_cookie *cookies;
     size_t count;
 } afc_cookie_list;
 
 /**
- * Copies the cookies that would be sent to `url`, in the order of sending; for NULL all cookies. Expired ones are left
- * out. A request sends at most 150 cookies, and 8190 bytes of them: those with the longest paths, of these the oldest.
- * Of one response, the first 50 Set-Cookie fields are read.
+ * Copies the cookies that would be sent to `url`, in the order of sending; all cookies if `url` is NULL. Expired ones
+ * are omitted. A request sends at most 150 cookies and 8190 bytes of them: those with the longest paths first, and of
+ * equal paths the oldest first. The first 50 Set-Cookie fields of a response are read.
  *
  * Thread: any.    Owns: `*out` is yours, afc_cookie_list_free().
  * Fails: AFC_EINVAL (`url` isn't http or https, or has no ASCII host; for a WebSocket see afc_url_from_websocket()),
@@ -163,10 +164,10 @@ AFC_API size_t afc_cookie_jar_remove(afc_cookie_jar *jar, const char *name, cons
                                      const char *path);
 
 /**
- * Saves the persistent cookies to `path` (NULL: the jar's file) in the Netscape format, which curl and
- * other programs read. Writes a new file with mode 0600 and syncs it before it replaces the old one, or the one
- * that a symbolic link leads to.
- * Blocks on the disk, and until saves of other threads have ended: don't call it on a loop thread.
+ * Saves the persistent cookies to `path`, or to the jar's file if it is NULL, in the Netscape format, which curl and
+ * other programs read. Writes a new file with mode 0600 and syncs it before it replaces the old one, or the one that a
+ * symbolic link leads to. Blocks on the disk, and until saves of other threads have ended: don't call it on a loop
+ * thread.
  *
  * Thread: any.    Owns: nothing.
  * Fails: AFC_EFILE (also more than 32 MiB), AFC_EINVAL (no path, and the jar has no file), AFC_ENOMEM.
@@ -174,8 +175,8 @@ AFC_API size_t afc_cookie_jar_remove(afc_cookie_jar *jar, const char *name, cons
 AFC_API afc_status afc_cookie_jar_save(afc_cookie_jar *jar, const char *path, afc_failure *failure);
 
 /**
- * Writes the text of such a file into memory. With `includes_session` also the cookies without an expiry, which are
- * written with the time 0, as curl does.
+ * Writes the text that afc_cookie_jar_save() saves into memory. With `includes_session`, it includes the cookies
+ * without an expiry, which are written with the time 0, as curl does.
  *
  * Thread: any.    Owns: `out->bytes` is yours, afc_free().
  * Fails: AFC_EFILE (more than 32 MiB), AFC_ENOMEM; `*out` is then empty.

@@ -77,8 +77,8 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
 } afc_trust_reason;
 
 /**
- * Whom a failure with AFC_EDNS, AFC_ECONNECT, AFC_ETLS, AFC_EUNTRUSTED, AFC_EAUTH or AFC_EREPLAY is about, as far as it
- * is known. With AFC_EREPLAY it is the party that asks for credentials.
+ * The party that a failure with AFC_EDNS, AFC_ECONNECT, AFC_ETLS, AFC_EUNTRUSTED, AFC_EAUTH or AFC_EREPLAY is about, if
+ * it is known. With AFC_EREPLAY, the party that requires credentials.
  */
 typedef enum AFC_OPEN_ENUM afc_party {
     AFC_PARTY_NONE = 0,    /**< This machine, or unknown. */
@@ -88,8 +88,8 @@ typedef enum AFC_OPEN_ENUM afc_party {
 } afc_party;
 
 /**
- * What exactly failed, where a program may react to it: X(identifier, number, name). Numbers and names never change;
- * later versions may have more.
+ * The reasons within a status that a program may react to: X(identifier, number, name). Numbers and names never change;
+ * later versions may add more.
  *
  * AFC_EINVAL
  * - NO_SCHEME: the URL has no scheme.
@@ -127,18 +127,18 @@ typedef enum AFC_OPEN_ENUM afc_party {
  * - MESSAGE_LIMIT: a message of a WebSocket exceeds its limit.
  *
  * AFC_EPROTOCOL
- * - DIGEST: the body has another digest than afc_sink.digest.
- * - DECLARED_DIGEST: the body has another digest than the server says (RFC 9530).
+ * - DIGEST: the body doesn't match afc_sink.digest.
+ * - DECLARED_DIGEST: the body doesn't match the digest in a field of its response (RFC 9530).
  *
  * AFC_EAUTH
  * - PROXY_CREDENTIALS: the proxy of a tunnel needs credentials, or refused them.
  *
  * AFC_EREPLAY
- * - CREDENTIALS: credentials are asked for, but the body can't be sent again with them.
+ * - CREDENTIALS: credentials are required, but the body can't be sent again with them.
  *
  * AFC_ETLS
  * - NOT_TLS: the peer doesn't use TLS on this port.
- * - TLS_VERSION: there is no version in common.
+ * - TLS_VERSION: the peer and this library have no TLS version in common.
  * - CERTIFICATE_REQUIRED: the peer requires a client certificate.
  * - CERTIFICATE_REFUSED: the peer refused the client certificate.
  * - HANDSHAKE_REFUSED: the peer ended the handshake with the alert handshake_failure, which gives no reason.
@@ -195,15 +195,15 @@ enum { AFC_FAILURE_TEXT_SIZE = 192 };
 
 /** The description of a failure. */
 typedef struct afc_failure {
-    /** AFC_OK: nothing failed, and all other fields are 0. Every function with a `failure` sets it. */
+    /** AFC_OK if nothing failed; all other fields are then 0. Every function with a `failure` sets it. */
     afc_status status;
     afc_timeout timeout;              /**< With AFC_ETIMEOUT: the limit that was reached. */
     afc_trust_reason trust;           /**< With AFC_EUNTRUSTED: the reason. */
-    int curl_code;                    /**< The CURLcode that caused it; 0: none. */
-    int system_error;                 /**< The errno that caused it; 0: none. */
+    int curl_code;                    /**< The CURLcode of the cause; 0 if there is none. */
+    int system_error;                 /**< The errno of the cause; 0 if there is none. */
     char text[AFC_FAILURE_TEXT_SIZE]; /**< One line in English, NUL-terminated, without secrets. */
-    afc_reason reason;                /**< A finer distinction; AFC_REASON_NONE: none. */
-    afc_party party;                  /**< Whom it is about; AFC_PARTY_NONE: unknown. */
+    afc_reason reason;                /**< A finer distinction, or AFC_REASON_NONE. */
+    afc_party party;                  /**< The party that it is about. */
     uint32_t reserved[1];             /**< 0. */
 } afc_failure;
 

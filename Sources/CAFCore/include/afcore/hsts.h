@@ -19,16 +19,15 @@ typedef struct afc_hsts afc_hsts;
 typedef struct afc_hsts_options {
     size_t size; /**< sizeof(afc_hsts_options). */
     /**
-     * File from which hosts are loaded, if it exists, and to which they are saved when the last
-     * reference is released, or the process ends by exit(), and something has changed; see
-     * afc_hsts_save(). In a folder that can't be written, a file can be loaded but not saved.
-     * NULL: none. Copied.
+     * File from which hosts are loaded, if it exists, and to which they are saved when the last reference is released,
+     * or the process ends by exit(), and something has changed; see afc_hsts_save(). In a folder that can't be written,
+     * a file can be loaded but not saved. NULL means no file. Copied.
      */
     const char *path;
     /**
-     * Maximum number of hosts. Beyond it, the entry that expires first is evicted; of a file with more
-     * hosts, also those nearer its end. A site (registrable domain, "example.co.uk" with all its subdomains)
-     * may have at most a twentieth of them. 0: the default, 10000.
+     * Maximum number of hosts. Beyond it, the entry that expires first is evicted; if a file has more hosts, also those
+     * nearer to its end. A site (registrable domain, "example.co.uk" with all its subdomains) may have at most a
+     * twentieth of them. 0 means the default, 10000.
      */
     uint32_t max_hosts;
     uint32_t reserved; /**< 0. */
@@ -44,12 +43,12 @@ typedef struct afc_hsts_options {
  * Creates a store. `options` may be NULL for the defaults.
  *
  * Thread: any.    Owns: `*out` is yours, afc_hsts_release().
- * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the file can't be read, has more than 8 MiB,
- * or doesn't exist and can't be created in its folder), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM.
- * Invalid lines of the file are skipped.
+ * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the file can't be read, has more than 8 MiB, or doesn't
+ * exist and can't be created in its folder), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM. Invalid lines
+ * of the file are skipped.
  *
- * Saving replaces the file, whatever was in it: of several processes that use one at the same time, what the last one
- * saves stays.
+ * Saving replaces the file without reading it: if several processes use a file at the same time, the last one that
+ * saves overwrites the others' hosts.
  */
 AFC_API afc_status afc_hsts_new(afc_hsts **out, const afc_hsts_options *options,
                                 afc_failure *failure);
@@ -87,14 +86,14 @@ AFC_API afc_status afc_hsts_add(afc_hsts *hsts, const char *host, int64_t expire
 AFC_API bool afc_hsts_has(afc_hsts *hsts, const char *host);
 
 /**
- * Removes a host; for NULL every host. Returns the number of removed entries.
+ * Removes a host, or every host if `host` is NULL. Returns the number of removed entries.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
 AFC_API size_t afc_hsts_remove(afc_hsts *hsts, const char *host);
 
 /**
- * Saves the hosts to `path` (NULL: the store's file) in the format of curl's HSTS cache (CURLOPT_HSTS).
+ * Saves the hosts to `path`, or to the store's file if it is NULL, in the format of curl's HSTS cache (CURLOPT_HSTS).
  * Writes a new file with mode 0600 and syncs it before it replaces the old one, or the one that a symbolic link leads
  * to. Blocks on the disk, and until saves of other threads have ended.
  *
@@ -104,7 +103,7 @@ AFC_API size_t afc_hsts_remove(afc_hsts *hsts, const char *host);
 AFC_API afc_status afc_hsts_save(afc_hsts *hsts, const char *path, afc_failure *failure);
 
 /**
- * Writes the text of such a file into memory.
+ * Writes the text that afc_hsts_save() saves into memory.
  *
  * Thread: any.    Owns: `out->bytes` is yours, afc_free().
  * Fails: AFC_EFILE (more than 8 MiB), AFC_ENOMEM; `*out` is then empty.

@@ -39,18 +39,23 @@ typedef struct afc_lru_options {
      * `purge_to`.
      */
     uint64_t capacity, purge_to;
-    uint64_t max_cost; /**< Maximum cost of an entry; higher ones are refused. 0: the capacity. */
-    /** Maximum number of entries; the least recently used one is evicted. 0: no limit. */
+    /** Maximum cost of an entry; higher ones are refused. 0 means the capacity. */
+    uint64_t max_cost;
+    /** Maximum number of entries; the least recently used one is evicted. 0 means no limit. */
     uint64_t max_count;
-    int64_t ttl_ms; /**< Time to live of an entry after its put. 0: no limit. */
-    /** Number of shards, each with its own lock: a power of two. 1: exact order. 0: about four per processor. */
+    /** Time to live of an entry after its put, in milliseconds. 0 means no limit. */
+    int64_t ttl_ms;
+    /**
+     * Number of shards, each with its own lock: a power of two. 1 makes the order of use exact; 0 means about four per
+     * processor.
+     */
     uint32_t shards;
     /** Add and remove a reference to a value. NULL if values have no reference count. */
     void (*retain)(void *context, void *value);
     void (*release)(void *context, void *value);
     /** Reports an evicted entry; `value` is released after this call. May be NULL. */
     void (*on_evict)(void *context, afc_slice key, void *value, afc_lru_reason reason);
-    /** Returns monotonic time in microseconds; used only with `ttl_ms`. NULL: CLOCK_MONOTONIC. */
+    /** Returns monotonic time in microseconds; used only with `ttl_ms`. NULL means CLOCK_MONOTONIC. */
     int64_t (*now_us)(void *context);
     void *context; /**< Passed to the four callbacks. */
 } afc_lru_options;
@@ -156,11 +161,14 @@ AFC_API void afc_lru_get_statistics(afc_lru *cache, afc_lru_statistics *out);
 /** When memory counts as low, by Linux's pressure stall information (PSI). Start from AFC_PRESSURE_OPTIONS_INIT. */
 typedef struct afc_pressure_options {
     size_t size; /**< sizeof(afc_pressure_options). */
-    /** Processes waited for memory for `stall_us` within `window_us`. Unprivileged: a multiple of 2 s as window. */
+    /**
+     * Memory counts as low if processes have waited for it for `stall_us` microseconds within `window_us`. Without
+     * privileges, the window must be a multiple of 2 s.
+     */
     uint32_t stall_us, window_us;
-    /** A PSI file; NULL: that of the process's control group, else the system's. */
+    /** A PSI file; NULL means that of the process's control group, else the system's. */
     const char *path;
-    /** Total cost that may stay. 0: every entry is evicted, as AFNetworking does. */
+    /** Maximum total cost of the entries that stay. 0, the default, evicts every entry, as AFNetworking does. */
     uint64_t keep;
 } afc_pressure_options;
 
@@ -168,10 +176,10 @@ typedef struct afc_pressure_options {
     { sizeof(afc_pressure_options), 150000, 2000000, NULL, 0 }
 
 /**
- * Evicts entries, with AFC_LRU_PRESSURE, whenever the kernel reports that memory is low. Starts a thread
- * that sleeps until then and ends with the cache. on_evict and release are called on that thread and must
- * not free the cache. `options` may be NULL. In the child of a fork the cache isn't watched, and can't be again;
- * freeing it there leaves the parent's watched.
+ * Evicts entries, with AFC_LRU_PRESSURE, whenever the kernel reports that memory is low. Starts a thread that sleeps
+ * until then and ends with the cache. on_evict and release are called on that thread and must not free the cache.
+ * `options` may be NULL. In the child of a fork the cache isn't watched, and watching can't be started again; freeing
+ * it there doesn't affect the parent.
  *
  * Thread: any.    Owns: nothing.
  * Fails: AFC_EUNSUPPORTED (the kernel has no PSI, or `path` doesn't exist), AFC_EFILE (the file can't be opened for

@@ -46,15 +46,15 @@ typedef struct afc_head {
 } afc_head;
 
 /**
- * Finds the first field with a name, ignoring ASCII case; NULL without one.
+ * Finds the first field with a name, ignoring ASCII case; NULL if there is none.
  *
  * Thread: any.    Owns: borrowed from `head`.    Fails: never.
  */
 AFC_API const afc_header *afc_head_find(const afc_head *head, const char *name);
 
 /**
- * Finds the next field with a name behind `previous`, which is one of the head's own; NULL: the first one. For fields
- * that may be repeated, such as Set-Cookie.
+ * Finds the next field with a name after `previous`, which must be a field of the head; if it is NULL, finds the first
+ * one. For fields that may be repeated, such as Set-Cookie.
  *
  * Thread: any.    Owns: borrowed from `head`.    Fails: never; NULL if there is no other one.
  */

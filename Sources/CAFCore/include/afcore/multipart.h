@@ -26,12 +26,13 @@ enum {
     AFC_MULTIPART_BOUNDARY_MAX = 70     /**< Maximum length of a boundary (RFC 2046 5.1.1). */
 };
 
-/** The headers of a part. Start from AFC_PART_INIT. All are copied. NULL instead of a part: AFC_PART_INIT. */
+/** The headers of a part. Start from AFC_PART_INIT. All are copied. Functions accept NULL for AFC_PART_INIT. */
 typedef struct afc_part {
-    size_t size;         /**< sizeof(afc_part). */
-    afc_slice name;      /**< Name of the form field; may be empty. */
-    afc_slice file_name; /**< `bytes` NULL: for a file the last component of its path, else none. */
-    afc_slice content_type; /**< Empty: for a file by its extension, else none. */
+    size_t size;    /**< sizeof(afc_part). */
+    afc_slice name; /**< Name of the form field; may be empty. */
+    /** If `bytes` is NULL, the last component of a file's path; none for other parts. */
+    afc_slice file_name;
+    afc_slice content_type; /**< If empty, the type for a file's extension; none for other parts. */
     /** Other headers, sent in this order. */
     const afc_header *headers;
     size_t header_count;
@@ -44,10 +45,10 @@ typedef struct afc_part {
 typedef struct afc_part_file {
     const char *path;
     int64_t offset; /**< Offset of the first byte. Default: 0. */
-    int64_t length; /**< In bytes; AFC_LENGTH_UNKNOWN: to the end of the file. */
+    int64_t length; /**< Length in bytes; AFC_LENGTH_UNKNOWN means to the end of the file. */
     /**
-     * Size in bytes that the file must have, both now and when it is read. AFC_LENGTH_UNKNOWN: its present
-     * size; if `length` is set, any size that includes the range.
+     * Size in bytes that the file must have, both now and when it is read. AFC_LENGTH_UNKNOWN means its present size,
+     * or, if `length` is set, any size that includes the range.
      */
     int64_t size;
     uint64_t reserved[2]; /**< 0. */
@@ -133,8 +134,8 @@ AFC_API afc_status afc_multipart_add_raw(afc_multipart *form, const afc_header *
                                          afc_failure *failure);
 
 /**
- * Throttles reading: each read returns at most `packet_size` bytes (0: no limit), then none for `delay_ms`
- * milliseconds. A task waits with a timer. A rewind keeps the setting.
+ * Throttles reading: each read returns at most `packet_size` bytes (0 means no limit), and the following ones none for
+ * `delay_ms` milliseconds. A task waits with a timer. A rewind keeps the setting.
  *
  * Thread: owner.    Owns: nothing.    Fails: never.
  */

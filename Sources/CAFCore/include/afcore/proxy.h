@@ -32,12 +32,12 @@ typedef enum AFC_OPEN_ENUM afc_proxy_source {
  * text that names the proxy.
  */
 typedef struct afc_proxies {
-    afc_proxy_source source; /**< AFC_PROXIES_GIVEN, if one of the next three is set. */
-    /* For GIVEN; `bypass` also for ENVIRONMENT, where it replaces no_proxy. Each may be NULL. Copied. With another
-     * source http, https and all are AFC_EINVAL. */
+    afc_proxy_source source; /**< Must be AFC_PROXIES_GIVEN if one of the next three is set. */
+    /* Used with GIVEN; `bypass` also with ENVIRONMENT, where it replaces no_proxy. Each may be NULL. Copied. With
+     * another source, setting http, https or all is AFC_EINVAL. */
     const char *http;  /**< Proxy for http URLs. */
     const char *https; /**< Proxy for https URLs. */
-    const char *all;   /**< Proxy for both, where the one above is NULL. */
+    const char *all;   /**< Proxy for URLs whose own proxy above is NULL. */
     /**
      * Hosts that are reached directly, separated by commas or spaces: a name, which includes its subdomains
      * (`example.org`, `.example.org`), an address, a network (`10.0.0.0/8`, `fd00::/8`), any of them

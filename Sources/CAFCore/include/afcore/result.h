@@ -12,29 +12,29 @@
 
 AFC_BEGIN_DECLS
 
-/** What a task ended with: an error, or the response. */
+/** The result of a task: an error, or the response. */
 typedef struct afc_result afc_result;
 
 /* ---- Results ------------------------------------------------------------------------------- */
 
 /**
- * The metrics of one hop: each redirect, authentication round and retry is a hop. Times are in microseconds
- * since the start of the hop; -1: not reached. On a reused connection dns_us, connect_us and tls_us are 0.
+ * The metrics of one hop: each redirect, authentication round and retry is a hop. Times are in microseconds since the
+ * start of the hop; -1 if the moment wasn't reached. On a reused connection dns_us, connect_us and tls_us are 0.
  */
 typedef struct afc_hop {
     const char *url;      /**< URL without userinfo. */
-    const char *location; /**< Target of the redirect; NULL: none. */
-    int status;           /**< Status code; 0: no head was received. */
+    const char *location; /**< Target of the redirect; NULL if there is none. */
+    int status;           /**< Status code; 0 if no head was received. */
     afc_http_version version;
     int64_t dns_us, connect_us, tls_us, request_sent_us, first_byte_us, total_us;
     int64_t sent, received; /**< Body bytes on the wire, before decoding. */
     int64_t head_received;  /**< Bytes of the response heads. */
     bool is_reused;         /**< The connection came from the pool. */
     bool is_retried;        /**< Sent again after its pooled connection was lost or refused it. */
-    char local_address[46], remote_address[46]; /**< Empty: not connected. */
+    char local_address[46], remote_address[46]; /**< Empty if not connected. */
     uint16_t local_port, remote_port;
     afc_http_cache_use cache; /**< Whether the response came from the cache, without a request. */
-    const char *proxy;        /**< scheme://host:port of the proxy; NULL: none. */
+    const char *proxy;        /**< scheme://host:port of the proxy; NULL if there is none. */
     uint64_t reserved[1];     /**< 0. */
 } afc_hop;
 
@@ -94,8 +94,8 @@ AFC_API uint64_t afc_result_get_body_size(const afc_result *result);
 /**
  * Returns the body that was collected in memory: by a MEMORY sink, or of a response that a FILE sink doesn't save. If
  * the body was cut short (AFC_ETRUNCATED, AFC_ELOST, AFC_EPROTOCOL, AFC_ETIMEOUT) or the task was cancelled
- * (AFC_ECANCELED), these are the decoded bytes received until then. After any other failure there are none, nor if
- * on_head refused the response. For a response that refuses a WebSocket see afc_websocket_end.
+ * (AFC_ECANCELED), these are the decoded bytes received until then. Empty after any other failure, and if on_head
+ * refused the response. For a response that refuses a WebSocket see afc_websocket_end.
  *
  * Thread: owner.    Owns: borrowed, lives with `result` or until it is taken.    Fails: never.
  */
@@ -139,11 +139,12 @@ typedef struct afc_download {
     afc_resumption resumption; /**< What happened to an existing partial file. */
     int64_t offset;            /**< Bytes of the partial file that were kept. */
     int64_t size;              /**< Size of the file, or of the partial file, in bytes. */
-    const char *reason; /**< Why it was restarted or can't be resumed; NULL: neither. Static. */
+    /** Why the download was restarted or can't be resumed; NULL if neither applies. Static. */
+    const char *reason;
 } afc_download;
 
 /**
- * Returns the result of a FILE sink; NULL for other sinks and HEAD. It doesn't say that there is a file: that exists
+ * Returns the result of a FILE sink; NULL for other sinks and HEAD. A result doesn't mean that the file exists: it does
  * only if the task succeeded, and the status is 2xx or `resumption` is AFC_RESUMPTION_COMPLETE. The body of any other
  * status is in memory.
  *

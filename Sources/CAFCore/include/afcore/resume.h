@@ -1,6 +1,4 @@
-/**
- * Resume tokens: what is needed to resume an interrupted download.
- */
+/** Resume tokens: the data for resuming an interrupted download. */
 #ifndef AFCORE_RESUME_H
 #define AFCORE_RESUME_H
 
@@ -28,7 +26,7 @@ typedef struct afc_resume_info {
  */
 AFC_API afc_status afc_resume_info_read(afc_resume_info *out, afc_slice text, afc_failure *failure);
 
-/** As many bytes of a file tell whether it holds a resume token. */
+/** The number of bytes from the beginning of a file that afc_resume_is_token() looks at. */
 #define AFC_RESUME_MARK_SIZE 14
 
 /**

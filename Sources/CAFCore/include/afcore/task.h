@@ -1,6 +1,6 @@
 /**
- * Tasks: one request and its response, with callbacks for what happens meanwhile. request.h has the request, result.h
- * what a task ends with.
+ * Tasks: a task sends one request and receives its response, and reports events by callbacks. For the request see
+ * request.h, for the result result.h.
  */
 #ifndef AFCORE_TASK_H
 #define AFCORE_TASK_H
@@ -19,7 +19,7 @@ AFC_BEGIN_DECLS
 
 /** A session: its connections, its settings and its loop thread; see session.h. */
 typedef struct afc_session afc_session;
-/** A request under way. */
+/** A request from its creation to its result, with a reference count. */
 typedef struct afc_task afc_task;
 
 /* ---- Callbacks ----------------------------------------------------------------------------- */
@@ -40,11 +40,11 @@ typedef enum afc_redirect_decision {
 } afc_redirect_decision;
 
 /**
- * A redirect that is about to be followed. The proposed request lacks the fields that must not be sent to
- * another origin. To edit it, set `url`, `method` or `headers` to other values. They are read immediately
- * after the callback returns and must be valid until then; they are checked like those of a request. A field named like
- * one with AFC_HEADER_SECRET in the old request is a secret, too. If only the edited URL is of another origin, secrets
- * that `headers` has from the proposed request aren't sent.
+ * A redirect that is about to be followed. The proposed request lacks the fields that must not be sent to another
+ * origin. To edit it, set `url`, `method` or `headers` to other values. They are read immediately after the callback
+ * returns and must be valid until then; they are checked like those of a request. A field named like one with
+ * AFC_HEADER_SECRET in the old request is a secret, too. If the edited URL has another origin than the proposed one,
+ * secrets of the proposed request that are still in `headers` aren't sent.
  */
 typedef struct afc_redirect {
     const afc_head *head;      /**< Head of the 3xx response. */
@@ -66,7 +66,7 @@ typedef struct afc_redirect {
 typedef struct afc_response {
     const afc_head *head; /**< Head of the response. */
     const char *url;      /**< URL of the response, without userinfo and fragment. */
-    const char *path;     /**< Editable. NULL: the request's sink is used. */
+    const char *path;     /**< Editable. NULL means the request's sink. */
     /** AFC_FILE_… bits for `path`. Editable; default: the request's. RESUME has no effect here. */
     unsigned flags;
     afc_result *result; /**< For afc_response_get_trust() only. */
@@ -84,14 +84,14 @@ AFC_API const afc_trust_report *afc_response_get_trust(const afc_response *respo
  * Writes the body to `descriptor` instead of the request's sink, as an FD sink does, whatever the status. A `path`
  * takes precedence for a 2xx.
  *
- * Thread: loop, inside on_head.    Owns: the descriptor is duplicated; it can be closed then.
+ * Thread: loop, inside on_head.    Owns: nothing; the descriptor is duplicated, so the caller may close it.
  * Fails: AFC_EINVAL (not open for writing; the response of a WebSocket; a download that is being resumed, or has a
  * `digest`), AFC_EFILE (no descriptor is left). The sink is unchanged then.
  */
 AFC_API afc_status afc_response_set_descriptor(afc_response *response, int descriptor);
 
 /**
- * Returns whether the response came from the HTTP cache. The metrics of its hop have the same, after its end.
+ * Returns whether the response came from the HTTP cache. At the end, afc_hop.cache has the same value.
  *
  * Thread: loop, inside on_head.    Owns: nothing.    Fails: never.
  */
@@ -112,11 +112,11 @@ typedef struct afc_http_cache_candidate {
 } afc_http_cache_candidate;
 
 /**
- * Callbacks of a task. Each may be NULL. All are called on the loop thread, never inside an afc_task_ function; but
- * on_progress, on_done and release are called where the session's executor wants them, if it has one (afc_executor).
- * They may call any function of this library, including afc_task_cancel() and afc_session_release(). They
- * must not block, because all tasks of the session wait for them. A returned number that isn't one of the callback's
- * type, such as a number of bytes, ends the task with AFC_EINVAL.
+ * Callbacks of a task. Each may be NULL. All are called on the loop thread, never inside an afc_task_ function. If the
+ * session has an executor (afc_executor), it calls on_progress, on_done and release. They may call any function of this
+ * library, including afc_task_cancel() and afc_session_release(). They must not block, because all tasks of the session
+ * wait for them. A returned number that isn't one of the callback's type, such as a number of bytes, ends the task with
+ * AFC_EINVAL.
  *
  * Order: (on_informational* (on_redirect | on_challenge? on_challenge_accepted?))* on_head? on_body* on_done release,
  * with on_cache before on_redirect and on_head, and on_progress, on_trace and on_wake anywhere before on_done.
@@ -124,21 +124,21 @@ typedef struct afc_http_cache_candidate {
 typedef struct afc_task_events {
     size_t size;   /**< sizeof(afc_task_events). */
     void *context; /**< Passed to the callbacks. */
-    /** A redirect is about to be followed. NULL: AFC_REDIRECT_FOLLOW. */
+    /** Called when a redirect is about to be followed. NULL means AFC_REDIRECT_FOLLOW. */
     afc_redirect_decision (*on_redirect)(void *context, afc_redirect *redirect);
-    /** A 1xx response was received. */
+    /** Called for each 1xx response. */
     void (*on_informational)(void *context, const afc_head *head);
     /**
-     * The head of the final response was received. Not called for a 1xx, a followed redirect, an answered
-     * challenge or a response that a resumed download can't use. Return AFC_OK to receive the body. Any other
-     * status ends the task with it (AFC_ECANCELED for an unwanted response): the result has the head but no
-     * body, and the transfer is stopped, over HTTP/1.1 by closing the connection.
+     * Called when the head of the final response was received. Not called for a 1xx, a followed redirect, an answered
+     * challenge or a response that a resumed download can't use. Return AFC_OK to receive the body. Any other status
+     * ends the task with it (AFC_ECANCELED for an unwanted response): the result has the head but no body, and the
+     * transfer is stopped, over HTTP/1.1 by closing the connection.
      */
     afc_status (*on_head)(void *context, afc_response *response);
     /**
-     * Part of the body. A CALLBACK sink requires it; with any other sink it is never called. Return AFC_OK if the bytes
-     * were consumed. Return AFC_EAGAIN to pause: nothing more is read until afc_task_wake(), then the same bytes are
-     * passed again. Any other status ends the task with it.
+     * Called with each piece of the body. A CALLBACK sink requires it; with any other sink it is never called. Return
+     * AFC_OK if the bytes were consumed. Return AFC_EAGAIN to pause: nothing more is read until afc_task_wake(), then
+     * the same bytes are passed again. Any other status ends the task with it.
      */
     afc_status (*on_body)(void *context, afc_slice chunk);
     /**
@@ -151,39 +151,45 @@ typedef struct afc_task_events {
      * any thread. If on_done is NULL, the result is freed.
      */
     void (*on_done)(void *context, afc_result *result);
-    /** Called exactly once, last: where on_done is called, or in afc_task_release() if the task was never started. */
+    /**
+     * Called exactly once, last: on the loop thread or by the executor, as on_done; in afc_task_release() if the task
+     * was never started.
+     */
     void (*release)(void *context);
     /**
-     * An afc_task_wake() has reached the loop; paused reads and on_body calls follow. One on_wake may stand for
-     * several calls. If afc_task_wake() is called inside on_body, on_wake follows after all data that can be
-     * read without waiting, up to a few MiB. For calls inside callbacks, on_wake is called at most once a
-     * millisecond, unless on_body or the reader of the request body waits for it.
+     * Called when an afc_task_wake() has reached the loop; paused reads and on_body calls follow. One on_wake may
+     * follow several calls. If afc_task_wake() is called inside on_body, on_wake follows after all data that can be
+     * read without waiting, up to a few MiB. For calls inside callbacks, on_wake is called at most once a millisecond,
+     * unless on_body or the reader of the request body waits for it.
      */
     void (*on_wake)(void *context);
     /**
-     * A 401 or 407 with a supported scheme was received, also after credentials that were sent preemptively.
-     * `credentials` initially holds the proposed ones or AFC_CREDENTIALS_INIT; with USE it is copied after the
-     * callback returns. With LATER the task waits, and its total time limit continues to count. With a MEMORY sink and
-     * no max_receive_bytes_per_s it leaves its connection to others; otherwise fetch the credentials in another
-     * session. Called at most ten times for servers and ten times for proxies. NULL: AFC_CHALLENGE_DEFAULT.
+     * Called when a 401 or 407 with a supported scheme was received, also after credentials that were sent
+     * preemptively. `credentials` initially holds the proposed ones or AFC_CREDENTIALS_INIT; with USE it is copied
+     * after the callback returns. With LATER the task waits, and its total time limit continues to count. With a MEMORY
+     * sink and no max_receive_bytes_per_s it leaves its connection to others; otherwise fetch the credentials in
+     * another session. Called at most ten times for servers and ten times for proxies. NULL means
+     * AFC_CHALLENGE_DEFAULT.
      */
     afc_challenge_decision (*on_challenge)(void *context, const afc_challenge *challenge,
                                            afc_credentials *credentials);
     /**
-     * A challenge was accepted: the request is sent again with the credentials `proposed` and the scheme
-     * `scheme`. Called after on_challenge, or, if that is NULL, for credentials of the request or of the
-     * proxy's URL; also for a stale Digest nonce. Not called for the further rounds of NTLM and Negotiate.
+     * Called when a challenge was accepted: the request is sent again with the credentials `proposed` and the scheme
+     * `scheme`. Called after on_challenge, or, if that is NULL, for credentials of the request or of the proxy's URL;
+     * also for a stale Digest nonce. Not called for the further rounds of NTLM and Negotiate.
      */
     void (*on_challenge_accepted)(void *context, const afc_challenge *challenge);
     /**
-     * Reports what is sent and received, at any time before on_done. `trace` is valid until the callback returns. NULL
-     * costs nothing; otherwise libcurl reports each line (CURLOPT_DEBUGFUNCTION), which is copied once.
+     * Reports heads that are sent and received, and connections (trace.h), at any time before on_done. `trace` is valid
+     * until the callback returns. NULL costs nothing; otherwise libcurl reports each line (CURLOPT_DEBUGFUNCTION),
+     * which is copied once.
      */
     void (*on_trace)(void *context, const afc_trace *trace);
     /**
-     * A response, also a redirect, may be stored in the HTTP cache. Return false to refuse. Not called for a 304 that
-     * updates a stored response. With changed fields it is stored if HTTP allows that; the Vary that was received still
-     * decides which requests it fits. NULL: every response is stored that may be.
+     * Called before a response, which may be a redirect, is stored in the HTTP cache. Return false to refuse. Not
+     * called for a 304 that updates a stored response. With changed fields, the response is stored if HTTP allows that;
+     * the Vary that was received still decides which requests it fits. NULL means that every response is stored that
+     * HTTP allows to store.
      */
     bool (*on_cache)(void *context, afc_http_cache_candidate *candidate);
 } afc_task_events;
@@ -269,13 +275,13 @@ AFC_API afc_status afc_task_answer_challenge(afc_task *task, uint32_t number,
                                              const afc_credentials *credentials);
 
 /**
- * Waits until a task has completed: its on_done and release have returned. `timeout_ms` is the longest wait in
- * milliseconds; negative: no limit. The task must be started, by now or by another thread.
+ * Waits until a task has completed, that is, its on_done and release have returned. `timeout_ms` is the maximum wait in
+ * milliseconds; negative means no limit. The task must have been started, or be started by another thread.
  *
  * Thread: any but a loop thread.    Owns: nothing.
  * Fails: AFC_ETIMEOUT (not completed yet), AFC_EINVAL (called by a callback on a loop thread, which would wait for
- * itself; or the session has no thread: dispatch it instead), AFC_ECLOSED (a task of the parent process that will
- * never complete in this one).
+ * itself; or the session has no thread: dispatch it instead), AFC_ECLOSED (a task of the parent process that will never
+ * complete in this one).
  */
 AFC_API afc_status afc_task_wait(afc_task *task, int64_t timeout_ms);
 

@@ -22,16 +22,17 @@ typedef enum afc_tls_protocol {
  */
 typedef struct afc_client_certificate {
     /**
-     * Host that the certificate is sent to: "example.com" or "*.example.com" (one label). NULL: every host
-     * that no other certificate names.
+     * Host that the certificate is sent to: "example.com" or "*.example.com" (one label). NULL means every host that no
+     * other certificate names.
      */
     const char *host;
     bool include_subdomains; /**< Also for subdomains of `host`, at any depth. */
     /** PEM: the certificate, followed by its intermediates; or PKCS #12, which includes the key. */
     afc_slice certificate;
-    afc_slice key;                           /**< PEM or DER; empty: part of `certificate`. */
+    /** PEM or DER; empty if it is a part of `certificate`. */
+    afc_slice key;
     const char *certificate_path, *key_path; /**< Files instead of the two above. */
-    const char *password; /**< Password of the key or PKCS #12 data; NULL: none. */
+    const char *password; /**< Password of the key or PKCS #12 data; NULL if there is none. */
     uint64_t reserved[4]; /**< 0. */
 } afc_client_certificate;
 
@@ -45,7 +46,7 @@ typedef struct afc_client_certificate {
 /** A server's request for a client certificate. Valid until the callback returns. */
 typedef struct afc_certificate_request afc_certificate_request;
 
-/** A callback that chooses a client certificate for each request of a server. Zero-initialised: none. */
+/** A callback that chooses a client certificate for each request of a server. If all is 0, there is none. */
 typedef struct afc_certificate_handler {
     void *context; /**< Must be valid until the session's on_closed. */
     /**
@@ -58,11 +59,11 @@ typedef struct afc_certificate_handler {
     afc_status (*choose)(void *context, afc_certificate_request *request);
 } afc_certificate_handler;
 
-/** TLS options of a session. Zero-initialised: the defaults. */
+/** TLS options of a session. If all is 0, the defaults. */
 typedef struct afc_tls_options {
     afc_tls_protocol min_version, max_version; /**< Default: AFC_TLS_DEFAULT. */
-    const char *ciphers;       /**< For TLS 1.2: an OpenSSL cipher list; NULL: the system's. */
-    const char *cipher_suites; /**< For TLS 1.3: OpenSSL's names; NULL: its default. */
+    const char *ciphers;       /**< For TLS 1.2, an OpenSSL cipher list; NULL means the system's. */
+    const char *cipher_suites; /**< For TLS 1.3, OpenSSL's names; NULL means its default. */
     const afc_client_certificate *client_certificates;
     size_t client_certificate_count;
     /**
@@ -89,7 +90,7 @@ typedef struct afc_tls_options {
 AFC_API const char *afc_certificate_request_get_host(const afc_certificate_request *request);
 
 /**
- * Returns the number of certification authorities that the server accepts. 0: the server names none.
+ * Returns the number of certification authorities that the server accepts; 0 if it names none.
  *
  * Thread: loop, inside the callback.    Owns: nothing.    Fails: never.
  */

@@ -10,9 +10,7 @@ AFC_BEGIN_DECLS
 
 /** The kind of a trace event. */
 typedef enum AFC_OPEN_ENUM afc_trace_kind {
-    /**
-     * The connection that is used for the following request heads, or one whose TLS handshake failed: no head follows.
-     */
+    /** The connection for the following request heads. If its TLS handshake failed, no head follows. */
     AFC_TRACE_CONNECTION = 0,
     /** The head of a request, after all of its bytes were sent. */
     AFC_TRACE_REQUEST = 1,
@@ -28,8 +26,9 @@ typedef struct afc_trace_connection {
     bool is_reused; /**< The connection was taken from the pool. */
     /** OpenSSL's names of the TLS version ("TLSv1.3") and the cipher suite; NULL without TLS. */
     const char *tls_version, *cipher;
-    const char *alpn;    /**< Negotiated ALPN protocol; NULL: none. */
-    const char *subject; /**< Subject of the peer's certificate (RFC 4514); NULL: none. */
+    const char *alpn; /**< Negotiated ALPN protocol; NULL if there is none. */
+    /** Subject of the peer's certificate (RFC 4514); NULL if there is none. */
+    const char *subject;
 } afc_trace_connection;
 
 /**

@@ -41,17 +41,17 @@ typedef struct afc_trust_certificate {
     uint64_t reserved[4]; /**< 0. */
 } afc_trust_certificate;
 
-/** A verdict on a chain and the reasons for it. Created by the library only. */
+/** The evaluation of a chain: the decision and the reasons for it. Created by the library only. */
 typedef struct afc_trust_report {
-    bool is_accepted; /**< The verdict. */
+    bool is_accepted; /**< The decision. */
     /** Why the chain was refused; also set if a chain with an error was accepted. */
     afc_trust_reason reason;
-    int depth;        /**< Index in `chain` of the certificate with the error; 0: the server's. */
+    int depth;        /**< Index in `chain` of the certificate with the error; 0 is the server's. */
     const char *text; /**< The reason, as one line in English. */
     afc_pin_outcome pins; /**< The result of pinning. */
-    /** True if `chain` is the verified path; otherwise it is what the peer sent, in its order. */
+    /** True if `chain` is the verified path; otherwise `chain` is the list that the peer sent, in its order. */
     bool is_verified;
-    /** The host as compared: lower case, without a trailing dot. "": none given. */
+    /** The host as it was compared: in lower case, without a trailing dot. "" if none was given. */
     const char *host;
     const afc_trust_certificate *chain; /**< The server's certificate first. */
     size_t chain_count;
@@ -76,9 +76,9 @@ typedef enum afc_pin_match {
 } afc_pin_match;
 
 /**
- * The trust rule for a host. Zero-initialised: no pins, all checks. While pins are enforced, requests without TLS to
- * the host aren't sent and fail with AFC_EINVAL, after a redirect with AFC_EREDIRECT; over a Unix-domain socket they
- * don't.
+ * The trust rule for a host. If all is 0: no pins, all checks. While pins are enforced, requests without TLS to the
+ * host aren't sent and fail with AFC_EINVAL, after a redirect with AFC_EREDIRECT. Over a Unix-domain socket they are
+ * sent.
  */
 typedef struct afc_trust_rule {
     /**
@@ -93,7 +93,7 @@ typedef struct afc_trust_rule {
     afc_slice certificates;  /**< Pinned certificates: PEM or DER, one or many. */
     const char *const *pins; /**< Pinned keys, "sha256//BASE64"; include backup pins. */
     size_t pin_count;
-    /** Pins are not enforced after this Unix time, for verified chains. 0: no expiry. */
+    /** Pins are not enforced after this Unix time, for verified chains. 0 means no expiry. */
     int64_t expires_s;
     /** Accepts a verified chain without a matching pin, and only reports it. */
     bool report_only;
@@ -117,10 +117,10 @@ typedef struct afc_trust_rule {
     }
 
 /**
- * How the OCSP response that a server staples to its handshake is checked (RFC 6960, RFC 6066). A resumed TLS
- * session has none; it keeps the result of its full handshake. A good response must have a nextUpdate, which RFC 6960
- * leaves out for responders that always have newer ones: without it an old response could be shown for ever. A chain
- * that is accepted without being verified (allow_invalid_certificates, `handler`) needs no response.
+ * How the OCSP response that a server staples to its handshake is checked (RFC 6960, RFC 6066). A resumed TLS session
+ * has none; it keeps the result of its full handshake. A good response must have a nextUpdate, without which an old
+ * response could be replayed for ever. (RFC 6960 makes it optional for responders that always have newer information.)
+ * A chain that is accepted without being verified (allow_invalid_certificates, `handler`) needs no response.
  */
 typedef enum afc_ocsp_mode {
     AFC_OCSP_IGNORE = 0, /**< Don't request one. */
@@ -130,12 +130,12 @@ typedef enum afc_ocsp_mode {
 
 /** The decision of a trust handler. */
 typedef enum afc_trust_decision {
-    AFC_TRUST_DECISION_KEEP = 0,   /**< Keep the policy's verdict. */
+    AFC_TRUST_DECISION_KEEP = 0,   /**< Keep the policy's decision. */
     AFC_TRUST_DECISION_ACCEPT = 1, /**< Accept the chain. */
     AFC_TRUST_DECISION_REFUSE = 2  /**< Refuse the chain. So does any other number. */
 } afc_trust_decision;
 
-/** A callback that can override a verdict. */
+/** A callback that can override the decision about a chain. */
 typedef struct afc_trust_handler {
     void *context;
     /**
@@ -151,35 +151,35 @@ typedef struct afc_trust_handler {
 typedef struct afc_trust_options {
     size_t size; /**< sizeof(afc_trust_options). */
     /**
-     * Trust anchors that replace the system's: PEM or DER, one or many. They may be roots, intermediates
-     * or certificates of servers. NULL: the system's. AFC_EINVAL: empty, as from an empty file.
+     * Trust anchors that replace the system's: PEM or DER, one or many. They may be roots, intermediates or
+     * certificates of servers. `bytes` NULL means the system's; an empty slice, as from an empty file, is AFC_EINVAL.
      */
     afc_slice anchors;
     bool keep_system_anchors; /**< Also trust the system's anchors. */
     /** Untrusted certificates that may complete a chain, for servers that don't send their intermediates. */
     afc_slice intermediates;
     /**
-     * Certificate revocation lists (RFC 5280 section 5): PEM or DER, one or many. If there are any, the
-     * server's certificate must be covered by a current one and not be revoked. NULL: none. AFC_EINVAL: empty, as from
-     * an empty file.
+     * Certificate revocation lists (RFC 5280 section 5): PEM or DER, one or many. If there are any, the server's
+     * certificate must be covered by a current one and not be revoked. `bytes` NULL means none; an empty slice, as from
+     * an empty file, is AFC_EINVAL.
      */
     afc_slice crls;
-    bool check_authorities; /**< With `crls`: the same for all its issuers. */
+    bool check_authorities; /**< With `crls`, check all issuers of the server's certificate, too. */
     afc_ocsp_mode ocsp;     /**< Default: AFC_OCSP_IGNORE. */
     /**
-     * Minimum strength of keys and signatures: OpenSSL's security level, 1 to 5. Level 2 requires 112 bits
-     * (RSA 2048, SHA-256). 0: level 2 for certificates, and the system's level for the rest of TLS.
+     * Minimum strength of keys and signatures: OpenSSL's security level, 1 to 5. Level 2 requires 112 bits (RSA 2048,
+     * SHA-256). 0 means level 2 for certificates, and the system's level for the rest of TLS.
      */
     int security_level;
     /**
-     * Verify as of this Unix time: certificates, revocation lists, OCSP responses, the expiry of pins. A
-     * revocation counts even if it is later. 0: now.
+     * Verify as of this Unix time: certificates, revocation lists, OCSP responses, the expiry of pins. A revocation
+     * counts even if its date is later. 0 means now.
      */
     int64_t time_s;
     afc_trust_rule everywhere;   /**< Default rule, for hosts without one; `host` is NULL. */
     const afc_trust_rule *rules; /**< Rules for single hosts. */
     size_t rule_count;
-    afc_trust_handler handler; /**< Can override each verdict. */
+    afc_trust_handler handler; /**< Can override each decision. */
 } afc_trust_options;
 
 /** The system's anchors, all checks, no pins. */
@@ -218,14 +218,13 @@ AFC_API afc_trust_policy *afc_trust_policy_retain(afc_trust_policy *policy);
 AFC_API void afc_trust_policy_release(afc_trust_policy *policy);
 
 /**
- * Evaluates a chain as a handshake with `host` does, except OCSP. The certificates are in DER, the server's
- * first; the others may be in any order. If `host` is NULL, no name is compared and the default rule
- * applies. `out` may be NULL.
+ * Evaluates a chain as a handshake with `host` does, except OCSP. The certificates are in DER, the server's first; the
+ * others may be in any order. If `host` is NULL, no name is compared and the default rule applies. `out` may be NULL.
  *
- * Thread: any.    Owns: `*out` is yours for either verdict, afc_trust_report_free().
- * Fails: AFC_EUNTRUSTED (refused), AFC_EINVAL (no certificate, or an invalid one),
- * AFC_EINTERNAL (as afc_session_new(), after a fork), AFC_ENOMEM (out of memory or descriptors), AFC_EFILE (the
- * system's anchors can't be read now); `*out` is NULL except with AFC_EUNTRUSTED.
+ * Thread: any.    Owns: `*out` is yours for either decision, afc_trust_report_free().
+ * Fails: AFC_EUNTRUSTED (refused), AFC_EINVAL (no certificate, or an invalid one), AFC_EINTERNAL (as afc_session_new(),
+ * after a fork), AFC_ENOMEM (out of memory or descriptors), AFC_EFILE (the system's anchors can't be read now); `*out`
+ * is NULL except with AFC_EUNTRUSTED.
  */
 AFC_API afc_status afc_trust_evaluate(afc_trust_report **out, const afc_trust_policy *policy,
                                       const afc_slice *chain, size_t count, const char *host,

@@ -1,8 +1,8 @@
 /**
  * URLs as text (RFC 3986): splitting, checking, resolving, encoding, adding a query, comparing origins.
  *
- * Functions that only split, join or encode never fail and never normalise, so they also work for text that
- * isn't a valid URL. afc_url_check() tells whether a request accepts it.
+ * Functions that only split, join or encode never fail and never normalise, so they also work for text that isn't a
+ * valid URL. afc_url_check() checks whether a request accepts a URL.
  */
 #ifndef AFCORE_URL_H
 #define AFCORE_URL_H
@@ -15,7 +15,7 @@ AFC_BEGIN_DECLS
 
 /** The parts of a URL or relative reference, as slices of its text. The `bytes` of an absent part are NULL. */
 typedef struct afc_url_parts {
-    afc_slice scheme;    /**< Without the colon, case kept. */
+    afc_slice scheme;    /**< Without the colon, in its original case. */
     afc_slice authority; /**< Between "//" and the path: user information, host and port. */
     afc_slice userinfo;  /**< Before the last "@" of the authority. May be a secret. */
     afc_slice host;  /**< As written; an IPv6 address has no brackets. Absent without authority. */
@@ -33,7 +33,7 @@ typedef struct afc_url_parts {
 AFC_API void afc_url_split(afc_url_parts *out, afc_slice url);
 
 /**
- * Returns the URL's port; without one, the default of its scheme: 80 for http, 443 for https.
+ * Returns the URL's port, or, if it has none, the default of its scheme: 80 for http, 443 for https.
  *
  * Thread: any.    Owns: nothing.
  * Fails: returns 0 if the port isn't a number from 1 to 65535, or if it is missing and the scheme is another one.
@@ -73,8 +73,9 @@ AFC_API size_t afc_url_resolve(char *out, size_t capacity, afc_slice base, afc_s
 AFC_API size_t afc_url_encode(char *out, size_t capacity, afc_slice text);
 
 /**
- * Decodes a percent-encoded text: "%" with two hexadecimal digits is that octet, everything else stays, also "+" and
- * invalid escapes (WHATWG URL, section 1.3). The result may be any octets, NUL included. `out` may be `text.bytes`.
+ * Decodes a percent-encoded text: "%" with two hexadecimal digits becomes that octet; everything else stays unchanged,
+ * also "+" and invalid escapes (WHATWG URL, section 1.3). The result may be any octets, NUL included. `out` may be
+ * `text.bytes`.
  *
  * Returns the size of the result, which has no NUL. If the size exceeds `capacity`, the contents of `out` are
  * undefined; text.size bytes are always enough.
@@ -104,13 +105,13 @@ AFC_API size_t afc_url_encode_form(char *out, size_t capacity, const afc_url_fie
 /**
  * Reads the next field of a query or of a body that is application/x-www-form-urlencoded (WHATWG URL, section 5.1).
  * Fields are separated by "&", and empty ones are skipped. The name ends at the first "="; without one the value is
- * empty. "+" is a space, "%" with two hexadecimal digits that octet; an invalid escape stays.
+ * empty. "+" is decoded as a space, and "%" with two hexadecimal digits as that octet; invalid escapes stay unchanged.
  *
  * `*rest` is the text that wasn't read yet: begin with afc_url_parts.query. Writes the decoded name and value to
  * `text`, and `out` points to them there; neither has a NUL. rest->size bytes are always enough for `text`.
  *
- * Returns false at the end, and `*rest` is then empty; and if `capacity` is too small, and `*rest` then begins with the
- * field that wasn't read.
+ * Returns false at the end, where `*rest` is empty, and if `capacity` is too small, where `*rest` begins with the field
+ * that wasn't read.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */

@@ -8,11 +8,11 @@
 
 #include <afcore/base.h>
 
-/** Changes when programs must change. */
+/** Incremented by changes that require programs to change. */
 #define AFCORE_VERSION_MAJOR 0
-/** Changes with new functions. */
+/** Incremented by new functions. */
 #define AFCORE_VERSION_MINOR 1
-/** Changes with corrections. */
+/** Incremented by corrections. */
 #define AFCORE_VERSION_PATCH 0
 
 /** The value as it is written. */

@@ -1,10 +1,10 @@
 /**
- * WebSockets (RFC 6455), with message compression (RFC 7692) through a codec of the caller's.
+ * WebSockets (RFC 6455), with message compression (RFC 7692) by a codec that the caller supplies.
  *
  * A WebSocket begins as an ordinary request of its session, an afc_request: names, proxies, Unix sockets, TLS, pins,
  * client certificates, cookies, redirects, credentials and metrics are those of every task. Only the handshake is
- * different: it always uses HTTP/1.1, and a connection of its own, through an HTTP proxy always with CONNECT. Until
- * it has ended, the socket counts as one connection of its host; see afc_session_options.max_connections_per_host.
+ * different: it always uses HTTP/1.1, and a connection of its own, through an HTTP proxy always with CONNECT. Until it
+ * has ended, the socket counts as one connection of its host; see afc_session_options.max_connections_per_host.
  */
 #ifndef AFCORE_WEBSOCKET_H
 #define AFCORE_WEBSOCKET_H
@@ -20,7 +20,7 @@ AFC_BEGIN_DECLS
 /** A WebSocket, with a reference count. */
 typedef struct afc_websocket afc_websocket;
 
-/** What a message contains. */
+/** The kind of a message. */
 typedef enum afc_websocket_kind {
     AFC_WEBSOCKET_TEXT = 1, /**< UTF-8. */
     AFC_WEBSOCKET_BINARY = 2
@@ -64,36 +64,38 @@ typedef struct afc_websocket_codec {
      */
     void *context;
     /**
-     * Makes a stream with a window of 1 << `window_bits` bytes; `window_bits` is 8 to 15. NULL: out of memory, or not
-     * supported. A socket that can't encode sends messages as they are; one that can't decode isn't opened.
+     * Makes a stream with a window of 1 << `window_bits` bytes; `window_bits` is 8 to 15. Returns NULL if out of
+     * memory, or if the size isn't supported. A socket that can't encode sends messages as they are; one that can't
+     * decode isn't opened.
      */
     void *(*open)(void *context, bool encodes, int window_bits);
     /**
      * Converts as many bytes of `*input` as fit into `output`, sets `*input` to the rest and `*size`, which is the
      * space in `output`, to the number of bytes written. At the end of the input everything must be written
-     * (Z_SYNC_FLUSH): a call that writes fewer bytes than there is space for has converted all. A decoder doesn't
-     * stop at a final block (RFC 7692 7.2.3.4; zlib's Z_STREAM_END): it keeps its window, and the next block follows.
-     * AFC_EPROTOCOL: invalid input. AFC_ENOMEM.
+     * (Z_SYNC_FLUSH): if a call writes fewer bytes than there is space for, it has converted all input. A decoder
+     * doesn't stop at a final block (RFC 7692 7.2.3.4; zlib's Z_STREAM_END): it keeps its window, and the next block
+     * follows. Fails with AFC_EPROTOCOL (invalid input) or AFC_ENOMEM.
      */
     afc_status (*convert)(void *stream, afc_slice *input, char *output, size_t *size);
-    /** Forgets all earlier bytes. */
+    /** Resets a stream, as if it had converted nothing (no context takeover, RFC 7692 7.1.1). */
     void (*reset)(void *stream);
     /** Frees a stream. */
     void (*close)(void *stream);
 } afc_websocket_codec;
 
-/** Size limits. 0: the default given here. */
+/** Size limits. 0 means the default given here. */
 typedef struct afc_websocket_limits {
     /** Bytes of a received message, after decoding. More ends the socket with 1009. Default: 16 MiB. */
     uint64_t message_bytes;
     /** Bytes of a received frame, before decoding. Default: as `message_bytes`. */
     uint64_t frame_bytes;
     uint32_t fragments; /**< Frames of a received message. Default: 16384. */
-    /** Decoded to received bytes of a message, after its first decoded MiB. Default: 250. */
+    /** Ratio of decoded to received bytes of a message, checked after its first decoded MiB. Default: 250. */
     uint32_t decoding_ratio;
     /**
-     * Bytes that wait to be sent, with frame heads. A call that would exceed it is AFC_EAGAIN; a message that
-     * compression makes longer is accepted, and so is one that others overtake. Default: 16 MiB.
+     * Bytes that wait to be sent, including frame headers. A call that would exceed the limit fails with AFC_EAGAIN. A
+     * message that exceeds it only because compression made it longer, or because others were queued while it was
+     * compressed, is accepted. Default: 16 MiB.
      */
     uint64_t queue_bytes;
     uint32_t reserved[4]; /**< 0. */
@@ -109,31 +111,34 @@ typedef struct afc_websocket_limits {
 /** Options of a WebSocket. Start from AFC_WEBSOCKET_OPTIONS_INIT. All are copied. */
 typedef struct afc_websocket_options {
     size_t size; /**< sizeof(afc_websocket_options). */
-    /** Subprotocols to offer, the most wanted first: tokens, without duplicates. */
+    /** Subprotocols to offer, in the order of preference: tokens, without duplicates. */
     const char *const *protocols;
     size_t protocol_count;
     afc_websocket_limits limits;
-    /** For the whole handshake, redirects included. Default: 30000; 0: none. */
+    /** Time limit for the whole handshake, redirects included. Default: 30000; 0 means no limit. */
     uint32_t open_timeout_ms;
     /**
-     * Time from sending a close frame, or receiving one, to the end of the connection. Messages that are sent before
-     * our close frame may take this time for each 64 KiB of them, or part of that, and this time between two of their
-     * bytes. Also the time, within open_timeout_ms, for the body of a response that refuses the handshake. Default:
+     * Time from sending a close frame, or receiving one, to the end of the connection. While messages are sent before
+     * our close frame, this time is allowed for each 64 KiB of them, or part of that, and between two of their bytes.
+     * Also the time, within open_timeout_ms, for the body of a response that refuses the handshake. Default:
      * 5000. Not 0.
      */
     uint32_t close_timeout_ms;
     uint32_t ping_interval_ms; /**< Time between automatic pings. Default: 0, none. */
     /**
-     * With automatic pings: time from a ping to its pong; more ends the socket with AFC_ETIMEOUT. A pong also stands
-     * for the pings before it. Not counted: time in which on_message has returned AFC_EAGAIN, in which a longer frame
-     * is being received, or in which one is being sent before the ping. Default: 20000. Not 0.
+     * With automatic pings: the time limit from a ping to its pong; if it is exceeded, the socket ends with
+     * AFC_ETIMEOUT. A pong also counts for earlier pings. Time isn't counted while on_message has returned AFC_EAGAIN,
+     * while a longer frame is being received, or while one is being sent before the ping. Default: 20000. Not 0.
      */
     uint32_t pong_timeout_ms;
     /** Pass on messages in pieces as they arrive, so that none is collected in memory. */
     bool deliver_in_pieces;
-    /** Offer compression, of messages sent from on_open on. NULL: none is offered. */
+    /**
+     * Codec for compression, which is then offered. Messages are compressed if they are sent after on_open has been
+     * called. NULL means that compression isn't offered.
+     */
     const afc_websocket_codec *codec;
-    /** With a codec: the largest windows, 8 to 15; 0: 15. Smaller ones use less memory and compress less. */
+    /** With a codec: the largest windows, 8 to 15; 0 means 15. Smaller ones use less memory and compress less. */
     uint8_t server_window_bits, client_window_bits;
     /** With a codec: compress each message by itself. */
     bool server_no_context_takeover, client_no_context_takeover;
@@ -160,26 +165,27 @@ typedef struct afc_websocket_message {
 typedef struct afc_websocket_opening {
     const afc_head *head; /**< Head of the 101 response. */
     const char *url;      /**< URL of the response, http or https, without userinfo and fragment. */
-    afc_slice protocol;   /**< The subprotocol that the server chose; empty: none. */
+    afc_slice protocol;   /**< The subprotocol that the server chose; empty if none. */
     bool is_compressed;   /**< Messages may be compressed. */
 } afc_websocket_opening;
 
-/** How a socket ended. Valid until on_closed returns. */
+/** The end of a socket. Valid until on_closed returns. */
 typedef struct afc_websocket_end {
     /**
-     * AFC_OK: the peer sent a close frame. Otherwise the failure of the handshake's task, which is AFC_EAUTH for a 401
-     * or 407 and AFC_EPROTOCOL for any other refusal, whether or not its body was received; or AFC_EPROTOCOL or
-     * AFC_ETOOBIG (the peer broke a rule or a limit), AFC_ETIMEOUT, AFC_ELOST (no close frame), AFC_ECANCELED, or the
-     * status with which afc_websocket_send() failed to compress a later piece of a message.
+     * Its status is AFC_OK if the peer sent a close frame. Otherwise it is the failure of the handshake's task, which
+     * is AFC_EAUTH for a 401 or 407 and AFC_EPROTOCOL for any other refusal, whether or not its body was received; or
+     * AFC_EPROTOCOL or AFC_ETOOBIG (the peer broke a rule or a limit), AFC_ETIMEOUT, AFC_ELOST (no close frame),
+     * AFC_ECANCELED, or the status with which afc_websocket_send() failed to compress a later piece of a message.
      */
     afc_failure failure;
-    /** The code of the peer's close frame; AFC_WEBSOCKET_NO_CODE, AFC_WEBSOCKET_ABNORMAL: see there. */
+    /** The code of the peer's close frame, or AFC_WEBSOCKET_NO_CODE or AFC_WEBSOCKET_ABNORMAL. */
     uint16_t code;
     afc_slice reason; /**< Reason in the peer's close frame; UTF-8. */
     /**
      * Hops, head and trust of the handshake. If the server refused it with a status other than 101, also the body of
-     * that response, decoded, up to AFC_WEBSOCKET_REFUSAL_MAX bytes. afc_result_get_failure() is then about the body
-     * only. AFC_OK: it is complete. AFC_ETOOBIG: it is longer. AFC_ETIMEOUT, AFC_ELOST or another status: it was cut.
+     * that response, decoded, up to AFC_WEBSOCKET_REFUSAL_MAX bytes. afc_result_get_failure() then concerns the body
+     * only: AFC_OK if it is complete, AFC_ETOOBIG if it is longer, AFC_ETIMEOUT, AFC_ELOST or another status if it was
+     * cut.
      */
     const afc_result *result;
 } afc_websocket_end;
@@ -194,23 +200,24 @@ typedef struct afc_websocket_end {
 typedef struct afc_websocket_events {
     size_t size;   /**< sizeof(afc_websocket_events). */
     void *context; /**< Passed to the callbacks. */
-    /** The handshake succeeded. */
+    /** Called when the handshake has succeeded. */
     void (*on_open)(void *context, const afc_websocket_opening *opening);
     /**
-     * A message, or a piece of one. Return AFC_OK if it was consumed. Return AFC_EAGAIN to hold: nothing is read until
-     * afc_websocket_resume(), then it is passed again, perhaps at another address. Any other status ends the socket
-     * with it.
+     * Called with each message, or piece of one. Return AFC_OK if it was consumed. Return AFC_EAGAIN to hold it:
+     * nothing is read until afc_websocket_resume(), and then it is passed again, perhaps at another address. Any other
+     * status ends the socket with it.
      */
     afc_status (*on_message)(void *context, const afc_websocket_message *message);
     /**
-     * Called once for each afc_websocket_send() that returned AFC_OK, in their order, with its `message_context`.
-     * AFC_OK: libcurl has taken all its bytes. Otherwise: some may not have been sent.
+     * Called once for each afc_websocket_send() that returned AFC_OK, in the order of the calls, with its
+     * `message_context`. `status` is AFC_OK if libcurl has taken all bytes of the message; otherwise, some may not have
+     * been sent.
      */
     void (*on_sent)(void *context, void *message_context, afc_status status);
     /**
-     * A pong was received. `round_trip_us` are the microseconds since the afc_websocket_ping() with this payload; -1:
-     * there was none. Not called for the pong of an automatic ping, unless it is the first one after a ping of the
-     * caller: that is then answered, too (RFC 6455 5.5.3), and `payload` is the caller's.
+     * Called when a pong was received. `round_trip_us` is the time in microseconds since the afc_websocket_ping() with
+     * this payload; -1 if there was none. Not called for the pong of an automatic ping, unless it is the first pong
+     * after a ping of the caller: that ping counts as answered, too (RFC 6455 5.5.3), and `payload` is the caller's.
      */
     void (*on_pong)(void *context, afc_slice payload, int64_t round_trip_us);
     /** Called exactly once for each socket. */
@@ -219,26 +226,26 @@ typedef struct afc_websocket_events {
     void (*release)(void *context);
     /* Callbacks of the handshake, as in afc_task_events. */
     /**
-     * The handshake is about to be redirected. STOP refuses it: the socket ends, and its result has the 3xx. The
-     * proposed headers include those of the handshake. NULL: AFC_REDIRECT_FOLLOW.
+     * Called when the handshake is about to be redirected. STOP refuses that: the socket ends, and its result has the
+     * 3xx. The proposed headers include those of the handshake. NULL means AFC_REDIRECT_FOLLOW.
      */
     afc_redirect_decision (*on_redirect)(void *context, afc_redirect *redirect);
-    /** A 1xx response other than 101 was received. */
+    /** Called for each 1xx response other than 101. */
     void (*on_informational)(void *context, const afc_head *head);
     /**
-     * A 401 or 407 was received in answer to the handshake or to CONNECT. With LATER the handshake waits for
-     * afc_websocket_answer_challenge(), and open_timeout_ms continues to count. NULL: AFC_CHALLENGE_DEFAULT.
+     * Called when a 401 or 407 was received in response to the handshake or to CONNECT. With LATER the handshake waits
+     * for afc_websocket_answer_challenge(), and open_timeout_ms continues to count. NULL means AFC_CHALLENGE_DEFAULT.
      */
     afc_challenge_decision (*on_challenge)(void *context, const afc_challenge *challenge,
                                            afc_credentials *credentials);
-    /** The handshake is sent again with credentials. */
+    /** Called when the handshake is sent again with credentials. */
     void (*on_challenge_accepted)(void *context, const afc_challenge *challenge);
     /** Reports connections, and the heads that are sent and received. Frames aren't reported. NULL costs nothing. */
     void (*on_trace)(void *context, const afc_trace *trace);
     /**
-     * Called on the loop thread once after calls of on_message, on_sent and on_pong that came together, when nothing
-     * else is ready: what they collected can be passed on to other threads now, which then wake up once. on_closed
-     * may come first.
+     * Called on the loop thread once after a group of calls of on_message, on_sent and on_pong, when nothing else is
+     * ready. A program can collect messages in those and pass them to other threads here, which then wake up once.
+     * on_closed may be called before.
      */
     void (*on_batch_end)(void *context);
 } afc_websocket_events;
@@ -258,8 +265,8 @@ typedef struct afc_websocket_events {
  *
  * Thread: any.    Owns: `*out` is yours, afc_websocket_release(). Takes `events->context`; on failure `release` is
  * called before this function returns.
- * Fails: AFC_EINVAL (`failure` says why), AFC_EUNSUPPORTED, AFC_ECLOSED, AFC_ENOMEM; `*out` is then NULL. What the
- * network causes is reported by on_closed.
+ * Fails: AFC_EINVAL (`failure` says why), AFC_EUNSUPPORTED, AFC_ECLOSED, AFC_ENOMEM; `*out` is then NULL. Failures of
+ * the network are reported by on_closed.
  */
 AFC_API afc_status afc_websocket_open(afc_websocket **out, afc_session *session,
                                       const afc_request *request,
@@ -278,17 +285,19 @@ AFC_API afc_status afc_websocket_answer_challenge(afc_websocket *socket, uint32_
 
 /**
  * Sends a message, or with AFC_WEBSOCKET_MORE a piece of one. `bytes` are copied. The kind of all pieces must be the
- * same, and texts must be UTF-8, which is checked. Before the socket is open, messages wait, and aren't compressed:
- * whether the server accepts that isn't known yet. No other message may be sent between the pieces of one.
+ * same, and texts must be UTF-8, which is checked. Before the socket is open, messages wait, and aren't compressed,
+ * because it isn't known yet whether the server accepts compression. No other message may be sent between the pieces of
+ * one.
  *
  * Messages are checked, compressed and masked on the calling thread, one at a time: other threads that send wait. A
- * callback doesn't wait; its message overtakes the other one, and isn't compressed. With AFC_WEBSOCKET_MORE, and
- * until the last piece of that message, it waits. What is closed or cancelled meanwhile isn't sent: AFC_ECLOSED.
+ * callback on the loop thread doesn't wait: its message is sent before the other one, and isn't compressed. A callback
+ * does wait if it sends pieces (AFC_WEBSOCKET_MORE), up to the last piece of that message. If the socket is closed or
+ * cancelled meanwhile, the message isn't sent: AFC_ECLOSED.
  *
  * Thread: any.    Owns: nothing; `message_context` is passed to on_sent.
- * Fails: AFC_EAGAIN (the queue is full: wait for on_sent), AFC_ETOOBIG (larger than the whole queue may be),
- * AFC_EINVAL (no UTF-8, another kind than the previous piece, unknown flags), AFC_ECLOSED (closing, closed or
- * cancelled), AFC_ENOMEM. on_sent is then not called.
+ * Fails: AFC_EAGAIN (the queue is full: wait for on_sent), AFC_ETOOBIG (larger than the whole queue may be), AFC_EINVAL
+ * (invalid UTF-8, another kind than the previous piece, unknown flags), AFC_ECLOSED (closing, closed or cancelled),
+ * AFC_ENOMEM. on_sent is then not called.
  */
 AFC_API afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind,
                                       afc_slice bytes, unsigned flags, void *message_context);
@@ -303,7 +312,7 @@ AFC_API afc_status afc_websocket_ping(afc_websocket *socket, afc_slice payload);
 
 /**
  * Closes: sends the messages that wait, then a close frame, and waits for the peer's. on_message is called until that
- * comes. Before the socket is open, cancels. Further calls have no effect.
+ * arrives. Before the socket is open, cancels it. Further calls have no effect.
  *
  * Thread: any.    Owns: nothing.
  * Fails: AFC_EINVAL (a code other than 0, 1000 to 1003, 1007 to 1014, 3000 to 4999; a reason that isn't UTF-8 or is
@@ -312,8 +321,8 @@ AFC_API afc_status afc_websocket_ping(afc_websocket *socket, afc_slice payload);
 AFC_API afc_status afc_websocket_close(afc_websocket *socket, uint16_t code, afc_slice reason);
 
 /**
- * Ends the socket at once, without a close frame: on_closed is called with AFC_ECANCELED, unless it has ended
- * already. What was sent before may be lost, or still be written. After this function has returned nothing more can be
+ * Ends the socket at once, without a close frame: on_closed is called with AFC_ECANCELED, unless it has ended already.
+ * Messages that were sent before may be lost, or still be written. After this function has returned nothing more can be
  * sent: afc_websocket_send() and afc_websocket_ping() return AFC_ECLOSED, and afc_websocket_close() has no effect.
  * Inside a callback: no message or pong follows.
  *
@@ -329,7 +338,7 @@ AFC_API void afc_websocket_cancel(afc_websocket *socket);
 AFC_API void afc_websocket_resume(afc_websocket *socket);
 
 /**
- * Returns the number of bytes that wait to be sent, with frame heads.
+ * Returns the number of bytes that wait to be sent, including frame headers.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
