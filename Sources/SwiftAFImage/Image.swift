@@ -1,12 +1,12 @@
 public import FoundationEssentials
 internal import SwiftAF
 
-/// A decoded image. A value; copies share the pixels.
+/// A decoded image. Copies share the pixels.
 ///
 /// The pixels are 8-bit RGBA, not premultiplied, in rows from top to bottom. The orientation in EXIF data is already
 /// applied. An animated image has further frames in ``animation``; everything else is about the first one.
 public struct Image: Sendable {
-    /// Read-only after initialisation.
+    /// The pixels, which are never changed after initialisation.
     private nonisolated(unsafe) let pixels: Pixels
     /// All frames, if the image is animated. The first has the pixels of this image.
     public let animation: ImageAnimation?
@@ -54,7 +54,7 @@ public struct Image: Sendable {
         animation = nil
     }
 
-    /// Creates an animated image. Where animations don't play, it is its first frame.
+    /// Creates an animated image. Views that don't play animations show its first frame.
     ///
     /// - Returns: Nil if there are no frames. One frame makes a still image.
     public init?(_ animation: ImageAnimation) {
@@ -72,7 +72,7 @@ public struct Image: Sendable {
         scale.isFinite && scale > 0 ? scale : 1
     }
 
-    /// Calls `body` with the bytes of all rows. They stay where they are as long as a copy of the image exists.
+    /// Calls `body` with the bytes of all rows. Their address stays the same as long as a copy of the image exists.
     public func withPixels<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -86,7 +86,7 @@ public struct Image: Sendable {
         Image(pixels, scale: scale, animation: animation?.map { $0.withScale(scale) })
     }
 
-    /// Changes each frame.
+    /// Returns an image with each frame changed.
     func mapFrames<Failure: Error>(_ change: (Image) throws(Failure) -> Image) throws(Failure) -> Image {
         guard let animation else { return try change(self) }
         return Image(try animation.map(change)) ?? self
@@ -102,11 +102,11 @@ public struct Image: Sendable {
         let hasAlpha: Bool
     }
 
-    /// One allocation.
+    /// The header and the pixels, in one allocation.
     private final class Pixels: ManagedBuffer<Shape, UInt8> {}
 }
 
-/// By size, scale, the pixels themselves and the animation.
+/// Compares size, scale, pixels and animation.
 extension Image: Equatable {
     public static func == (left: Image, right: Image) -> Bool {
         guard left.pixelWidth == right.pixelWidth, left.pixelHeight == right.pixelHeight, left.scale == right.scale,
@@ -127,7 +127,7 @@ extension Image {
     public enum FileFormat: Sendable, Hashable {
         /// PNG, without loss.
         case png
-        /// The quality is 0 (smallest file) to 100. Transparency is dropped.
+        /// JPEG, with a quality from 0 (smallest file) to 100. Transparency is dropped.
         case jpeg(quality: Int)
     }
 

@@ -1,8 +1,8 @@
-/// The frames of an animated image. A value; copies share the pixels.
+/// The frames of an animated image. Copies share the pixels.
 public struct ImageAnimation: Sendable, Equatable {
     /// The frames, in the order in which they are shown.
     public let frames: [ImageFrame]
-    /// How often all frames are shown, after which the last one stays; nil for without end.
+    /// The number of times that all frames are shown, after which the last one stays; nil means endlessly.
     public let playCount: Int?
 
     /// Creates an animation. `playCount` is at least 1.
@@ -26,7 +26,7 @@ public struct ImageAnimation: Sendable, Equatable {
 public struct ImageFrame: Sendable, Equatable {
     /// The pixels.
     public var image: Image
-    /// The duration of the frame, as its file has it. Views show a frame of less than 20 ms for 100 ms, as browsers do.
+    /// The duration of the frame in its file. Views show a frame of less than 20 ms for 100 ms, as browsers do.
     public var duration: Duration
 
     /// Creates a frame.

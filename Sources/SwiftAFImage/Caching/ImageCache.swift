@@ -5,11 +5,11 @@ public import SwiftAF
 public protocol ImageCache: Sendable {
     /// Adds an image; replaces one with the same identifier.
     func add(_ image: Image, identifier: String)
-    /// Whether there was one.
+    /// Removes an image. Returns whether there was one.
     @discardableResult func removeImage(identifier: String) -> Bool
-    /// Whether there was any.
+    /// Removes all images. Returns whether there were any.
     @discardableResult func removeAllImages() -> Bool
-    /// Returns the image of an identifier; nil without one.
+    /// Returns the image with an identifier; nil if there is none.
     func image(identifier: String) -> Image?
 }
 
@@ -18,7 +18,7 @@ public protocol ImageCache: Sendable {
 /// The default implementation makes an identifier from the request and the additional identifier, see
 /// ``ImageCacheKey/identifier(for:additionalIdentifier:)``, and caches every image.
 public protocol ImageRequestCache: ImageCache {
-    /// Whether to cache an image.
+    /// Returns whether to cache an image.
     func shouldCache(_ image: Image, for request: HTTPRequest, additionalIdentifier: String?) -> Bool
     /// Adds the image of a request; replaces an earlier one.
     func add(_ image: Image, for request: HTTPRequest, additionalIdentifier: String?)
@@ -53,19 +53,21 @@ extension ImageRequestCache {
 
 /// The cache key of a request for an image.
 public enum ImageCacheKey {
-    /// The request fields that name a request, and so have another value in each. They say nothing about the image.
+    /// The header fields that identify a single request. Their values differ in each request and don't select the
+    /// image.
     static let ignoredFields: Set<String> = ["traceparent", "tracestate", "x-request-id", "x-correlation-id"]
 
     /// The identifier of a request: method, URL without fragment, header fields, the Unix-domain socket, the
     /// credential, the body and the additional identifier, encoded so that different requests never collide. Contains
     /// secrets, if the request does.
     ///
-    /// The case of field names and the order of different names don't matter. Fields that name the request are left
-    /// out: `traceparent`, `tracestate`, `X-Request-ID` and `X-Correlation-ID`. A request without an Accept field has
-    /// the identifier of one with `Accept: image/*`, which downloaders add.
+    /// The case of field names and the order of different names don't matter. Fields that identify a single request are
+    /// left out: `traceparent`, `tracestate`, `X-Request-ID` and `X-Correlation-ID`. A request without an Accept field
+    /// has the identifier of one with `Accept: image/*`, which downloaders add.
     ///
-    /// A body that isn't in memory, such as a file, may be another one each time; one of more than 16 KiB would be a
-    /// long identifier. Such a request has another identifier at each call, and downloaders neither merge nor cache it.
+    /// A body that isn't in memory, such as a file, may change between requests, and one of more than 16 KiB would make
+    /// a long identifier. For a request with such a body, each call returns a new identifier, so downloaders neither
+    /// merge nor cache it.
     ///
     /// Downloaders pass requests with absolute URLs, see ``ImageFetching/resolvedURL(of:)``.
     public static func identifier(for request: HTTPRequest, additionalIdentifier: String? = nil) -> String {
@@ -75,7 +77,7 @@ public enum ImageCacheKey {
         // Sorting is stable: fields of the same name keep their order.
         let fields = request.headers.fields.map { (name: ASCII.lowercased($0.name), value: $0.value) }
         for field in fields.sorted(by: { $0.name < $1.name }) where !ignoredFields.contains(field.name) {
-            // With the sizes, because a value may contain a line feed as long as it isn't sent.
+            // Written with their sizes, because the value of a request that was never sent may contain a line feed.
             name += "\n\(field.name.utf8.count) \(field.value.utf8.count) \(field.name): \(field.value)"
         }
         for suppressed in request.headers.suppressedDefaults.map({ ASCII.lowercased($0) }).sorted() {
@@ -95,7 +97,7 @@ public enum ImageCacheKey {
         return name
     }
 
-    /// Whether a request always has the same identifier.
+    /// Returns whether a request has the same identifier at each call.
     static func isConstant(for request: HTTPRequest) -> Bool {
         request.body.isNone || request.body.data.map { $0.count <= 16 << 10 } ?? false
     }

@@ -1,4 +1,4 @@
-// Unsigned integers in files, of up to seven bytes: more don't fit into an `Int`.
+// Unsigned integers in files, of up to seven bytes, because more may not fit into an `Int`.
 
 extension BidirectionalCollection<UInt8> {
     /// The integer whose most significant byte is the first.

@@ -1,30 +1,31 @@
 internal import FoundationEssentials
 internal import SwiftAF
 
-/// What a GIF says about its frames, read without decoding them.
+/// The frames of a GIF: their sizes, durations and repetitions, read without decoding them.
 ///
-/// It is read as gdk-pixbuf reads it, faults included: what is judged here must be what is decoded there.
+/// Reads the file like gdk-pixbuf, faults included, so that the frames checked here are the ones that gdk-pixbuf
+/// decodes.
 struct GIFFrames {
     /// A frame, which may be larger than the image.
     struct Frame: Equatable {
         let width, height: Int
-        /// As the file has it: zero is possible.
+        /// The duration in the file, which may be zero.
         let duration: Duration
     }
 
-    /// The complete frames, at most one more than the limit.
+    /// The complete frames. If there are more than the limit, one more than that is listed.
     private(set) var all: [Frame] = []
-    /// How often all frames are shown; nil for without end. The extension counts repetitions, where 0 means without
-    /// end; without it there are none.
+    /// The number of times that all frames are shown; nil means endlessly. The file's extension has the number of
+    /// repetitions, where 0 means endless; without the extension there are none.
     private(set) var playCount: Int? = 1
     /// Whether the file has an extension that gdk-pixbuf reads in two ways, depending on the pieces that it gets.
     private(set) var isBroken = false
-    /// The place of the first frame.
+    /// The byte range of the first frame.
     private var first = 0..<0
-    /// The number of blocks that the first frame's data is in.
+    /// The number of data blocks of the first frame.
     private var firstBlockCount = 0
 
-    /// - Parameter limit: The frames that count; one more is read.
+    /// - Parameter limit: The maximum number of frames. One more is read, to see whether it is exceeded.
     init(_ data: Data, limit: Int) {
         data.withUnsafeBytes { bytes in
             var reader = Reader(bytes)
@@ -54,7 +55,7 @@ struct GIFFrames {
     ///
     /// - Parameter sum: Whether all frames will be decoded, so that their sizes add up.
     func check(_ options: ImageDecodingOptions, sum: Bool) throws(SessionError) {
-        // Those of encoders have 255 bytes, but for the last.
+        // Encoders write blocks of 255 bytes, except the last one.
         let maximumBlockCount = Self.blockAllowance + first.count / Self.smallestBlock
         guard firstBlockCount <= maximumBlockCount else {
             throw SessionError(
@@ -84,25 +85,26 @@ struct GIFFrames {
     private static let smallPiece = 16 << 10
     private static let largePiece = 1 << 20
 
-    /// The end of the piece that begins at `start`, for a loader that gets the file in pieces.
+    /// Returns the end of the piece that begins at `start`, for a loader that is given the file in pieces.
     ///
-    /// gdk-pixbuf decodes what it has of the first frame again at the end of each piece, so pieces grow there. It moves
-    /// the rest of a piece after each of the file's blocks, so they are small elsewhere.
+    /// At the end of each piece, gdk-pixbuf decodes the received part of the first frame again, so pieces grow within
+    /// that frame. Elsewhere they are small, because gdk-pixbuf moves the rest of a piece after each block of the file.
     func pieceEnd(from start: Int, in bytes: UnsafeRawBufferPointer) -> Int {
         var end = start + Self.smallPiece
         if first.contains(start) {
             end = max(end, min(start + min(start / 4, Self.largePiece), first.upperBound))
         }
         end = min(end, bytes.count)
-        // A block of size 0 ends an extension, but not if a piece begins with it. No extension has 256 zeros in a row.
+        // gdk-pixbuf takes a block of size 0 as the end of an extension, but not at the start of a piece, so a piece
+        // never begins with a zero. No valid extension has 256 zeros in a row.
         for _ in 0..<256 where end < bytes.count && bytes[end] == 0 { end += 1 }
         return end
     }
 
-    /// The number in the extension that says how often an animation is repeated; nil for another extension.
+    /// Returns the number of repetitions in the extension for that (NETSCAPE2.0); nil for another extension.
     private static func repetitions(_ content: Slice<UnsafeRawBufferPointer>) -> Int? {
         let fields = Array(content.prefix(repetitionsName.count + 5))
-        // The name, and a block of three bytes: 1, and a number.
+        // The name is followed by a block of three bytes: 1, and the number.
         guard fields.count == repetitionsName.count + 5, fields.starts(with: repetitionsName),
             Array(fields.dropFirst(repetitionsName.count).prefix(2)) == [3, 1]
         else { return nil }
@@ -113,9 +115,9 @@ struct GIFFrames {
 
     private enum Block {
         case frame(width: Int, height: Int, start: Int, blockCount: Int)
-        /// How long the next frame is shown.
+        /// The duration of the next frame.
         case control(Duration)
-        /// The place of its blocks of data.
+        /// The byte range of its data blocks.
         case application(Range<Int>)
         case other
     }
@@ -132,9 +134,9 @@ struct GIFFrames {
             at += 2 + Self.colorTableSize(flags)
         }
 
-        /// The next complete block; nil at the end of the file, and at the first one that isn't complete.
+        /// Reads the next complete block; nil at the end of the file, and at the first incomplete block.
         mutating func nextBlock() -> Block? {
-            // Anything else between blocks is skipped.
+            // Other bytes between blocks are skipped.
             while let byte = next() {
                 switch byte {
                 case 0x21: return nextExtension()
@@ -157,7 +159,7 @@ struct GIFFrames {
 
         private mutating func nextExtension() -> Block? {
             guard let label = next() else { return nil }
-            // Its reader asks for the label again, if a piece ends within the extension.
+            // If the label is 0, gdk-pixbuf reads it again when a piece ends within the extension.
             guard label != 0 else {
                 isBroken = true
                 return nil
@@ -165,7 +167,7 @@ struct GIFFrames {
             let start = at
             var block = Block.other
             if label == 0xF9 || label == 0xFF {
-                // The first block doesn't end the extension, even if it is empty.
+                // The first block doesn't end the extension, even if its size is 0.
                 guard let size = next(), at + Int(size) <= bytes.count else { return nil }
                 if label == 0xF9, size >= 4 {
                     let centiseconds = bytes[(at + 1)...(at + 2)].littleEndianInteger

@@ -59,14 +59,14 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
     /// The maximum number of frames, also if only the first is decoded. Default: 1,000.
     public var maximumFrameCount = 1000
 
-    /// Makes the default options.
+    /// Creates the default options.
     public init() {}
 
     var tooManyFrames: SessionError {
         SessionError(.tooLarge, message: "the image has more than \(maximumFrameCount) frames (maximumFrameCount)")
     }
 
-    /// The size to decode at, or an error if a limit is exceeded.
+    /// Returns the size to decode at; throws if a limit is exceeded.
     func decodedSize(ofWidth width: Int, height: Int, frames: Int = 1) throws(SessionError) -> (width: Int, height: Int)
     {
         guard width > 0, height > 0 else { throw SessionError(.serialization, message: "the image has no pixels") }
@@ -78,7 +78,7 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
                     (maximumDimension)
                     """)
         }
-        // Divided, because the product of two sides that a file claims may be too large for an integer.
+        // Compared by division, because the product of the sides in a file may overflow.
         guard height <= maximumPixelCount / max(1, frames) / width else {
             let count = frames > 1 ? "\(frames) frames of " : ""
             throw SessionError(
@@ -103,11 +103,11 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
 /// checked. A JPEG with more than 100 scans, a TIFF with more than 8 samples per pixel, with tiles or strips of more
 /// than four bytes for each pixel of ``ImageDecodingOptions/maximumPixelCount``, or with values in its directory that
 /// are together larger than the file, and a GIF whose data is in tiny blocks are
-/// ``/SwiftAF/SessionError/Code/tooLarge``. Of a PNG, only the chunks that an image is made of are read, and apart from
-/// the pixels none of more than 256 KiB.
+/// ``/SwiftAF/SessionError/Code/tooLarge``. Of a PNG, only the chunks that are needed for the image are read, and apart
+/// from the pixels none of more than 256 KiB.
 ///
-/// A file that is cut off is an error. Not found are missing rows of a PNG whose chunks are all there, if it is
-/// interlaced or scaled down while it is decoded, and those of a TIFF.
+/// A file that is cut off is an error. Missing rows aren't detected in a TIFF, and in a PNG whose chunks are complete
+/// if it is interlaced or scaled down while it is decoded.
 public struct SystemImageDecoder: ImageDecoding, Hashable {
     /// Creates a decoder.
     public init() {}

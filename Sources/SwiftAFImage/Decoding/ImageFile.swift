@@ -6,7 +6,7 @@ public import SwiftAF
 public struct ImageFile: Sendable {
     /// The bytes of the file.
     public var data: Data
-    /// Decodes the file.
+    /// The decoder of the file.
     public var decoder: any ImageDecoding
     /// Limits and options of decoding.
     public var options: ImageDecodingOptions
@@ -40,12 +40,12 @@ public struct ImageFileResponseSerializer: StatusFirstSerializer {
     public typealias Output = ImageFile
 
     public var validation: ResponseValidation
-    /// Decodes the files.
+    /// The decoder of the files.
     public var decoder: any ImageDecoding
     /// Limits and options of decoding.
     public var options: ImageDecodingOptions
 
-    /// Creates a serializer. By default it accepts what ``ImageResponseSerializer`` accepts.
+    /// Creates a serializer. By default it accepts the same responses as ``ImageResponseSerializer``.
     public init(
         validation: ResponseValidation = ResponseValidation(
             acceptableContentTypes: ImageResponseSerializer.contentTypes),

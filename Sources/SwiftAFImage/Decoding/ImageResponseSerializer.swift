@@ -9,14 +9,14 @@ public struct ImageResponseSerializer: StatusFirstSerializer {
     /// The decoded image.
     public typealias Output = Image
 
-    /// Which responses are acceptable.
+    /// The responses that are acceptable.
     public var validation: ResponseValidation
     /// The decoder.
     public var decoder: any ImageDecoding
     /// The options of decoding, with the limits that protect against hostile files.
     public var options: ImageDecodingOptions
-    /// The maximum number of pixels of all frames of an animation together, four bytes each. Of an animation with more,
-    /// the first frame is decoded; with 0, of each. Default: 10 million.
+    /// The maximum number of pixels of all frames of an animation together, four bytes each. If an animation has more,
+    /// only its first frame is decoded; with 0, that applies to all animations. Default: 10 million.
     public var maximumAnimationPixelCount: Int
 
     /// The number of pixels per point of the images.
@@ -50,7 +50,7 @@ public struct ImageResponseSerializer: StatusFirstSerializer {
         return try animatedImage(body) ?? decoder.decode(body, options: options)
     }
 
-    /// Nil for a still image, and for an animation that is too large.
+    /// Returns the animated image; nil for a still image, and for an animation that is too large.
     private func animatedImage(_ body: Data) throws -> Image? {
         guard maximumAnimationPixelCount > 0 else { return nil }
         var options = options
@@ -77,7 +77,7 @@ extension StatusFirstSerializer {
 }
 
 extension SerializedResult {
-    /// The value if there is no error, which otherwise has the value.
+    /// Returns the value, or throws the error, which then has the value as its ``/SwiftAF/SessionError/parsedBody``.
     func get() throws -> Output {
         if var error = error as? SessionError {
             error.parsedBody = value

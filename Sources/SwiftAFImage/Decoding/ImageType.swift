@@ -2,8 +2,8 @@ internal import FoundationEssentials
 
 /// The format of an image file, detected from its first bytes.
 ///
-/// X bitmaps (XBM) are left out: gdk-pixbuf reserves the memory for the declared size before it reports that, and a
-/// failure to do so ends the process.
+/// X bitmaps (XBM) aren't supported: gdk-pixbuf allocates memory for the declared size before it reports that size, and
+/// a failed allocation ends the process.
 enum ImageType: String, Sendable, CaseIterable {
     case png, jpeg, gif, tiff, bmp, ico, webp
 
@@ -39,7 +39,8 @@ enum ImageType: String, Sendable, CaseIterable {
 }
 
 extension ImageType {
-    /// Whether a file is complete. For some formats decoders fill in missing parts instead of failing.
+    /// Returns whether a file is complete. Needed because for some formats decoders fill in missing parts instead of
+    /// failing.
     func isWhole(_ data: Data) -> Bool {
         switch self {
         case .jpeg: data.withUnsafeBytes(Self.isWholeJPEG)
@@ -50,14 +51,15 @@ extension ImageType {
         }
     }
 
-    /// Whether its own end is there (EOI).
+    /// Returns whether the image's own end marker (EOI) is in the file.
     private static func isWholeJPEG(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var markers = JPEGMarkers()
         markers.read(bytes)
         return markers.hasEnd
     }
 
-    /// Whether the last chunk is there (IEND). Whether the chunks have all rows is known when they are decoded.
+    /// Returns whether the last chunk (IEND) is in the file. Whether the chunks have all rows is only known after
+    /// decoding.
     private static func isWholePNG(_ bytes: UnsafeRawBufferPointer) -> Bool {
         // Each chunk has a size, a name, content and a checksum.
         var at = 8

@@ -1,32 +1,32 @@
-/// Follows the markers of a JPEG while its bytes arrive, in pieces of any size.
+/// Reads the markers of a JPEG while its bytes arrive, in pieces of any size.
 ///
-/// It follows them as libjpeg does: a scan that isn't counted here must not be decoded there.
+/// Finds them by the rules of libjpeg, so that libjpeg doesn't decode a scan that isn't counted here.
 struct JPEGMarkers {
-    /// The maximum number of scans. gdk-pixbuf passes over the whole image once for each, however few bytes it has;
-    /// encoders write about ten.
+    /// The maximum number of scans. gdk-pixbuf processes the whole image once for each scan, however few bytes that
+    /// has; encoders write about ten.
     static let maximumScanCount = 100
 
     /// The number of scans that have begun.
     private(set) var scanCount = 0
-    /// Whether the image's own end is there (EOI), not just that of a thumbnail in its segments. What some programs
-    /// append to a file doesn't count, however much it is.
+    /// Whether the image's own end marker (EOI) was found, not that of a thumbnail within a segment. Bytes after it,
+    /// which some programs append, are ignored.
     private(set) var hasEnd = false
     private var place = Place.data
 
     private enum Place {
         /// Between segments, or in compressed data.
         case data
-        /// Behind the first byte of a marker.
+        /// After the first byte of a marker.
         case marker
-        /// At the size of a segment, of two bytes, which counts itself.
+        /// At the two bytes of a segment's size, which includes these bytes.
         case size
         case lowSize(high: UInt8)
         case segment(left: Int)
     }
 
-    /// Stops at the image's end, and at the first scan beyond the limit.
+    /// Reads bytes. Stops at the image's end, and at the first scan beyond the limit.
     ///
-    /// - Returns: The places behind the marker of each scan (SOS) that begins in these bytes.
+    /// - Returns: The offsets after the marker (SOS) of each scan that begins in these bytes.
     @discardableResult
     mutating func read(_ bytes: UnsafeRawBufferPointer) -> [Int] {
         var scans: [Int] = []
@@ -57,10 +57,10 @@ struct JPEGMarkers {
         return scans
     }
 
-    /// The end of the piece that begins at `start`, for a loader that gets the file in pieces: each scan is in another
-    /// one, however few bytes it has, so that decoding can end between them.
+    /// Returns the end of the piece that begins at `start`, for a loader that is given the file in pieces. Each scan
+    /// gets a piece of its own, however few bytes it has, so that decoding can be stopped between scans.
     ///
-    /// - Parameter scans: Places of ``read(_:)``.
+    /// - Parameter scans: Offsets that ``read(_:)`` returned.
     static func pieceEnd(from start: Int, scans: [Int], limit: Int) -> Int {
         min(limit, scans.first { $0 > start } ?? limit)
     }

@@ -1,10 +1,10 @@
-/// Follows the chunks of a PNG while its bytes arrive, in pieces of any size, and passes on only those that an image is
-/// made of: the pixels, and one of each of the others.
+/// Reads the chunks of a PNG while its bytes arrive, in pieces of any size, and passes on only those that are needed
+/// for the image: all chunks of pixels, and one of each other kind.
 ///
 /// libpng expands up to 1000 chunks of compressed text to up to 8 MB each, wherever they are in the file and before the
 /// size of the image is known, and any number of profiles, one after the other. It collects any other chunk as a whole,
-/// copying it again with each piece of the file, even if it doesn't know the chunk. Nothing here uses the text, nor
-/// chunks of applications.
+/// even an unknown one, copying it again with each piece of the file. This module uses neither the texts nor the chunks
+/// of applications.
 struct PNGChunks {
     private static let signatureSize = 8
     private static let headSize = 8
@@ -13,17 +13,17 @@ struct PNGChunks {
     private static let known: Set<[UInt8]> = Set(
         ["IHDR", "PLTE", "tRNS", "gAMA", "cHRM", "sRGB", "iCCP", "sBIT", "pHYs", "eXIf", "IDAT", "IEND"]
             .map { Array($0.utf8) })
-    /// The maximum size of a chunk that isn't pixels. Profiles are larger in few files, which are shown without.
+    /// The maximum size of a chunk other than pixels. The few files with a larger colour profile are shown without it.
     static let maximumSize = 256 << 10
 
-    /// What has arrived of a chunk's size and name.
+    /// The bytes of a chunk's size and name that have arrived.
     private var head: [UInt8] = []
-    /// The bytes before the next head.
+    /// The number of bytes before the next head.
     private var left = signatureSize
     private var isLeftOut = false
     private var found: Set<[UInt8]> = []
 
-    /// The bytes for a decoder. A head is kept until it is complete.
+    /// Returns the bytes for a decoder. A head is held back until it is complete.
     mutating func filter(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         var passed: [UInt8] = []
         var rest = bytes[...]
@@ -47,7 +47,7 @@ struct PNGChunks {
     }
 
     private mutating func passes(_ name: [UInt8], size: Int) -> Bool {
-        // The decoder refuses what isn't a name.
+        // Passed on, because the decoder refuses a chunk whose name isn't made of letters.
         guard name.allSatisfy({ UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 }) else {
             return size <= Self.maximumSize
         }

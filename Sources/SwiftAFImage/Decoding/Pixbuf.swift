@@ -23,14 +23,13 @@
             defer { cgdkpixbuf_unref(UnsafeMutableRawPointer(iterator)) }
             var frames: [ImageFrame] = []
             var time = 0
-            // Their durations are those of the file. gdk-pixbuf's are for its own clock: it shortens and lengthens
-            // them.
+            // The durations are those of the file, because gdk-pixbuf changes them for its own clock.
             for frame in gif.all {
                 try checkCancellation()
                 guard let pixbuf = cgdkpixbuf_iterator_image(iterator) else { throw damaged }
                 frames.append(ImageFrame(image: try image(pixbuf, scale: options.scale), duration: frame.duration))
                 let delay = Int(cgdkpixbuf_iterator_delay(iterator))
-                // The last frame of an animation that doesn't loop stays.
+                // A negative delay means that the frame stays: the last one of an animation that doesn't loop.
                 guard delay >= 0 else { break }
                 time += max(1, delay)
                 now = cgdkpixbuf_time(tv_sec: time / 1000, tv_usec: time % 1000 * 1000)
@@ -79,7 +78,7 @@
             if Task.isCancelled { throw SessionError(.cancelled) }
         }
 
-        /// A copy of the pixels, rotated by the orientation in EXIF data.
+        /// Returns a copy of the pixels, rotated by the orientation in EXIF data.
         fileprivate static func image(_ pixbuf: OpaquePointer, scale: Double) throws -> Image {
             guard let turned = cgdkpixbuf_image_oriented(pixbuf) else { throw SessionError(.outOfMemory) }
             defer { cgdkpixbuf_unref(UnsafeMutableRawPointer(turned)) }
@@ -114,7 +113,7 @@
 
     /// A file that was read completely and without an error.
     private final class Loaded {
-        /// Nil for another type.
+        /// The frames of a GIF; nil for another type.
         let gif: GIFFrames?
         private let reader: PixbufReader
 
@@ -137,7 +136,7 @@
             guard type.isWhole(data), reader.hasLastRow else { throw Self.cutOff }
         }
 
-        /// What gdk-pixbuf takes memory for without asking.
+        /// Checks sizes in a file for which gdk-pixbuf allocates memory without reporting them first.
         private static func check(_ data: Data, of type: ImageType, _ options: ImageDecodingOptions) throws {
             switch type {
             case .webp:
@@ -153,7 +152,7 @@
         private static let cutOff = SessionError(.serialization, message: "the image is cut off")
     }
 
-    /// A file while it is read.
+    /// Reads a file with gdk-pixbuf's loader, piece by piece.
     private final class PixbufReader {
         let loader: OpaquePointer
         private let type: ImageType
@@ -186,7 +185,7 @@
 
         private static let pieceSize = 16 << 10
 
-        /// In pieces, so that a refused image isn't read further, nor one that isn't needed any more.
+        /// Appends bytes, in pieces, so that reading stops when the image is refused or the Swift task is cancelled.
         func append(_ data: Data, of gif: GIFFrames? = nil) throws(SessionError) {
             let scans = type == .jpeg ? try countScans(data) : []
             let isWritten = data.withUnsafeBytes { bytes in
@@ -213,9 +212,9 @@
             return cgdkpixbuf_loader_write(loader, start.assumingMemoryBound(to: UInt8.self), piece.count, nil) != 0
         }
 
-        /// Before any of them is decoded.
+        /// Counts the scans before any of them is decoded; throws if there are too many.
         ///
-        /// - Returns: Where they begin.
+        /// - Returns: The offsets of the scans.
         private func countScans(_ data: Data) throws(SessionError) -> [Int] {
             let scans = data.withUnsafeBytes { markers.read($0) }
             guard markers.scanCount <= JPEGMarkers.maximumScanCount else {
@@ -232,14 +231,14 @@
             guard isRead, sizeCheck.wasAsked else { throw Pixbuf.damaged }
         }
 
-        /// Whether the last row was decoded. libpng reports no error if the pixels of a PNG end before it. Rows aren't
-        /// reported while an image is scaled, nor are the passes of an interlaced one.
+        /// Whether the last row was decoded: libpng reports no error if the pixels of a PNG end before it. True if that
+        /// isn't known, because rows are reported neither for scaled nor for interlaced images.
         var hasLastRow: Bool {
             guard type == .png, !isScaled, let pixbuf = cgdkpixbuf_loader_image(loader) else { return true }
             return rows.end == Int(cgdkpixbuf_image_height(pixbuf))
         }
 
-        /// Missing pixels are black or transparent, never earlier memory contents.
+        /// Clears the pixels, so that missing ones are black or transparent, not earlier contents of the memory.
         func blankFirst() {
             cgdkpixbuf_on_area(
                 loader,
@@ -249,7 +248,7 @@
         }
     }
 
-    /// Makes previews of a file while it arrives.
+    /// Decodes previews of a file while it arrives.
     final class PixbufProgress: ProgressiveImageDecoding {
         private let options: ImageDecodingOptions
         /// Bytes received before the type is known.
@@ -278,15 +277,15 @@
         }
 
         func image() throws -> Image? {
-            // A scaled image is made from parts of another one, before `blankFirst()` has an effect on it.
+            // Scaled images have no previews: they are made from another image, which `blankFirst()` doesn't clear.
             guard let reader, !reader.isScaled, let pixbuf = cgdkpixbuf_loader_image(reader.loader) else { return nil }
             return try Pixbuf.image(pixbuf, scale: options.scale)
         }
     }
 
-    /// Called with the rows of an image when they are decoded.
+    /// Notes the rows of an image that have been decoded.
     private final class DecodedRows {
-        /// The end of the lowest ones.
+        /// The number of rows from the top to the end of the lowest decoded row.
         private(set) var end = 0
 
         static let onUpdate: cgdkpixbuf_area_updated = { _, _, y, _, height, context in
@@ -323,7 +322,7 @@
                 cgdkpixbuf_loader_set_size(loader, Int32(size.width), Int32(size.height))
             } catch {
                 refusal = error
-                // gdk-pixbuf's way to say that only the size was needed.
+                // With the size 0, gdk-pixbuf stops after it has read the size.
                 cgdkpixbuf_loader_set_size(loader, 0, 0)
             }
         }

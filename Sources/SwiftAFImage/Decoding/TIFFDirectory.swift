@@ -1,14 +1,14 @@
 internal import FoundationEssentials
 internal import SwiftAF
 
-/// What a TIFF says about the memory that libtiff takes beside the image: for the values of its directory, of which
-/// libtiff keeps each one, and for a tile or a strip. A tile may be larger than the image, and a pixel may have
-/// thousands of samples.
+/// The numbers of a TIFF that decide about the memory that libtiff allocates in addition to the image: for all values
+/// of the directory, and for a tile or a strip. A tile may be larger than the image, and a pixel may have thousands of
+/// samples.
 struct TIFFDirectory {
     private static let maximumSampleCount = 8
-    /// Small images have tiles that are larger.
+    /// Allowed for small images, whose tiles are larger than the image.
     private static let tileAllowance = 1 << 20
-    /// The bytes of a pixel of the image, and the average of a tile or a strip.
+    /// The bytes of a pixel of the decoded image; also allowed on average in a tile or a strip.
     private static let bytesPerPixel = 4
     /// The size of each type of number that libtiff reads as an unsigned one.
     private static let numberSizes = [1: 1, 3: 2, 4: 4]
@@ -23,21 +23,21 @@ struct TIFFDirectory {
     private(set) var sampleCount = 1
     private(set) var tileWidth = 0
     private(set) var tileHeight = 0
-    /// Nil for all.
+    /// The number of rows of a strip; nil means all rows.
     private(set) var rowsPerStrip: Int?
-    /// The bytes of the values that aren't in the directory itself, or in that of the second image. Values of different
-    /// entries don't overlap in what programs write, so that they have at most the size of the file.
+    /// The bytes of the values that are stored outside of the directory: the larger sum of the first and the second
+    /// image. In valid files, values don't overlap, so the sum is at most the size of the file.
     private(set) var valueSize = 0
     private let fileSize: Int
 
-    /// Nil if a value isn't a number as libtiff reads it.
+    /// Reads the directory; nil if a value isn't a number that libtiff accepts.
     init?(_ data: Data) {
         fileSize = data.count
         let isValid = data.withUnsafeBytes { bytes in
             let reader = Reader(bytes: bytes, isBigEndian: bytes.first == UInt8(ascii: "M"))
             guard let start = reader.number(4, 4) else { return true }
             let (entries, next) = reader.directory(at: start)
-            // gdk-pixbuf reads the second one to see whether there are more images, and no other.
+            // gdk-pixbuf also reads the second directory, to see whether there are more images, but no further ones.
             let others = next > 0 ? reader.directory(at: next).entries : []
             valueSize = max(reader.valueSize(entries), reader.valueSize(others))
             for entry in entries {
@@ -48,18 +48,18 @@ struct TIFFDirectory {
         guard isValid else { return nil }
     }
 
-    /// False if the value has to be a number, and isn't one as libtiff reads it.
+    /// Notes an entry that is needed. Returns false if its value must be a number and isn't one that libtiff accepts.
     private mutating func add(_ entry: Entry, _ reader: Reader) -> Bool {
         guard [256, 257, 258, 277, 278, 322, 323].contains(entry.tag) else { return true }
         guard let size = Self.numberSizes[entry.type] else { return false }
-        // One for each sample, of which libtiff refuses different ones.
+        // Tag 258 has a value for each sample; libtiff refuses different ones.
         let count = entry.tag == 258 ? max(1, min(entry.count, Self.maximumSampleCount)) : 1
         var value = 0
         for index in 0..<count {
             guard let number = reader.number(entry.place + index * size, size) else { return entry.tag == 258 }
             value = max(value, number)
         }
-        // libtiff takes the first of several.
+        // If an entry is repeated, libtiff uses the first one.
         switch entry.tag {
         case 256: width = max(width, value)
         case 257: height = max(height, value)
@@ -81,7 +81,7 @@ struct TIFFDirectory {
             throw SessionError(
                 .tooLarge, message: "the image has more than \(Self.maximumSampleCount) samples per pixel")
         }
-        // The number of strips depends on it.
+        // Checked first, because the number of strips depends on the size.
         _ = try options.decodedSize(ofWidth: width, height: height)
         let limit = Double(Self.bytesPerPixel) * Double(max(Self.tileAllowance, options.maximumPixelCount))
         let rows = rowsPerStrip.map { $0 == 0 ? height : min($0, height) } ?? height
@@ -93,19 +93,19 @@ struct TIFFDirectory {
         }
     }
 
-    /// The size of a tile or a strip. A `Double`, because the product of a file's numbers may be too large for an
-    /// integer.
+    /// Returns the size of a tile or a strip in bytes. A `Double`, because the product of a file's numbers may
+    /// overflow.
     private func byteCount(_ width: Int, _ height: Int) -> Double {
         Double(width) * Double(height) * Double(sampleCount) * Double(bitsPerSample) / 8
     }
 
     private struct Entry {
         let tag, type, count: Int
-        /// The bytes of its value.
+        /// The size of the value in bytes.
         let size: Int
-        /// Whether the value is elsewhere in the file.
+        /// Whether the value is outside of the directory.
         let isApart: Bool
-        /// Where the value is.
+        /// The offset of the value.
         let place: Int
     }
 
@@ -119,7 +119,7 @@ struct TIFFDirectory {
             return isBigEndian ? number.bigEndianInteger : number.littleEndianInteger
         }
 
-        /// The entries of a directory up to the end of the file, and the offset of the next directory, or 0.
+        /// Returns the entries of a directory, up to the end of the file, and the offset of the next directory, or 0.
         func directory(at start: Int) -> (entries: [Entry], next: Int) {
             let count = number(start, 2) ?? 0
             let end = start + 2 + 12 * count
@@ -127,7 +127,8 @@ struct TIFFDirectory {
             return (entries.compactMap { $0 }, number(end, 4) ?? 0)
         }
 
-        /// Beyond the end of the file, libtiff doesn't read values.
+        /// Returns the size of all values outside of the directory. libtiff doesn't read values beyond the end of the
+        /// file.
         func valueSize(_ entries: [Entry]) -> Int {
             entries.filter { $0.isApart && $0.place + $0.size <= bytes.count }.reduce(0) { $0 + $1.size }
         }

@@ -1,20 +1,20 @@
 internal import FoundationEssentials
 internal import SwiftAF
 
-/// What a WebP says about its size and its frames, read without decoding them.
+/// The size and the number of frames of a WebP, read without decoding it.
 ///
-/// gdk-pixbuf's loader takes the memory for an image before it can be refused, and decodes all frames of an animation
-/// at once.
+/// Needed because gdk-pixbuf's loader allocates the memory for an image before it can be refused, and decodes all
+/// frames of an animation at once.
 struct WebPFrames {
     let width, height: Int
-    /// At most one more than the limit.
+    /// The number of frames, at most one more than the limit.
     let count: Int
 
     private static let frame = Array("ANMF".utf8)
 
-    /// Nil if the size isn't where it has to be.
+    /// Reads the head; nil if the size isn't in the expected place.
     ///
-    /// - Parameter limit: The frames that count; one more is read.
+    /// - Parameter limit: The maximum number of frames. One more is counted, to see whether it is exceeded.
     init?(_ data: Data, limit: Int) {
         var head = [UInt8](data.prefix(30))
         head += [UInt8](repeating: 0, count: 30 - head.count)
@@ -27,7 +27,7 @@ struct WebPFrames {
         case "VP8 ": (width, height) = (number(26, 2) & 0x3FFF, number(28, 2) & 0x3FFF)
         default: return nil
         }
-        // Wherever the name is: libwebp also finds frames within others.
+        // Counts the name anywhere in the file, because libwebp also finds frames within other chunks.
         count = data.withUnsafeBytes { bytes in
             var count = 0
             for at in bytes.indices.dropLast(3) where count <= limit && bytes[at] == Self.frame[0] {

@@ -1,5 +1,5 @@
-/// What the header of a bitmap says about its pixels: in a BMP, or in an entry of an ICO. gdk-pixbuf reads as many rows
-/// as there are, and reports no error if some are missing.
+/// The header of a bitmap in a BMP or in an entry of an ICO. Used to find out whether all rows are in the file, because
+/// gdk-pixbuf reports no error if some are missing.
 struct WindowsBitmap {
     private static let fileHeaderSize = 14
     /// The size of a header of OS/2, which has sides of 16 bits.
@@ -7,18 +7,18 @@ struct WindowsBitmap {
     private static let infoHeaderSize = 40
 
     private enum Compression: Int {
-        /// Three for pixels whose channels have masks of their own.
+        /// Uncompressed pixels whose channels are described by three masks.
         case none = 0, runsOfBytes, runsOfHalfBytes, masks, masksWithAlpha = 6
     }
 
     private let headerSize: Int
     private let width, height: Int
     private let bitsPerPixel: Int
-    /// Nil for one that gdk-pixbuf doesn't read.
+    /// The compression; nil if gdk-pixbuf doesn't support it.
     private let compression: Compression?
     private let colorCount: Int
 
-    /// Nil if the header isn't there, or of another kind.
+    /// Reads a header; nil if it is missing or of an unknown kind.
     private init?(_ reader: Reader, at start: Int) {
         guard let size = reader.number(start, 4) else { return nil }
         headerSize = size
@@ -35,13 +35,13 @@ struct WindowsBitmap {
             let height = reader.number(start + 8, 4), let bits = reader.number(start + 14, 2),
             let compression = reader.number(start + 16, 4), let colors = reader.number(start + 32, 4)
         else { return nil }
-        // A negative height says that the rows are from top to bottom.
+        // A negative height means that the rows are stored from top to bottom.
         self.width = abs(Int(Int32(truncatingIfNeeded: width)))
         self.height = abs(Int(Int32(truncatingIfNeeded: height)))
         (bitsPerPixel, self.compression, colorCount) = (bits, Compression(rawValue: compression), colors)
     }
 
-    /// Whether all rows of a BMP are there.
+    /// Returns whether all rows of a BMP are in the file.
     static func isWholeBMP(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let reader = Reader(bytes: bytes)
         guard let offset = reader.number(10, 4), let bitmap = WindowsBitmap(reader, at: fileHeaderSize) else {
@@ -57,7 +57,7 @@ struct WindowsBitmap {
         }
     }
 
-    /// Whether all images of an ICO are there, of those that aren't PNGs also all rows.
+    /// Returns whether all images of an ICO are in the file, and all rows of those that aren't PNGs.
     static func isWholeICO(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let reader = Reader(bytes: bytes)
         guard let count = reader.number(4, 2) else { return false }
@@ -72,7 +72,8 @@ struct WindowsBitmap {
         }
     }
 
-    /// The height counts the mask of transparent pixels, which follows the rows. Pixels with alpha don't need one.
+    /// Returns whether the rows and the mask are in the file. In an ICO, the height includes the mask of transparent
+    /// pixels, which follows the rows. Pixels with alpha don't need a mask.
     private func hasRowsAndMask(_ reader: Reader, from start: Int) -> Bool {
         let palette = bitsPerPixel > 8 ? 0 : 1 << bitsPerPixel
         let colors = colorCount == 0 ? palette : min(palette, colorCount)
@@ -84,7 +85,7 @@ struct WindowsBitmap {
         (width * bitsPerPixel + 31) / 32 * 4
     }
 
-    /// Whether runs of pixels go on to the mark of the end, or to the end of the last row.
+    /// Returns whether the runs of pixels reach the end marker, or the end of the last row.
     private func hasAllRuns(_ reader: Reader, from start: Int, pixelsPerByte: Int) -> Bool {
         var (at, column, row) = (start, 0, 0)
         while row < height - 1 || row == height - 1 && column < width {
@@ -97,7 +98,7 @@ struct WindowsBitmap {
                 guard let right = reader.number(at, 1), let down = reader.number(at + 1, 1) else { return false }
                 (column, row, at) = (column + right, row + down, at + 2)
             case (0, _):
-                // As many pixels as the value says, in an even number of bytes.
+                // `value` pixels follow, in an even number of bytes.
                 let size = (value + pixelsPerByte - 1) / pixelsPerByte
                 (column, at) = (column + value, at + size + size % 2)
                 guard at <= reader.bytes.count else { return false }
@@ -110,13 +111,13 @@ struct WindowsBitmap {
     private struct Reader {
         let bytes: UnsafeRawBufferPointer
 
-        /// A number of `count` bytes; nil beyond the end of the file.
+        /// Reads a number of `count` bytes; nil beyond the end of the file.
         func number(_ at: Int, _ count: Int) -> Int? {
             guard at + count <= bytes.count else { return nil }
             return bytes[at..<at + count].littleEndianInteger
         }
 
-        /// The numbers of a file may be too large for a product of integers.
+        /// Returns whether these rows are in the file. The product of a file's numbers may overflow.
         func has(rows: Int, of bytesPerRow: Int, from start: Int) -> Bool {
             let (size, isTooLarge) = rows.multipliedReportingOverflow(by: bytesPerRow)
             return !isTooLarge && size <= bytes.count - start

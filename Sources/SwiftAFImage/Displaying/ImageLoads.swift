@@ -12,11 +12,11 @@ public final class ImageLoads {
     /// The downloader of this view, from the next image on; nil uses ``sharedDownloader``. Default: nil.
     public var downloader: ImageDownloader?
 
-    // What is taken out of it is kept until the change is done: the closures hold objects of the program, which may use
-    // this object when they are released.
+    // Removed values are released after the change is done, because their closures hold objects of the program, whose
+    // `deinit` may use this object.
     private var loads: [ImageSlot: Load] = [:]
 
-    /// Makes the state of a view; nil uses the shared downloader.
+    /// Creates the state of a view; nil uses the shared downloader.
     public init(downloader: ImageDownloader? = nil) {
         self.downloader = downloader
     }
@@ -27,11 +27,11 @@ public final class ImageLoads {
         let failure: ImageFailure?
     }
 
-    /// What a slot shows until its image is there.
+    /// What a slot shows until its image has been downloaded.
     enum Cover {
-        /// What it has shown before.
+        /// The image that it has shown before.
         case former
-        /// Nil if it was cleared.
+        /// A placeholder; nil if the slot was cleared.
         case placeholder(Image?)
         case preview
     }
@@ -43,7 +43,7 @@ public final class ImageLoads {
         var cover: Cover
     }
 
-    /// Cancels the request when it is released; after the end that does nothing.
+    /// Cancels the request when this object is released. Has no effect after the end of the request.
     private final class Claim: Sendable {
         let downloader: ImageDownloader
         let receipt: ImageDownloadReceipt
@@ -58,16 +58,16 @@ public final class ImageLoads {
         }
     }
 
-    /// Whether the view was destroyed: nothing is requested for it any more.
+    /// Whether the view was destroyed, so that nothing more is requested for it.
     private(set) var hasEnded = false
 
-    /// The view is destroyed: cancels its requests, and has no others later.
+    /// Called when the view is destroyed: cancels its requests, and prevents later ones.
     package func end() {
         hasEnded = true
         cancelAll()
     }
 
-    /// Whether a download is under way.
+    /// Returns whether a download is under way for a slot.
     func isLoading(_ slot: ImageSlot) -> Bool { loads[slot] != nil }
 
     /// Drops the request: no closure is called, and nothing is shown.
@@ -93,9 +93,9 @@ public final class ImageLoads {
         return true
     }
 
-    /// Notes the cover that another call for the same image wants.
+    /// Notes the cover of another call for the same image.
     ///
-    /// - Returns: False if the slot shows that already, or a preview, which stays.
+    /// - Returns: False if the slot already shows it, or shows a preview, which stays.
     func cover(_ slot: ImageSlot, with cover: Cover) -> Bool {
         guard case .placeholder(let image) = cover, let former = loads[slot]?.cover else { return false }
         switch former {
@@ -132,7 +132,7 @@ public final class ImageLoads {
         }
     }
 
-    /// Whether the slot still waits for this image and the view is to show it.
+    /// Returns whether the slot still waits for this image and the view shows it.
     private func isForView(_ slot: ImageSlot, _ receipt: ImageDownloadReceipt) -> Bool {
         guard let load = loads[slot], load.claim.receipt == receipt else { return false }
         return load.listeners.contains { $0.success == nil }
@@ -142,12 +142,12 @@ public final class ImageLoads {
         _ slot: ImageSlot, _ receipt: ImageDownloadReceipt, _ result: Result<DownloadedImage, SessionError>,
         _ show: (Image) -> Void
     ) {
-        // The slot may have another request by now, or none.
+        // The slot may have another request or none by now.
         guard let load = loads[slot], load.claim.receipt == receipt else { return }
         loads[slot] = nil
         switch result {
         case .success(let downloaded):
-            // Before the closures, which may request another image.
+            // Shown before the closures are called, which may request another image.
             if load.listeners.contains(where: { $0.success == nil }) { show(downloaded.image) }
             for listener in load.listeners { listener.success?(load.request, downloaded.response, downloaded.image) }
         case .failure(let error):

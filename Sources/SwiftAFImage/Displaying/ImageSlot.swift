@@ -10,13 +10,13 @@ public struct ImageSlot: Sendable, Hashable {
 
     /// The states in which a control may look different.
     public enum ControlState: Sendable, Hashable, CaseIterable {
-        /// Neither of the others.
+        /// None of the other states.
         case normal
         /// The button is pressed.
         case highlighted
         /// The button is selected.
         case selected
-        /// Takes no input.
+        /// The control is disabled and takes no input.
         case disabled
     }
 

@@ -9,12 +9,12 @@ public final class TaskBindings {
     }
 
     private var bindings: [Aspect: Binding] = [:]
-    /// Whether the view shows activity, because what it follows said so.
+    /// Whether the view shows activity at the moment.
     package var showsActivity = false
-    /// Changes when the view follows the activity of something else, or of nothing any more.
+    /// Incremented when the view begins to follow another source of activity, or none.
     package private(set) var activityTurn: UInt64 = 0
 
-    /// Makes the state of a view that shows no task yet.
+    /// Creates the state of a view that shows no task yet.
     public init() {}
 
     /// One task in one view. No updates happen after it is released.
@@ -40,17 +40,18 @@ public final class TaskBindings {
         if aspect == .activity { activityTurn += 1 }
     }
 
-    /// Whether the view was destroyed: it shows no task any more.
+    /// Whether the view was destroyed, so that it shows no task any more.
     package private(set) var hasEnded = false
 
-    /// The view is destroyed: ends what it shows, and nothing else is shown later.
+    /// Called when the view is destroyed: ends all bindings, and prevents later ones.
     package func end() {
         hasEnded = true
         bindings = [:]
         activityTurn += 1
     }
 
-    /// A view shows the progress of one task at a time. Whose activity it shows is another question.
+    /// Ends the bindings to the progress of other tasks, because a view shows the progress of one task at a time. The
+    /// binding to a task's activity is independent of that.
     func unbindProgress(ofOthersThan task: SessionTask) {
         bindings = bindings.filter { $0.key == .activity || $0.value.taskID == task.id }
     }
@@ -89,11 +90,11 @@ public final class TaskBindings {
     }
 }
 
-/// Schedules an action on the main actor; requests made before it runs are merged.
+/// Schedules an action on the main actor. Requests before it runs are merged into one.
 final class MainActorHop: Sendable {
     private enum State {
         case idle
-        /// The action will run. Until then, a completed task is retained.
+        /// The action is scheduled. A completed task is retained until it runs.
         case pending(keeping: SessionTask?)
     }
 
@@ -113,7 +114,7 @@ final class MainActorHop: Sendable {
     }
 
     func request(keeping completed: SessionTask? = nil) {
-        // The state before is released outside the lock, because it may be the last reference to a task.
+        // The former state is released without the lock, because it may have the last reference to a task.
         let before = state.withLock { state in
             let before = state
             if case .pending(let earlier) = before {

@@ -22,7 +22,7 @@ extension ProgressDisplaying {
     }
 
     /// Shows the download progress of a task while the total is known. The bytes that a resumed download started with
-    /// count.
+    /// are included.
     public func setProgress(withDownloadOf task: SessionTask, animated: Bool) {
         follow(task, .download, animated) { ($0.downloaded, $0.downloadTotal) }
     }

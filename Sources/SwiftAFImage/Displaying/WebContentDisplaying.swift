@@ -12,7 +12,7 @@ public struct WebContent: Sendable, Hashable {
     /// The base URL of relative links: the response's URL, after redirects.
     public var baseURL: String
 
-    /// Makes the content of a page.
+    /// Creates the content of a page.
     public init(data: Data, mimeType: String, textEncoding: String? = nil, baseURL: String) {
         self.data = data
         self.mimeType = mimeType
@@ -30,11 +30,11 @@ public final class WebContentLoads {
     /// The manager of this view; nil uses ``sharedManager``. Default: nil.
     public var manager: HTTPSessionManager?
 
-    /// The current load; its result is shown.
+    /// The number of the current load, whose result is shown.
     fileprivate private(set) var turn: UInt64 = 0
     private var task: SessionTask?
 
-    /// Makes the state of a view; nil uses the shared manager.
+    /// Creates the state of a view; nil uses the shared manager.
     public init(manager: HTTPSessionManager? = nil) {
         self.manager = manager
     }
@@ -43,7 +43,7 @@ public final class WebContentLoads {
         task?.cancel()
     }
 
-    /// Replaces the current load, with nil by none.
+    /// Replaces the current load; nil ends it.
     fileprivate func begin(_ task: SessionTask?) {
         self.task?.cancel()
         self.task = task
@@ -155,7 +155,7 @@ extension WebContentDisplaying {
         }
         if let progress {
             let hop = MainActorHop { [weak self, weak task] in
-                // A view that is gone has no other load.
+                // Reported also if the view is gone, because then no other load has replaced this one.
                 guard let task, self.map({ $0.webContentLoads.turn == turn }) ?? true else { return }
                 progress(task.progress)
             }

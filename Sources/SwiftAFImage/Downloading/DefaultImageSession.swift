@@ -18,7 +18,7 @@ extension ImageDownloader {
         return makeCache(environment: process.environment, program: process.processName)
     }()
 
-    /// Nil only without memory.
+    /// Opens the cache; nil only if there is too little memory.
     static func makeCache(environment: [String: String], program: String) -> HTTPCache? {
         if let folder = UserFolders.cache(of: program, "images", environment) {
             UserFolders.make(folder)

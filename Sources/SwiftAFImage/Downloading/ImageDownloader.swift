@@ -29,7 +29,7 @@ public struct ImageDownloadReceipt: Sendable, Hashable {
 extension ImageDownloadReceipt: CustomStringConvertible, CustomReflectable {
     public var description: String { "image request \(id)" }
 
-    // Without it a mirror would show the key, which contains header fields and credentials.
+    // Replaces the default mirror, which would show the key with its header fields and credentials.
     public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 }
 
@@ -67,7 +67,7 @@ public final class ImageDownloader: Sendable {
 
     private let queue: Locked<Queue>
 
-    /// How to load an image: what its first request wants, and the context that it was made in.
+    /// The data for loading an image: its first request, and the context in which that was made.
     private struct LoadSpec {
         let request: HTTPRequest
         let processors: [any ImageProcessing]
@@ -147,7 +147,7 @@ public final class ImageDownloader: Sendable {
     ///   - request: The request for the image.
     ///   - receiptID: The identifier of the receipt.
     ///   - processors: Applied to the image, in order; part of the cache key.
-    ///   - priority: Higher priorities are downloaded first.
+    ///   - priority: Requests with higher priorities are downloaded first.
     ///   - completion: Called once on ``completionQueue``, never by this function itself. It may be called before this
     ///     function returns, unless the caller runs on that queue.
     /// - Returns: A receipt; nil if the image is in the cache and the request's policy allows its use.
@@ -173,7 +173,8 @@ public final class ImageDownloader: Sendable {
             await withCheckedContinuation { continuation in
                 let handler = ImageReceiver { continuation.resume(returning: $0) }
                 begin(request, receipt, processors, priority, handler)
-                // Cancelled before it started, when the handler below had nothing to cancel.
+                // The task may have been cancelled before the request was added, when the handler below had nothing to
+                // cancel.
                 if isCancelled.withLock({ $0 }) { cancel(receipt) }
             }
         } onCancel: {
@@ -186,9 +187,9 @@ public final class ImageDownloader: Sendable {
     /// Downloads an image and returns previews; the last element is the image itself.
     ///
     /// A slow reader gets the newest preview; older ones are skipped. Previews require a decoder that supports them
-    /// (``ImageDecoding/makeProgressiveDecoder(options:)``), and that the first request for this image asked for them.
-    /// Processors are applied to each preview. Leaving the loop cancels the request. If a body is cut short and
-    /// retried, only the image itself follows.
+    /// (``ImageDecoding/makeProgressiveDecoder(options:)``). There are none if this request joins a download whose
+    /// first request didn't ask for previews. Processors are applied to each preview. Leaving the loop cancels the
+    /// request. If a body is cut short and retried, only the image itself follows.
     public func images<Source: RequestConvertible>(
         for request: Source, processors: [any ImageProcessing] = [], priority: Int = 0
     ) -> AsyncThrowingStream<DownloadedImage, any Error> {
@@ -217,9 +218,9 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// Cancels the request of a receipt: its completion is called with ``/SwiftAF/SessionError/Code/cancelled``.
-    /// Other requests for the same image are unaffected; without any, the download is cancelled. Nil, the receipt of a
-    /// cached image, does nothing.
+    /// Cancels the request of a receipt: its completion is called with ``/SwiftAF/SessionError/Code/cancelled``. Other
+    /// requests for the same image are unaffected; if there are none, the download is cancelled. Has no effect for nil,
+    /// the receipt of a cached image.
     public func cancel(_ receipt: ImageDownloadReceipt?) {
         guard let receipt, let cancelled = queue.withLock({ $0.cancel(receipt.id, for: receipt.key) }) else { return }
         cancelled.work?.cancel()
@@ -230,7 +231,7 @@ public final class ImageDownloader: Sendable {
 
     // MARK: For views
 
-    /// The cached image of a request, if its policy allows the cache.
+    /// Returns the cached image of a request, if its policy allows the use of the cache.
     func cachedImage(for request: HTTPRequest, processors: [any ImageProcessing]) -> Image? {
         guard request.mayBeAnsweredFromCache, ImageCacheKey.isConstant(for: request) else { return nil }
         return imageCache?.image(for: cached(request), additionalIdentifier: Self.identifier(of: processors))
@@ -254,8 +255,8 @@ public final class ImageDownloader: Sendable {
 
     // MARK: Loading
 
-    /// The key that requests share a download by: that of the cached image, and the cache policy. A request for a new
-    /// image must not get one that was begun with the permission to take an old one.
+    /// Returns the key by which requests share a download: the identifier of the image, and the cache policy, because a
+    /// request that demands a new image must not join a download that may use a stored one.
     func key(of request: HTTPRequest, _ processors: [any ImageProcessing]) -> String {
         let image = ImageCacheKey.identifier(
             for: cached(request), additionalIdentifier: Self.identifier(of: processors))
@@ -263,21 +264,21 @@ public final class ImageDownloader: Sendable {
         return "\(policy.rawValue.debugDescription) \(image)"
     }
 
-    /// The request by which an image is cached. Its URL is absolute: a cache may be shared with a downloader whose
-    /// relative URLs are those of another server.
+    /// Returns the request by which an image is cached. Its URL is absolute, because a cache may be shared with a
+    /// downloader that has another base URL.
     private func cached(_ request: HTTPRequest) -> HTTPRequest {
         var request = request
         request.url = fetcher.resolvedURL(of: request)
         return request
     }
 
-    /// The identifiers of all processors. Those that contain the separator are escaped.
+    /// Returns the identifiers of all processors, with the separator escaped in them.
     private static func identifier(of processors: [any ImageProcessing]) -> String? {
         guard !processors.isEmpty else { return nil }
         return processors.map { escaped($0.identifier) }.joined(separator: "|")
     }
 
-    /// Escapes Unicode scalars: a separator with a combining mark behind it is another character.
+    /// Escapes Unicode scalars, because a separator followed by a combining mark is another `Character`.
     private static func escaped(_ identifier: String) -> String {
         var escaped = String.UnicodeScalarView()
         for scalar in identifier.unicodeScalars {
@@ -287,7 +288,7 @@ public final class ImageDownloader: Sendable {
         return String(escaped)
     }
 
-    /// - Returns: False if the image is in the cache.
+    /// - Returns: False if the image was in the cache, and no download is needed.
     @discardableResult
     private func begin(
         _ request: HTTPRequest, _ receipt: ImageDownloadReceipt, _ processors: [any ImageProcessing], _ priority: Int,
@@ -309,7 +310,7 @@ public final class ImageDownloader: Sendable {
 
     private func startWaiting() {
         while let (spec, run) = queue.withLock({ $0.next() }) {
-            // Not in the context of this call, which may have been made for another image.
+            // Detached, because this call may have been made for another image, whose context doesn't apply.
             let task = Task.detached(priority: spec.taskPriority) { [self] in
                 finish(run, await TraceContext.$current.withValue(spec.trace) { await load(run, spec) })
             }
@@ -328,7 +329,7 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// The response; previews are passed on while it arrives.
+    /// Returns the response. Passes on previews while its body arrives.
     private func fetch(_ run: Int, _ spec: LoadSpec) async throws(SessionError) -> Response<Data> {
         guard !watchers(of: run).isEmpty,
             let decoder = responseSerializer.decoder.makeProgressiveDecoder(options: responseSerializer.options)
@@ -345,7 +346,7 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// The requests of a run that want previews.
+    /// The receivers of a run that ask for previews.
     private func watchers(of run: Int) -> [ImageReceiver] {
         queue.withLock { $0.waiting(for: run) }.map(\.handler).filter(\.wantsPartial)
     }
@@ -360,7 +361,7 @@ public final class ImageDownloader: Sendable {
     }
 
     private func finish(_ run: Int, _ result: Result<DownloadedImage, SessionError>) {
-        // Before the completions: a request made there finds the image in the cache.
+        // Cached before the completions are called, so that a request made in one finds the image in the cache.
         if let spec = queue.withLock({ $0.spec(of: run) }), ImageCacheKey.isConstant(for: spec.request),
             case .success(let downloaded) = result, let imageCache
         {

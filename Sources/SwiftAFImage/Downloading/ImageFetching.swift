@@ -6,14 +6,14 @@ public protocol ImageFetching: Sendable {
     /// Performs a request. Must end soon after its Swift task is cancelled.
     func fetch(_ request: HTTPRequest) async throws(SessionError) -> Response<Data>
 
-    /// Performs a request like ``fetch(_:)``, and passes the pieces of the body on as they arrive: those of one
-    /// attempt, if there are several. The default passes none on.
+    /// Performs a request like ``fetch(_:)``, and passes on the pieces of the body as they arrive; of several attempts,
+    /// those of one only. The default passes on none.
     func fetch(
         _ request: HTTPRequest, receiving: (HTTPResponse, Data) -> Void
     ) async throws(SessionError) -> Response<Data>
 
-    /// The URL that a request is sent to, by which its image is cached: a fetcher that resolves relative URLs returns
-    /// the absolute one. The default returns the request's URL.
+    /// Returns the URL that a request is sent to, by which its image is cached. A fetcher that resolves relative URLs
+    /// must return the absolute one. The default returns the request's URL.
     func resolvedURL(of request: HTTPRequest) -> String
 }
 
@@ -50,12 +50,13 @@ struct SessionFetcher: ImageFetching {
     }
 }
 
-/// Makes previews of an image during its download. The interval grows with the received size, so that all previews
-/// together cost a few decodings, and with the number of pixels, which each preview copies: a small file may have
-/// millions.
+/// Makes previews of an image during its download. The interval between them grows with the received size, so that all
+/// previews together cost as much as a few decodings. It also grows with the number of pixels, because each preview
+/// copies them, and a small file may have millions.
 final class ProgressivePreview {
     private static let least = 16 << 10
-    /// The pixels of a preview for each byte that must be received after it. A photograph has about 4 in a byte.
+    /// The number of bytes to receive after a preview is its number of pixels divided by this. A photograph has about 4
+    /// pixels per byte.
     private static let pixelsPerByte = 16
 
     private var decoder: (any ProgressiveImageDecoding)?
@@ -66,7 +67,7 @@ final class ProgressivePreview {
         self.decoder = decoder
     }
 
-    /// Nil if the next preview isn't due, or there is none.
+    /// Appends bytes. Returns a preview, if one is due and can be made.
     func append(_ bytes: Data) -> Image? {
         received += bytes.count
         do {
@@ -83,11 +84,11 @@ final class ProgressivePreview {
         }
     }
 
-    /// How many bytes are received before the next preview.
+    /// Returns the number of bytes to receive before the next preview.
     ///
     /// - Parameters:
-    ///   - received: The bytes so far.
-    ///   - pixelCount: The pixels of the last preview; 0 if there was none.
+    ///   - received: The number of bytes received so far.
+    ///   - pixelCount: The number of pixels of the last preview; 0 if there was none.
     static func interval(received: Int, pixelCount: Int) -> Int {
         max(least, received / 4, pixelCount / pixelsPerByte)
     }

@@ -2,9 +2,9 @@ internal import SwiftAF
 
 /// Processes an image after it was decoded.
 public protocol ImageProcessing: Sendable {
-    /// A name with all parameters: part of the cache key.
+    /// A name that contains all parameters, as a part of the cache key.
     var identifier: String { get }
-    /// Called on any thread, concurrently; for an animated image, with each of its frames.
+    /// Returns the processed image. Called on any thread, concurrently; for an animated image, with each of its frames.
     func process(_ image: Image) throws -> Image
 }
 
@@ -52,10 +52,11 @@ public struct ResizeProcessor: ImageProcessing, Hashable {
         return start..<max(start + 1, (index + 1) * all / count)
     }
 
-    /// Colours are weighted by alpha: transparent pixels have no colour.
+    /// Returns the mean of the pixels of an area. Colours are weighted by alpha, because transparent pixels have no
+    /// colour.
     ///
-    /// The loops are written for debug builds, which call a function for each range, subscript of a buffer and checked
-    /// sum. No sum overflows: an image has at most 2^28 pixels, and a pixel adds less than 2^16.
+    /// The loops are written so that debug builds are fast, too, which call a function for each range, subscript of a
+    /// buffer and checked sum. No sum overflows: an image has at most 2^28 pixels, and a pixel adds less than 2^16.
     private static func mean(
         _ start: UnsafePointer<UInt8>, _ height: Int, _ width: Int, bytesPerRow: Int
     ) -> UInt32 {
@@ -78,7 +79,7 @@ public struct ResizeProcessor: ImageProcessing, Hashable {
             lines = lines &- 1
         }
         guard alpha > 0 else { return 0 }
-        // Without an array: this runs for each pixel.
+        // No array is used, because this runs for each pixel.
         let colour =
             rounded(red, by: alpha) | rounded(green, by: alpha) << 8 | rounded(blue, by: alpha) << 16
         return (colour | rounded(alpha, by: height * width) << 24).littleEndian
@@ -98,7 +99,7 @@ extension ImageProcessing where Self == ResizeProcessor {
 
 /// Sets the number of pixels per point of an image. Its pixels are unchanged.
 ///
-/// For a screen with two pixels per point, put it behind a ``ResizeProcessor`` to twice the size in points.
+/// For a screen with two pixels per point, use it after a ``ResizeProcessor`` to twice the size in points.
 public struct ScaleProcessor: ImageProcessing, Hashable {
     /// Pixels per point.
     public let scale: Double
@@ -155,7 +156,7 @@ public struct RoundCornersProcessor: ImageProcessing, Hashable {
         return rounded ?? image
     }
 
-    /// The distance of a pixel's centre from the start of the corner.
+    /// Returns by how much a pixel's centre is beyond the start of the corner.
     private static func beyond(_ index: Int, of count: Int, _ radius: Double) -> Double {
         let middle = Double(index) + 0.5
         return max(radius - middle, middle - (Double(count) - radius), 0)

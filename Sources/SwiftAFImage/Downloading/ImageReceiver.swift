@@ -1,15 +1,15 @@
 internal import SwiftAF
 
-/// A requester of an image.
+/// The closures of a request for an image.
 final class ImageReceiver: Sendable {
     /// Runs closures in the receiver's context, in order.
     typealias Executor = @Sendable (@escaping @Sendable () -> Void) -> Void
     typealias Partial = @Sendable (DownloadedImage) -> Void
 
     private enum State {
-        /// Nothing waits to be shown.
+        /// No preview waits to be shown.
         case idle
-        /// The executor will show the newest preview.
+        /// The executor was asked to show the newest preview, which is this one.
         case showing(DownloadedImage)
         /// The result was delivered, after which no preview is shown.
         case ended
@@ -21,7 +21,7 @@ final class ImageReceiver: Sendable {
     private let state = Locked(State.idle)
 
     /// - Parameters:
-    ///   - executor: Where the closures are called.
+    ///   - executor: Calls the closures.
     ///   - partial: Called with previews, never after the completion.
     init(
         on executor: @escaping Executor = { $0() }, partial: Partial? = nil,

@@ -8,25 +8,26 @@ public enum ImageDownloadPrioritization: Sendable, Hashable {
     case lifo
 }
 
-/// The requests for images, the active loads and their order: a value type without threads.
+/// The requests for images, the active loads and their order. A value without threads; its owner has a lock and
+/// performs the loads.
 ///
-/// Each image is loaded once at a time; further requests join it. A load without requests is cancelled, but counts as
-/// active until it has ended. A new request for the image waits for that end.
+/// Each image is loaded once at a time; further requests join it. A load whose requests were all cancelled is
+/// cancelled, but counts as active until it has ended. A new request for its image waits for that.
 ///
-/// Adding, cancelling and choosing cost the same for any number of waiting loads: a view that scrolls does all of them
-/// between two frames.
+/// Adding, cancelling and choosing take the same time for any number of waiting loads, because a scrolling view does
+/// all of them between two frames.
 ///
-/// - `Handler`: Is called with the image.
-/// - `Spec`: How to load it; for several requests, that of the first one.
-/// - `Work`: Loads it, and can be cancelled.
+/// - `Handler`: The receiver of the image.
+/// - `Spec`: The data for loading the image; for several requests, that of the first one.
+/// - `Work`: The work that loads the image and can be cancelled.
 struct LoadQueue<Handler, Spec, Work> {
     struct Waiting {
         let receiptID: UUID
         let handler: Handler
     }
 
-    /// What has left the queue. The objects in it are the program's and may use the queue when they are released, so
-    /// the caller keeps it until it has released the queue's lock.
+    /// The values that have left the queue. The caller keeps them until it has released its lock, because they are
+    /// objects of the program that may use the queue when they are released.
     struct Departure {
         var waiting: [Waiting] = []
         var work: Work?
@@ -39,7 +40,7 @@ struct LoadQueue<Handler, Spec, Work> {
         case running(Int)
     }
 
-    /// An image that is wanted.
+    /// An image with requests that wait for it.
     private struct Load {
         var waiting: [Waiting]
         var spec: Spec
@@ -55,25 +56,25 @@ struct LoadQueue<Handler, Spec, Work> {
         }
     }
 
-    /// An active load that hasn't ended, whether or not its image is still wanted.
+    /// An active load that hasn't ended, whether or not requests still wait for its image.
     private struct Run {
         let key: String
         var state = RunState.starting
     }
 
     private enum RunState {
-        /// Its work isn't known yet.
+        /// The run was chosen, and its work isn't known yet.
         case starting
         case working(Work)
-        /// Nothing wants the image any more.
+        /// All requests for the image were cancelled.
         case cancelled
     }
 
-    /// The waiting keys of one priority, in order of their tickets. A key that has left stays until it is reached, or
-    /// until half of the line has left.
+    /// The waiting keys of one priority, in the order of their tickets. The entry of a key that has left is removed
+    /// when it is reached, or when half of the entries have left.
     private struct Line {
         var entries: [(key: String, ticket: Int)] = []
-        /// All entries before it have left.
+        /// The index of the first entry that may not have left.
         var start = 0
         /// The number of keys that haven't left.
         var count = 0
@@ -117,7 +118,7 @@ struct LoadQueue<Handler, Spec, Work> {
     /// The requests of a run; none if that was cancelled or has ended.
     func waiting(for run: Int) -> [Waiting] { load(of: run)?.waiting ?? [] }
 
-    /// Adds a request, which changes nothing about those that it joins. ``next()`` returns the loads to start.
+    /// Adds a request. If it joins a load, it doesn't change that load's spec. ``next()`` returns the loads to start.
     mutating func add(_ waiting: Waiting, for key: String, _ spec: Spec, priority: Int) {
         guard var load = loads[key] else {
             let state = State.queued(ticket: enqueue(key, priority))
@@ -149,7 +150,7 @@ struct LoadQueue<Handler, Spec, Work> {
         return lastTicket
     }
 
-    /// Counts that a key has left a line, whose ticket is void by now.
+    /// Notes that a key has left a line. Its entry is recognised as void by its ticket.
     private mutating func leaveLine(of priority: Int) {
         guard var line = lines.removeValue(forKey: priority) else { return }
         line.count -= 1
@@ -176,9 +177,9 @@ struct LoadQueue<Handler, Spec, Work> {
         return nil
     }
 
-    /// Records the work of a run, unless that has ended.
+    /// Records the work of a run, unless the run has ended.
     ///
-    /// - Returns: Whether the run was cancelled, so that its work must be.
+    /// - Returns: Whether the run was cancelled meanwhile, so that the caller must cancel the work.
     mutating func begin(_ run: Int, by work: Work) -> Bool {
         switch runs[run]?.state {
         case .cancelled: return true
@@ -192,9 +193,9 @@ struct LoadQueue<Handler, Spec, Work> {
         loads[entry.key]?.isQueued(with: entry.ticket) == true
     }
 
-    /// The key whose turn it is in a line. One whose cancelled run hasn't ended is passed over.
+    /// Returns the next key of a line. Skips keys whose cancelled run hasn't ended.
     private mutating func firstKey(in priority: Int) -> String? {
-        // Taken out, as a copy of it would copy all entries.
+        // Taken out of the dictionary, so that changing it doesn't copy all entries.
         guard var line = lines.removeValue(forKey: priority) else { return nil }
         defer { lines[priority] = line }
         func isReady(_ entry: (key: String, ticket: Int)) -> Bool {
