@@ -27,7 +27,7 @@ _Static_assert(AFGIO_ERROR_INTERNAL == -AFC_EINTERNAL, "codes are statuses");
 
 GError *afgio__error_new(const afc_failure *failure) {
     const char *text = failure->text[0] != 0 ? failure->text : afc_status_text(failure->status);
-    /* A text may quote what a server sent, or be cut inside a character. */
+    /* A text may contain bytes of a server, or be cut inside a character. */
     char *valid = g_utf8_make_valid(text, -1);
     bool is_cancelled = failure->status == AFC_ECANCELED;
     GError *error = g_error_new_literal(is_cancelled ? G_IO_ERROR : AFGIO_ERROR,

@@ -6,13 +6,13 @@ struct _AfgioRequest {
     GObject parent;
     char *method, *url;
     GArray *fields;           /* Elements: afgio__field. */
-    GHashTable *secret_names; /* A set, in lower case. */
+    GHashTable *secret_names; /* A set of names in lower case. */
     GBytes *body;
     GFile *destination;
     gboolean resume;
     AfgioCachePolicy cache_policy;
-    gint connect_timeout_ms, idle_timeout_ms, total_timeout_ms; /* -1: the session's. */
-    char *user, *password;                                      /* `user` NULL: none. */
+    gint connect_timeout_ms, idle_timeout_ms, total_timeout_ms; /* -1 means the session's. */
+    char *user, *password; /* `user` is NULL if there are none. */
 };
 
 enum {
@@ -161,14 +161,14 @@ static void install_limits(GParamFlags flags) {
     /**
      * AfgioRequest:connect-timeout-ms:
      *
-     * The longest time for establishing a connection, in milliseconds; 0: no limit. -1, the default: the session's.
+     * The time limit for establishing a connection, in milliseconds; 0 means no limit, -1, the default, the session's.
      */
     properties[PROP_CONNECT_TIMEOUT_MS] = g_param_spec_int("connect-timeout-ms", NULL, NULL, -1,
                                                            G_MAXINT, -1, flags);
     /**
      * AfgioRequest:idle-timeout-ms:
      *
-     * The longest time without any bytes in either direction, in milliseconds; 0: no limit. -1, the default: the
+     * The time limit without any bytes in either direction, in milliseconds; 0 means no limit, -1, the default, the
      * session's.
      */
     properties[PROP_IDLE_TIMEOUT_MS] = g_param_spec_int("idle-timeout-ms", NULL, NULL, -1, G_MAXINT,
@@ -176,8 +176,8 @@ static void install_limits(GParamFlags flags) {
     /**
      * AfgioRequest:total-timeout-ms:
      *
-     * The longest time of the whole request, with waiting and redirects, in milliseconds; 0: no limit. -1, the default:
-     * the session's.
+     * The time limit for the whole request, including waiting and redirects, in milliseconds; 0 means no limit, -1, the
+     * default, the session's.
      */
     properties[PROP_TOTAL_TIMEOUT_MS] = g_param_spec_int("total-timeout-ms", NULL, NULL, -1,
                                                          G_MAXINT, -1, flags);
@@ -205,20 +205,21 @@ static void afgio_request_class_init(AfgioRequestClass *class) {
     /**
      * AfgioRequest:body:
      *
-     * The body; %NULL: none. See afgio_request_set_body().
+     * The body; %NULL if there is none. See afgio_request_set_body().
      */
     properties[PROP_BODY] = g_param_spec_boxed("body", NULL, NULL, G_TYPE_BYTES, flags);
     /**
      * AfgioRequest:destination:
      *
-     * The local file that the body of the response is written to; %NULL: none. See afgio_request_set_destination().
+     * The local file that the body of the response is written to; %NULL if there is none. See
+     * afgio_request_set_destination().
      */
     properties[PROP_DESTINATION] = g_param_spec_object("destination", NULL, NULL, G_TYPE_FILE,
                                                        flags);
     /**
      * AfgioRequest:resume:
      *
-     * Whether an interrupted download to #AfgioRequest:destination is kept and continued.
+     * Whether an interrupted download to #AfgioRequest:destination is kept and resumed.
      */
     properties[PROP_RESUME] = g_param_spec_boolean("resume", NULL, NULL, FALSE, flags);
     /**
@@ -239,7 +240,8 @@ static void afgio_request_class_init(AfgioRequestClass *class) {
      * @received_total: its size; -1 if unknown
      *
      * Reports progress about every 100 ms, and once with the final numbers before the request ends. Connect before the
-     * request is sent. Emitted where afgio_session_send_async() calls its callback, or inside afgio_session_send().
+     * request is sent. Emitted in the main context in which afgio_session_send_async() calls its callback, or inside
+     * afgio_session_send().
      */
     progress_signal = g_signal_new("progress", G_TYPE_FROM_CLASS(class), G_SIGNAL_RUN_LAST, 0, NULL,
                                    NULL, NULL, G_TYPE_NONE, 4, G_TYPE_INT64, G_TYPE_INT64,
@@ -257,7 +259,7 @@ static void append(AfgioRequest *self, const char *name, const char *value) {
     g_array_append_val(self->fields, new);
 }
 
-/* Removes the fields of a name: all, or those that only keep a default one from being sent. */
+/* Removes the fields with a name: all of them, or only those without a value, which suppress a default field. */
 static void remove_fields(AfgioRequest *self, const char *name, bool all) {
     for (guint i = self->fields->len; i > 0; i--) {
         const afgio__field *field = &g_array_index(self->fields, afgio__field, i - 1);
@@ -266,7 +268,8 @@ static void remove_fields(AfgioRequest *self, const char *name, bool all) {
     }
 }
 
-/* Fields that the core computes from the body: it never sends another one, so there is no default to suppress. */
+/* Returns whether the core computes a field from the body. It never sends another value, so there is no default to
+ * suppress. */
 static bool is_computed(const char *name) {
     return g_ascii_strcasecmp(name, "Content-Length") == 0 ||
            g_ascii_strcasecmp(name, "Transfer-Encoding") == 0;
@@ -336,7 +339,7 @@ void afgio_request_set_credentials(AfgioRequest *self, const char *user, const c
 
 /* ---- Specs --------------------------------------------------------------------------------- */
 
-/* The URL that `reference` means. g_free() */
+/* Returns `reference` as an absolute URL. The caller frees it with g_free(). */
 static char *resolve(const char *base, const char *reference) {
     if (base == NULL) return g_strdup(reference);
     size_t capacity = strlen(base) + strlen(reference) + 2;
@@ -371,7 +374,8 @@ static void read_fields(afgio__request_spec *spec, const AfgioRequest *request) 
     }
 }
 
-/* The core's reference to the body ends with its task: the spec holds the real one. */
+/* Called by the core when it no longer needs the body. Does nothing, because the spec holds the reference to the body.
+ */
 static void keep_body(void *context) {
     (void)context;
 }

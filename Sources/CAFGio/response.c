@@ -121,7 +121,7 @@ static void afgio_response_class_init(AfgioResponseClass *class) {
     /**
      * AfgioResponse:file:
      *
-     * The file that the body was written to; %NULL: none.
+     * The file that the body was written to; %NULL if there is none.
      */
     properties[PROP_FILE] = g_param_spec_object("file", NULL, NULL, G_TYPE_FILE, flags);
     /**
@@ -134,7 +134,7 @@ static void afgio_response_class_init(AfgioResponseClass *class) {
     /**
      * AfgioResponse:cache-use:
      *
-     * How the cache took part.
+     * How the cache took part in the response.
      */
     properties[PROP_CACHE_USE] = g_param_spec_enum("cache-use", NULL, NULL, AFGIO_TYPE_CACHE_USE,
                                                    AFGIO_CACHE_USE_UNUSED, flags);
@@ -145,7 +145,7 @@ char *afgio__utf8_of(afc_slice text) {
     if (text.size == 0) return g_strdup("");
     if (g_utf8_validate(text.bytes, (gssize)text.size, NULL))
         return g_strndup(text.bytes, text.size);
-    /* Each octet is a character, of one or two bytes. */
+    /* In ISO 8859-1 each octet is a character, which has one or two bytes in UTF-8. */
     char *new = g_malloc(2 * text.size + 1);
     size_t size = 0;
     for (size_t i = 0; i < text.size; i++)

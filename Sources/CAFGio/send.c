@@ -1,16 +1,17 @@
 /*
- * How a request is sent. A call has two sides: the loop thread of the core reports news, and the caller's side takes
- * them: a source in the main context of the caller, or afgio_session_send(), which waits. The last news are the end.
- * The caller's side then releases what belongs to the caller, on its thread, and the last side frees the call.
+ * How a request is sent. A call has two sides. The loop thread of the core reports news: progress, and at last the end.
+ * The caller's side receives them: a GSource in the main context of the caller, or afgio_session_send(), which waits.
+ * After the end, the caller's side releases the objects of the caller, on its thread, and the side that finishes last
+ * frees the call.
  *
  * The main context owns the source, and a call has no reference to the context. If a context is freed before its calls
  * have ended, their sources are destroyed, which cancels the calls; the loop thread then releases what the core has
- * read until then. That is why there is no GTask: it holds its context, which would hold the source and with it the
+ * used until then. A GTask isn't used, because it retains its context, which would retain the source and with it the
  * task.
  */
 #include "internal.h"
 
-/* What the loop thread reports; bits. */
+/* The news that the loop thread reports, as bits. */
 enum { NEWS_PROGRESS = 1u << 0, NEWS_END = 1u << 1 };
 
 /* ---- What the callback gets ---------------------------------------------------------------- */
@@ -88,24 +89,24 @@ static gboolean deliver(gpointer pointer) {
 /* ---- Calls --------------------------------------------------------------------------------- */
 
 typedef struct sending {
-    gatomicrefcount references; /* The two sides. */
+    gatomicrefcount references; /* One for each side. */
     AfgioRequest *request;
     afgio__request_spec spec;
     afc_session *core;
     afc_task *handle;
     GCancellable *cancellable;    /* NULL: none. */
-    gulong cancel_handler;        /* 0: not connected. */
-    AfgioSendResult *send_result; /* NULL: afgio_session_send(). */
+    gulong cancel_handler;        /* 0 if not connected. */
+    AfgioSendResult *send_result; /* NULL for afgio_session_send(). */
     afc_result *result;           /* NULL until on_done; read after the end. */
     GMutex lock;
     GCond changed;
-    /* Under the lock. */
-    GSource *source;       /* The main context's; NULL: none, or it was destroyed. */
-    unsigned news;         /* Bits that the caller's side hasn't taken yet. */
-    afc_progress progress; /* The newest. */
+    /* Protected by `lock`. */
+    GSource *source;       /* NULL if there is none, or if it was destroyed. */
+    unsigned news;         /* NEWS_… bits that the caller's side hasn't received yet. */
+    afc_progress progress; /* The latest progress. */
 } sending;
 
-/* Releases what the core and a call have shared, once the task has ended. May be called twice. */
+/* Releases the members that the core has used, once the task has ended. May be called twice. */
 static void call_clear(sending *call) {
     if (call->core == NULL) return;
     afc_result_free(call->result);
@@ -114,7 +115,8 @@ static void call_clear(sending *call) {
     afgio__request_spec_clear(&call->spec);
 }
 
-/* A side is done. The other one may still be unlocking the mutex that it was told by. */
+/* Releases the reference of one side; the last one frees the call. A reference count is needed because the other side
+ * may still be unlocking the mutex under which it has reported the end. */
 static void call_unref(sending *call) {
     if (!g_atomic_ref_count_dec(&call->references)) return;
     call_clear(call);
@@ -133,7 +135,7 @@ static void call_release_objects(sending *call) {
     g_clear_object(&call->send_result);
 }
 
-/* The caller's side is done, after the end of the task. */
+/* Ends the caller's side, after the end of the task. */
 static void call_end(sending *call) {
     call_release_objects(call);
     call_clear(call);
@@ -142,7 +144,7 @@ static void call_end(sending *call) {
 
 /* ---- The caller's side --------------------------------------------------------------------- */
 
-/* Returns what the request has ended with. */
+/* Takes the response of the request, or returns NULL with its error. */
 static AfgioResponse *take_response(sending *call, GError **error) {
     const afc_failure *failure = afc_result_get_failure(call->result);
     if (failure->status != AFC_OK) {
@@ -163,7 +165,8 @@ static gboolean take_news(gpointer pointer) {
     call->news &= ~(unsigned)NEWS_PROGRESS;
     bool has_ended = call->news != 0 && !has_progress;
     if (has_ended) call->news = 0;
-    /* A handler of the progress may run the main context until the call ends: the end is left for that. */
+    /* A handler of the progress may run the main context until the call ends, so the end is handled in another
+     * iteration. */
     if (call->news != 0 && call->source != NULL) g_source_set_ready_time(call->source, 0);
     g_mutex_unlock(&call->lock);
     if (has_progress) {
@@ -181,7 +184,7 @@ static gboolean take_news(gpointer pointer) {
     return G_SOURCE_REMOVE;
 }
 
-/* The source was destroyed: after the end, or before it, because the main context was freed. */
+/* Called when the source was destroyed: after the end, or before it because the main context was freed. */
 static void on_source_destroyed(gpointer pointer) {
     sending *call = pointer;
     g_mutex_lock(&call->lock);
@@ -193,28 +196,28 @@ static void on_source_destroyed(gpointer pointer) {
 }
 
 static gboolean dispatch(GSource *source, GSourceFunc callback, gpointer pointer) {
-    /* Before the news are taken: later ones make it ready again. */
+    /* Reset before the news are taken, because later ones make the source ready again. */
     g_source_set_ready_time(source, -1);
     return callback(pointer);
 }
 
 /*
- * Attaches a source to the caller's main context, which takes its references of `call`. It is ready when there are
- * news.
+ * Attaches a source to the caller's main context. The source takes over the caller's references of `call`, and is ready
+ * when there are news.
  */
 static void attach_source(sending *call) {
     static GSourceFuncs functions = {.dispatch = dispatch};
     GSource *source = g_source_new(&functions, sizeof *source);
     g_source_set_callback(source, take_news, call, on_source_destroyed);
     g_source_set_name(source, "afcore-gio");
-    /* As with a source for each report: a handler that runs the main context gets the next ones. */
+    /* Allows a handler of the progress to run the main context and get the following reports there. */
     g_source_set_can_recurse(source, TRUE);
     call->source = source;
     g_source_attach(source, g_main_context_get_thread_default());
     g_source_unref(source);
 }
 
-/* Takes progress until the end, on the thread that waits. */
+/* Waits for the end on the calling thread, and emits the progress meanwhile. */
 static void wait_for_end(sending *call) {
     unsigned news = 0;
     while ((news & NEWS_END) == 0) {
@@ -250,7 +253,7 @@ static void on_done(void *context, afc_result *result) {
     call->result = result;
 }
 
-/* The last callback, also of a task that couldn't be made. */
+/* Called last by the core, also for a task that couldn't be created. */
 static void on_release(void *context) {
     sending *call = context;
     if (call->result != NULL) report(call, NEWS_END, NULL);
@@ -268,7 +271,7 @@ static void release_handle(gpointer handle) {
     afc_task_release(handle);
 }
 
-/* Makes a call that isn't started yet. */
+/* Creates a call, which isn't started. */
 static sending *call_new(AfgioSession *session, AfgioRequest *request, GError **error) {
     afc_session *core = afgio__session_copy_core(session, error);
     if (core == NULL) return NULL;
@@ -301,12 +304,12 @@ static sending *call_new(AfgioSession *session, AfgioRequest *request, GError **
     return new;
 }
 
-/* Starts a call. If it has a source, another thread may end it before this function returns. */
+/* Starts a call. If it has a source, another thread may end and free it before this function returns. */
 static void call_start(sending *call, GCancellable *cancellable) {
     afc_task *handle = afc_task_retain(call->handle);
     if (cancellable != NULL) {
         call->cancellable = g_object_ref(cancellable);
-        /* Cancels at once if it is cancelled already: the task then ends when it is started. */
+        /* Calls on_cancelled at once if `cancellable` is already cancelled; the task then ends when it is started. */
         call->cancel_handler = g_cancellable_connect(cancellable, G_CALLBACK(on_cancelled),
                                                      afc_task_retain(handle), release_handle);
     }
@@ -315,7 +318,7 @@ static void call_start(sending *call, GCancellable *cancellable) {
     afc_task_release(handle);
 }
 
-/* Calls the callback later, as if the request had failed. Takes `result`. */
+/* Lets the main context call the callback with an error. Takes `result` and `error`. */
 static void fail_later(AfgioSendResult *result, GError *error) {
     result->error = error;
     GSource *source = g_idle_source_new();

@@ -9,14 +9,14 @@ typedef struct host_pins {
 
 struct _AfgioSession {
     GObject parent;
-    /* Settings: constant while `core` isn't NULL. */
+    /* The settings, which don't change once `core` is set. */
     char *base_url, *user_agent, *ca_file, *proxy, *cache_folder;
     guint64 cache_memory_bytes, cache_disk_bytes;
     guint connect_timeout_ms, idle_timeout_ms, total_timeout_ms;
     GArray *pins; /* Elements: host_pins. */
     GMutex lock;
-    afc_session *core;     /* NULL: not open. Set once, under `lock`. */
-    afc_http_cache *cache; /* NULL: none. As `core`. */
+    afc_session *core;     /* NULL until the session is open. Set once, under `lock`. */
+    afc_http_cache *cache; /* NULL if there is none. Set together with `core`. */
 };
 
 enum {
@@ -45,7 +45,7 @@ static void pins_clear(gpointer pointer) {
 
 /* ---- Settings ------------------------------------------------------------------------------ */
 
-/* Where a setting is stored. */
+/* Returns the member that stores a setting. */
 static char **text_of(AfgioSession *self, guint number) {
     switch (number) {
     case PROP_BASE_URL:
@@ -146,35 +146,35 @@ static void install_texts(GParamFlags flags) {
     /**
      * AfgioSession:base-url:
      *
-     * What the URLs of requests are relative to (RFC 3986, section 5.2): an http or https URL. %NULL, the default: they
-     * are absolute.
+     * The base of relative URLs of requests (RFC 3986, section 5.2): an http or https URL. With %NULL, the default,
+     * URLs must be absolute.
      */
     properties[PROP_BASE_URL] = g_param_spec_string("base-url", NULL, NULL, NULL, flags);
     /**
      * AfgioSession:user-agent:
      *
-     * The default User-Agent; %NULL: none is sent.
+     * The default User-Agent; with %NULL, none is sent.
      */
     properties[PROP_USER_AGENT] = g_param_spec_string("user-agent", NULL, NULL, "afcore", flags);
     /**
      * AfgioSession:ca-file:
      *
-     * The path of the certificates that are trusted in place of the system's: a file, PEM or DER, or a folder with
-     * "*.cer" files. %NULL, the default: the system's.
+     * The path of the certificates that are trusted instead of the system's: a file, PEM or DER, or a folder with
+     * "*.cer" files. %NULL, the default, means the system's.
      */
     properties[PROP_CA_FILE] = g_param_spec_string("ca-file", NULL, NULL, NULL, flags);
     /**
      * AfgioSession:proxy:
      *
-     * The proxy of all requests: `[http|https|socks5|socks5h]://[user[:password]@]host[:port]`. "": no proxy. %NULL,
-     * the default: those of the environment variables http_proxy, https_proxy, all_proxy and no_proxy.
+     * The proxy of all requests: `[http|https|socks5|socks5h]://[user[:password]@]host[:port]`. "" means no proxy;
+     * %NULL, the default, the proxies of the environment variables http_proxy, https_proxy, all_proxy and no_proxy.
      */
     properties[PROP_PROXY] = g_param_spec_string("proxy", NULL, NULL, NULL, flags);
     /**
      * AfgioSession:cache-folder:
      *
-     * The folder of the cache of responses, which several programs may use at the same time. It is made with mode 0700
-     * if only it is missing. %NULL, the default: responses are stored in memory only, if
+     * The folder of the cache of responses, which several programs may use at the same time. If it is missing, it is
+     * created with mode 0700; its parent must exist. With %NULL, the default, responses are stored in memory only, if
      * #AfgioSession:cache-memory-bytes isn't 0.
      */
     properties[PROP_CACHE_FOLDER] = g_param_spec_string("cache-folder", NULL, NULL, NULL, flags);
@@ -184,7 +184,8 @@ static void install_numbers(GParamFlags flags) {
     /**
      * AfgioSession:cache-memory-bytes:
      *
-     * The capacity of the cache in memory, in bytes. 0, the default: none; without a folder nothing is cached then.
+     * The capacity of the cache in memory, in bytes. With 0, the default, nothing is cached in memory, and without a
+     * folder nothing at all.
      */
     properties[PROP_CACHE_MEMORY_BYTES] = g_param_spec_uint64("cache-memory-bytes", NULL, NULL, 0,
                                                               G_MAXUINT64, 0, flags);
@@ -199,21 +200,22 @@ static void install_numbers(GParamFlags flags) {
     /**
      * AfgioSession:connect-timeout-ms:
      *
-     * The longest time for establishing a connection, in milliseconds; 0: no limit. Default: 30000.
+     * The time limit for establishing a connection, in milliseconds; 0 means no limit. Default: 30000.
      */
     properties[PROP_CONNECT_TIMEOUT_MS] = g_param_spec_uint(
         "connect-timeout-ms", NULL, NULL, 0, G_MAXUINT32, defaults.connect_ms, flags);
     /**
      * AfgioSession:idle-timeout-ms:
      *
-     * The longest time without any bytes in either direction, in milliseconds; 0: no limit. Default: 60000.
+     * The time limit without any bytes in either direction, in milliseconds; 0 means no limit. Default: 60000.
      */
     properties[PROP_IDLE_TIMEOUT_MS] = g_param_spec_uint("idle-timeout-ms", NULL, NULL, 0,
                                                          G_MAXUINT32, defaults.idle_ms, flags);
     /**
      * AfgioSession:total-timeout-ms:
      *
-     * The longest time of a whole request, with waiting and redirects, in milliseconds; 0, the default: no limit.
+     * The time limit for a whole request, including waiting and redirects, in milliseconds; 0, the default, means no
+     * limit.
      */
     properties[PROP_TOTAL_TIMEOUT_MS] = g_param_spec_uint("total-timeout-ms", NULL, NULL, 0,
                                                           G_MAXUINT32, defaults.total_ms, flags);
@@ -267,7 +269,7 @@ static afc_status open_trust(AfgioSession *self, afc_trust_policy **out, afc_fai
     if (self->ca_file != NULL) {
         afc_status status = afc_certificates_read(&anchors, self->ca_file, failure);
         if (status != AFC_OK) return status;
-        /* A file without certificates trusts nothing, rather than what the system trusts. */
+        /* An empty slice, unlike NULL, is refused by the core: a file without certificates must not mean the system's. */
         options.anchors = (afc_slice){anchors.size > 0 ? anchors.bytes : "", anchors.size};
     }
     GArray *rules = g_array_sized_new(FALSE, TRUE, sizeof(afc_trust_rule), self->pins->len);

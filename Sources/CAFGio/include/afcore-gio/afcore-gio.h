@@ -2,9 +2,9 @@
  * HTTP requests for programs of GLib, over libafcore: asynchronous functions in the manner of GIO, with introspection
  * for other languages. docs/gio.md is the guide.
  *
- * Each function documents three things. "Thread": the threads that may call it. "Owns": who owns arguments and
- * results afterwards, beside the annotations. "Fails": the errors. Memory comes from GLib, which ends the program if it
- * runs out.
+ * Each function documents three things. "Thread": the threads that may call it. "Owns": the ownership of arguments and
+ * results afterwards, in addition to the annotations. "Fails": the errors. Memory comes from GLib, which ends the
+ * program if it runs out.
  */
 #ifndef AFGIO_AFCORE_GIO_H
 #define AFGIO_AFCORE_GIO_H

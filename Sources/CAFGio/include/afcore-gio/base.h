@@ -1,4 +1,4 @@
-/* What every other header uses: GIO and the export macro. */
+/* Includes and macros that every other header uses: GIO, and the export macro. */
 #ifndef AFGIO_BASE_H
 #define AFGIO_BASE_H
 

@@ -76,10 +76,10 @@ AFGIO_API AfgioRequest *afgio_request_new(const char *method, const char *url);
  * @name: the name of the field
  * @value: (nullable): its value; %NULL removes the field, also if this library sends it by default
  *
- * Sets a header field, in place of all fields of that name, ignoring ASCII case.
+ * Sets a header field and replaces all fields of that name, ignoring ASCII case.
  *
- * Accept, Accept-Encoding and User-Agent are sent by default. Content-Length and Transfer-Encoding follow from the
- * body: a value is refused when the request is sent, and %NULL takes it back. Authorization, Cookie, Proxy-…, and
+ * Accept, Accept-Encoding and User-Agent are sent by default. Content-Length and Transfer-Encoding are computed from
+ * the body: setting a value fails when the request is sent, and %NULL reverts that. Authorization, Cookie, Proxy-…, and
  * fields for keys and tokens such as X-Api-Key, see afc_header_is_credential(), are not sent after a redirect to
  * another origin. For a key in another field, call afgio_request_mark_header_secret(), too.
  *
@@ -93,7 +93,7 @@ AFGIO_API void afgio_request_set_header(AfgioRequest *self, const char *name, co
  * @name: the name of the field
  * @value: its value
  *
- * Adds a header field, beside others of that name.
+ * Adds a header field. Other fields of that name stay.
  *
  * Thread: owner. Owns: copied. Fails: never; an invalid field fails the sending.
  */
@@ -142,12 +142,13 @@ AFGIO_API GBytes *afgio_request_get_body(AfgioRequest *self);
  * @resume: whether an interrupted download is kept and continued
  *
  * Writes the body of a 2xx response to a file, which atomically replaces an existing one when the request succeeds. A
- * 2xx without a body, such as a 204, makes an empty file; HEAD leaves the file as it is. The body of any other response
- * is collected in memory, at most 1 MiB of it.
+ * 2xx without a body, such as a 204, creates an empty file; HEAD leaves the file unchanged. The body of any other
+ * response is collected in memory, at most 1 MiB of it.
  *
- * With @resume, which is for GET without a body, what was received stays in "PATH.part" if the request fails or is
- * cancelled and the response had a strong validator. The next request to the same URL and file asks for the rest, and
- * starts over if the file on the server is another one. Content-MD5 and Repr-Digest of the server are verified.
+ * With @resume, which applies to GET without a body, the bytes received so far are kept in "PATH.part" if the request
+ * fails or is cancelled and the response had a strong validator. The next request with the same URL and file requests
+ * the rest, and starts over if the file on the server has changed. Content-MD5 and Repr-Digest of the server are
+ * verified.
  *
  * Thread: owner. Owns: keeps a reference. Fails: never; a file that isn't local fails the sending.
  */
@@ -173,7 +174,7 @@ AFGIO_API GFile *afgio_request_get_destination(AfgioRequest *self);
  * @password: (nullable): the password, UTF-8; %NULL is the same as ""
  *
  * Sets the credentials that answer a 401 of the URL's origin, and of no other: Digest where the server offers it,
- * otherwise Basic. Without them, or if they are refused, the response is the 401. For a token, set the field
+ * otherwise Basic. Without credentials, or if they are refused, the response is the 401. For a token, set the field
  * Authorization: "Bearer TOKEN".
  *
  * Thread: owner. Owns: copied; the copy of the password is overwritten before it is freed. Fails: never; a control

@@ -1,4 +1,4 @@
-/* Sessions: connections, settings, and how a request is sent. */
+/* Sessions: they have the connections and the settings, and send requests. */
 #ifndef AFGIO_SESSION_H
 #define AFGIO_SESSION_H
 
@@ -65,7 +65,7 @@ AFGIO_API void afgio_session_pin_host(AfgioSession *self, const char *host,
  *
  * Thread: any; reads files. Owns: nothing.
  * Fails: %AFGIO_ERROR_INVALID_INPUT (invalid base URL, pins, hosts, certificates or proxy), %AFGIO_ERROR_FILE (a file
- * or folder can't be used), %AFGIO_ERROR_INTERNAL (no thread). It is tried again at the next call.
+ * or folder can't be used), %AFGIO_ERROR_INTERNAL (no thread). The next call tries again.
  *
  * Returns: whether it is open now, or was already
  */
@@ -96,7 +96,7 @@ AFGIO_API void afgio_session_send_async(AfgioSession *self, AfgioRequest *reques
  * @result: the result that the callback was given
  * @error: return location for an error
  *
- * Returns what a request has ended with.
+ * Returns the response to a request, or its error.
  *
  * Thread: any. Owns: the response is yours.
  * Fails: %AFGIO_ERROR; %G_IO_ERROR_CANCELLED if @cancellable or afgio_session_cancel_all() ended it; errors of
@@ -148,8 +148,8 @@ AFGIO_API void afgio_session_clear_cache(AfgioSession *self);
  * afgio_session_flush_cache:
  * @self: a session
  *
- * Waits until all stored responses are on disk. Call it at the end of a program: what isn't on disk then is requested
- * again by the next one.
+ * Waits until all stored responses are on disk. Call it at the end of a program. Responses that aren't on disk by then
+ * are requested again by the next run.
  *
  * Thread: any; waits for the disk. Owns: nothing. Fails: never.
  */
