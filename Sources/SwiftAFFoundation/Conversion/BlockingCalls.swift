@@ -2,19 +2,19 @@ import Foundation
 import Glibc
 import SwiftAF
 
-/// Runs calls that may block for ever, each on a thread of its own. On the threads of Dispatch or of Swift's tasks,
-/// some hundred of them would stop the whole program.
+/// Runs calls that may block for ever, on separate threads. On the threads of Dispatch or of Swift's tasks, a few
+/// hundred of them would stop the whole program.
 ///
-/// At most `maximumCount` calls run at the same time; others wait for their turn. A call that blocks can't be
-/// interrupted: if its Swift task is cancelled, the caller gets the error at once, and the thread stays until the call
-/// returns. While all threads are held by such calls, other calls fail, because they might wait for ever.
+/// At most `maximumCount` calls run at the same time; others wait. A call that blocks can't be interrupted: if its
+/// Swift task is cancelled, the caller gets the error at once, and the thread is occupied until the call returns. While
+/// all threads are occupied by such calls, other calls fail, because they might wait for ever.
 final class BlockingCalls<Value: Sendable>: Sendable {
     typealias Call = @Sendable () throws -> Value
 
     private struct State {
         /// The calls that wait.
         var line = WaitingLine<Call>()
-        /// The callers of calls that wait or run. A caller that was cancelled isn't here any more.
+        /// The callers of calls that wait or run, without those that were cancelled.
         var callers: [UInt64: CheckedContinuation<Value, any Error>] = [:]
         var threadCount = 0
         /// The number of calls that run although their callers were cancelled.
@@ -30,13 +30,13 @@ final class BlockingCalls<Value: Sendable>: Sendable {
     private let threadName: String
     private let state = Locked(State())
 
-    /// - Parameter threadName: At most 15 bytes.
+    /// - Parameter threadName: The name of the threads, at most 15 bytes (pthread_setname_np(3)).
     init(maximumCount: Int, threadName: String) {
         self.maximumCount = maximumCount
         self.threadName = threadName
     }
 
-    /// Returns what the call returns.
+    /// Makes a call on one of the threads, and returns its result.
     ///
     /// - Throws: The error of the call; `CancellationError` as soon as the Swift task is cancelled, after which a call
     ///   that waited isn't made; ``BlockedForEver``; `POSIXError` if the system has no more threads.
@@ -55,7 +55,7 @@ final class BlockingCalls<Value: Sendable>: Sendable {
 
     private func begin(_ id: UInt64, _ call: @escaping Call, _ caller: CheckedContinuation<Value, any Error>) {
         let step = state.withLock { state -> Step in
-            // If the task is cancelled later, the handler finds the caller.
+            // If the task is cancelled later, the handler below finds the caller.
             guard !Task.isCancelled else { return .cancelled }
             guard state.abandonedCount < maximumCount else { return .fails }
             state.callers[id] = caller
@@ -88,20 +88,20 @@ final class BlockingCalls<Value: Sendable>: Sendable {
         }
     }
 
-    /// Takes a call that waits out of the line. Returns its caller; nil if it doesn't wait.
+    /// Removes a waiting call from the line. Returns its caller; nil if the call doesn't wait.
     private func leave(_ id: UInt64) -> CheckedContinuation<Value, any Error>? {
         let (call, caller) = state.withLock { state -> (Call?, CheckedContinuation<Value, any Error>?) in
             guard let call = state.line.takeWaiter(of: id) else { return (nil, nil) }
             state.line.leave(id)
             return (call, state.callers.removeValue(forKey: id))
         }
-        // Released without the lock, with what it holds.
+        // The call is released without the lock, because it may have the last references to objects of the program.
         return withExtendedLifetime(call) { caller }
     }
 
     // MARK: Threads
 
-    /// Returns why there is no thread; nil if there is one.
+    /// Starts a thread. Returns the error if there is none; nil on success.
     private func startThread() -> (any Error)? {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
@@ -124,7 +124,7 @@ final class BlockingCalls<Value: Sendable>: Sendable {
         return POSIXError(POSIXErrorCode(rawValue: error) ?? .EAGAIN)
     }
 
-    /// Makes calls until none waits.
+    /// Makes calls until none waits. The body of a thread.
     private func work() {
         while let (id, call) = next() {
             let result = Result { try call() }
@@ -137,7 +137,7 @@ final class BlockingCalls<Value: Sendable>: Sendable {
         }
     }
 
-    /// The next call; nil ends the thread.
+    /// Takes the next call; nil ends the thread.
     private func next() -> (UInt64, Call)? {
         state.withLock { state in
             guard let id = state.line.firstID, let call = state.line.takeFirstWaiter() else {
@@ -150,14 +150,14 @@ final class BlockingCalls<Value: Sendable>: Sendable {
     }
 }
 
-/// All threads are held by calls that were cancelled, and that have not returned.
+/// The error if all threads are occupied by calls that were cancelled and haven't returned.
 struct BlockedForEver: Error, CustomStringConvertible {
     let count: Int
 
     var description: String { "\(count) reads of cancelled requests still block, which is the maximum" }
 }
 
-/// What a thread does first. A function of C can't be generic.
+/// The closure that a new thread runs. Not generic, because a C function can't be.
 private final class ThreadStart: Sendable {
     let body: @Sendable () -> Void
 

@@ -22,8 +22,8 @@ extension Cookie {
 }
 
 extension HTTPCookie {
-    /// Converts a cookie. The domain of one that subdomains get, too, has a leading dot. On Linux, Foundation doesn't
-    /// keep `Cookie.sameSite`.
+    /// Converts a cookie. If subdomains get it, too, the domain has a leading dot. On Linux, Foundation doesn't keep
+    /// `Cookie.sameSite`.
     ///
     /// Nil if Foundation refuses the cookie, which it doesn't on Linux.
     public convenience init?(_ cookie: Cookie) {
@@ -31,7 +31,7 @@ extension HTTPCookie {
             .name: cookie.name, .value: cookie.value, .path: cookie.path,
             .domain: cookie.isHostOnly ? cookie.domain : ".\(cookie.domain)",
         ]
-        // The value is a text; without one it is false.
+        // Set only for true: the value is a text, and any text means true.
         if cookie.isSecure { properties[.secure] = "TRUE" }
         if cookie.isHTTPOnly { properties[HTTPCookiePropertyKey("HttpOnly")] = "TRUE" }
         if let date = cookie.expiresDate { properties[.expires] = date } else { properties[.discard] = "TRUE" }

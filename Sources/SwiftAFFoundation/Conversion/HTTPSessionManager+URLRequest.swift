@@ -1,7 +1,7 @@
 public import FoundationNetworking
 public import SwiftAF
 
-// The calls that take an `HTTPRequest`, and not any `RequestConvertible`.
+// Overloads of the calls that take an `HTTPRequest`, not any `RequestConvertible`.
 extension HTTPSessionManager {
     /// Creates a task for a `URLRequest`: see `dataTask(for:with:progress:completionHandler:)` of SwiftAF.
     public func dataTask<Serializer: ResponseSerializer>(

@@ -1,11 +1,11 @@
 import Foundation
 import SwiftAF
 
-/// The bytes of an `InputStream` in chunks. Can be iterated once, and only if nothing else has opened the stream: what
-/// is left of one would pass for a whole body. Reading may block, so it happens on threads of its own.
+/// The bytes of an `InputStream` in chunks. Can be iterated once, and only if nothing else has opened the stream,
+/// because its remaining bytes would be taken for the whole body. Reading may block, so it happens on separate threads.
 struct InputStreamChunks: AsyncSequence, Sendable {
-    /// For all streams of the process: a read of a pipe or a terminal blocks a thread until there are bytes, even if
-    /// its request was cancelled.
+    /// The threads for all streams of the process. A read of a pipe or a terminal blocks a thread until there are
+    /// bytes, even if its request was cancelled.
     private static let reads = BlockingCalls<Data?>(maximumCount: 64, threadName: "af-streams")
 
     private let reader: Reader
@@ -26,7 +26,7 @@ struct InputStreamChunks: AsyncSequence, Sendable {
         }
     }
 
-    /// Makes one call of the stream at a time.
+    /// Reads a stream, with one call at a time.
     fileprivate final class Reader: @unchecked Sendable {
         private enum Phase {
             case open
@@ -38,7 +38,7 @@ struct InputStreamChunks: AsyncSequence, Sendable {
         private let phase = Locked(Phase.open)
         private let reads: BlockingCalls<Data?>
         private let stream: InputStream
-        /// Nil before the first read.
+        /// The right to read the stream; nil before the first read.
         private var claim: Claim?
 
         init(_ stream: InputStream, _ reads: BlockingCalls<Data?>) {
@@ -74,7 +74,7 @@ struct InputStreamChunks: AsyncSequence, Sendable {
         }
     }
 
-    /// The right to read a stream. A `URLRequest` that is sent twice has one stream for both.
+    /// The right to read a stream, which only one reader has: if a `URLRequest` is sent twice, both share one stream.
     private final class Claim {
         private static let streams = Locked<Set<ObjectIdentifier>>([])
 

@@ -46,10 +46,10 @@ extension SessionError {
 
     /// The closest code of `NSURLErrorDomain`.
     ///
-    /// A rejected certificate is always -1202, as in AFNetworking; ``reason`` has the details. Of a connection that
-    /// failed because this machine has no route, and of a name that wasn't found while it is offline, it is -1009. A
-    /// file that couldn't be opened is -3001, unless ``systemError`` says more. An input that is invalid for another
-    /// reason than the URL is -1000, too.
+    /// A rejected certificate is always -1202, as in AFNetworking; ``reason`` has the details. It is -1009 if a
+    /// connection failed because this machine has no route, or if a name wasn't found while it is offline. A file that
+    /// couldn't be opened is -3001, unless ``systemError`` is more specific. Any invalid input is -1000, even if the
+    /// URL is valid.
     public var urlErrorCode: URLError.Code {
         if let reason, let found = Self.reasonErrorCodes[reason] { return found }
         switch code {
@@ -59,7 +59,7 @@ extension SessionError {
         }
     }
 
-    /// The codes of reasons that Foundation distinguishes, too.
+    /// The codes of those reasons that Foundation distinguishes, too.
     private static let reasonErrorCodes: [Reason: URLError.Code] = [
         .noScheme: .unsupportedURL,
         .offline: .notConnectedToInternet,
@@ -68,7 +68,7 @@ extension SessionError {
         .certificateRefused: .clientCertificateRejected,
     ]
 
-    /// What an `errno` says about a file. Only a file that is written needs room, or must not exist.
+    /// The codes for an `errno` about a file. Some occur only for a file that is written.
     private static let fileErrorCodes: [Int32: URLError.Code] = [
         ENOENT: .fileDoesNotExist,
         EISDIR: .fileIsDirectory,
@@ -135,7 +135,7 @@ extension SessionError {
         return systemError.map { NSError(domain: NSPOSIXErrorDomain, code: Int($0)) }
     }
 
-    /// The error if Foundation created it; nil for an error of a Swift type, which would only be wrapped.
+    /// Returns the error if Foundation created it; nil for an error of a Swift type, which would only be wrapped.
     private static func foundationError(_ error: any Error) -> NSError? {
         if let error = error as? CocoaError { return error as NSError }
         return type(of: error) is NSError.Type ? error as NSError : nil

@@ -12,9 +12,9 @@ extension HTTPRequest {
     ///   replays the body, and another request with a stream that was opened before, fail with
     ///   ``SessionError/Code/bodyNotReplayable``. Its length is taken from the Content-Length field. It is read on one
     ///   of at most 64 threads of the process. Cancelling the request doesn't interrupt a read that blocks, such as
-    ///   that of a pipe without a writer: its thread is occupied until the read returns. While all are, further streams
-    ///   wait, or fail if all reads are those of cancelled requests. The idle time limit doesn't count while a stream
-    ///   is read or waits.
+    ///   that of a pipe without a writer: its thread is occupied until the read returns. While all 64 are occupied,
+    ///   further streams wait, or fail if all reads belong to cancelled requests. The idle time limit doesn't count
+    ///   while a stream is read or waits.
     /// - Cache policy, cookies, service type and cellular access become ``hints``; those with their default value stay
     ///   unset. Pipelining isn't converted: Foundation has deprecated it.
     /// - Content-Length and Transfer-Encoding are omitted: they are computed from the body.
@@ -38,7 +38,8 @@ extension HTTPRequest {
         hints = Hints(request)
     }
 
-    /// The value of a Content-Length field (RFC 9110 8.6). Nil for what isn't 1*DIGIT, such as a signed number.
+    /// Parses the value of a Content-Length field (RFC 9110 8.6). Nil unless it is 1*DIGIT, such as for a signed
+    /// number.
     private static func length(_ value: String) -> Int64? {
         ASCII.isNumber(value) ? Int64(value) : nil
     }
@@ -54,7 +55,7 @@ extension URLRequest {
     /// A request with the default value of every property.
     fileprivate static let initial = URLRequest(url: URL(fileURLWithPath: "/"))
 
-    /// Converts an `HTTPRequest`. Of the timeouts, only the idle timeout is kept, without a limit as a year; of the
+    /// Converts an `HTTPRequest`. Of the timeouts, only the idle timeout is kept (no limit becomes a year); of the
     /// other settings, only the hints. Repeated fields are joined with commas, those named Cookie with semicolons. The
     /// body's content type becomes a field, and a JSON body is encoded with a `JSONCoder`, unless it has an encoder of
     /// its own.
@@ -78,7 +79,7 @@ extension URLRequest {
 
     private mutating func setBody(of request: HTTPRequest) throws(SessionError) {
         if let path = request.body.filePath {
-            // On Linux, a stream is made of any path, and fails when it is read.
+            // Checked because on Linux a stream can be created for any path, and fails only when it is read.
             let failure = Self.failureToRead(path)
             guard failure == nil, let stream = InputStream(fileAtPath: path) else {
                 var error = SessionError(.file, message: "the file of the body can't be opened", url: request.url)
@@ -93,8 +94,8 @@ extension URLRequest {
         }
     }
 
-    /// Why a path isn't one of a file that can be read, as an `errno`; nil if it is. The file isn't opened, because
-    /// opening a pipe would wait for its writer.
+    /// Returns an `errno` if the path isn't a readable file; nil if it is. The file isn't opened, because opening a
+    /// pipe would wait for its writer.
     private static func failureToRead(_ path: String) -> Int32? {
         var file = stat()
         guard stat(path, &file) == 0, access(path, R_OK) == 0 else { return errno }
@@ -103,7 +104,7 @@ extension URLRequest {
 }
 
 extension HTTPHeaders {
-    /// Each name once, with its values joined, as Foundation stores them.
+    /// The fields as Foundation stores them: each name once, with its values joined.
     var joined: [(name: String, value: String)] {
         var seen: Set<String> = []
         return fields.compactMap { field in
@@ -112,16 +113,16 @@ extension HTTPHeaders {
         }
     }
 
-    /// A comma (RFC 9110 5.3). Cookies, whose values may contain commas, are the exception (RFC 9113
-    /// 8.2.3).
+    /// Returns the separator of joined values: a comma (RFC 9110 5.3), but a semicolon for Cookie, whose values may
+    /// contain commas (RFC 9113 8.2.3).
     private static func separator(of name: String) -> String {
         ASCII.equalIgnoringCase(name, "cookie") ? "; " : ", "
     }
 }
 
 extension Duration {
-    /// A time limit that is as good as none. Foundation for Linux computes with the milliseconds as an `Int`, and so
-    /// ends the process at `TimeInterval.infinity`.
+    /// The seconds of a year, used for no limit. Not `TimeInterval.infinity`, because Foundation for Linux converts
+    /// milliseconds to an `Int`, which would trap.
     private static let year: TimeInterval = 31_536_000
 
     /// Converts Foundation's seconds. No limit if they are NaN, not positive, or a year or more.
@@ -129,7 +130,7 @@ extension Duration {
         self = seconds > 0 && seconds < Self.year ? .seconds(seconds) : .zero
     }
 
-    /// Foundation's seconds: at most a year, which zero is, too.
+    /// The duration in Foundation's seconds: at most a year; zero, which means no limit, becomes a year, too.
     fileprivate var timeoutInterval: TimeInterval {
         self > .zero ? min(Self.year, fractionalSeconds) : Self.year
     }

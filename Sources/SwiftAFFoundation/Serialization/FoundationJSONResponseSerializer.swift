@@ -13,7 +13,7 @@ public struct FoundationJSONResponseSerializer: ValidatingResponseSerializer, Ha
     /// `NSDictionary`, `NSArray` or another object of the document.
     public typealias Output = FoundationObject<Any>?
 
-    /// Which responses are acceptable.
+    /// The responses that are acceptable.
     public var validation: ResponseValidation
 
     /// With `.fragmentsAllowed`, the top level doesn't have to be an array or an object. With `.mutableContainers`, it
@@ -31,7 +31,7 @@ public struct FoundationJSONResponseSerializer: ValidatingResponseSerializer, Ha
 
     /// The maximum memory of the parsed objects in bytes, estimated before they are made; a text beyond it is an error.
     /// Default: 1 GiB, about 350,000 dictionaries with members: on Linux each of them takes at least 3 KB. To read
-    /// larger texts, use `JSONResponseSerializer` or `Codable` types, which take a small part of this.
+    /// larger texts, use `JSONResponseSerializer` or `Codable` types, which need much less memory.
     public var maximumMemory: Int
 
     private var readingBits: UInt

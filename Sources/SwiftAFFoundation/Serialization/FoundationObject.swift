@@ -14,7 +14,7 @@ public struct FoundationObject<Value>: @unchecked Sendable {
 
 /// A value that contains an object, for code that doesn't know the type of the box.
 protocol ObjectContaining {
-    /// The object; nil without one.
+    /// The object; nil if there is none.
     var containedObject: Any? { get }
 }
 

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Estimates the memory that `JSONSerialization` takes for the objects of a text, which may be hundreds of times as
-/// large as the text: on Linux the smallest dictionary with a member has 3 KB.
+/// Estimates the memory that `JSONSerialization` needs for the objects of a text, which can be hundreds of times as
+/// large as the text: on Linux the smallest dictionary with a member takes 3 KB.
 ///
 /// The numbers were measured, and are right to a factor of two.
 struct JSONCost {
@@ -10,7 +10,7 @@ struct JSONCost {
     private static let member = 192
     private static let array = 384
     private static let element = 72
-    /// The text and its strings.
+    /// The memory for each byte of the text, including its strings.
     private static let byte = 2
 
     private enum Place {
@@ -25,12 +25,12 @@ struct JSONCost {
     private let knowsStrings: Bool
     private(set) var bytes: Int
 
-    /// Whether the objects of a text take more than `limit` bytes.
+    /// Returns whether the objects of a text take more than `limit` bytes.
     ///
     /// - Parameter isStrict: Whether the text is read as JSON, not as JSON5, which has other strings and comments.
     static func exceeds(_ limit: Int, _ text: Data, isStrict: Bool) -> Bool {
         text.withUnsafeBytes { text in
-            // In UTF-16 and UTF-32, whose brackets contain a NUL, what looks like one in a string counts, too.
+            // In UTF-16 and UTF-32, which are recognised by NUL bytes, brackets within strings are counted, too.
             var cost = JSONCost(knowsStrings: isStrict && !text.contains(0), size: text.count)
             return cost.bytes > limit || text.contains { cost.read($0) > limit }
         }
@@ -41,7 +41,7 @@ struct JSONCost {
         bytes = size * Self.byte
     }
 
-    /// Returns the cost so far.
+    /// Reads a byte, and returns the cost so far.
     private mutating func read(_ byte: UInt8) -> Int {
         switch place {
         case .outside: readOutside(byte)

@@ -8,8 +8,8 @@ struct PropertyListCheck {
 
     let format: PropertyListSerialization.PropertyListFormat
 
-    /// The years 0000 to 9999, in seconds since 2001. No others have four digits (ISO 8601). Foundation writes dates of
-    /// property lists by the Gregorian calendar also before 1582 (proleptic), where those of `DateText` are Julian: its
+    /// The years 0000 to 9999, in seconds since 2001. No other years have four digits (ISO 8601). In property lists,
+    /// Foundation writes dates before 1582 by the proleptic Gregorian calendar. Those of `DateText` are Julian, so its
     /// year 0000 begins two days earlier.
     private static let years: Range<TimeInterval> = -63_145_526_400..<252_423_993_600
 
@@ -29,7 +29,7 @@ struct PropertyListCheck {
         }
     }
 
-    /// Refuses the nulls of a list that `PropertyListEncoder` has made. It writes a text for each, which nothing but
+    /// Refuses nulls in a list that `PropertyListEncoder` has made. It writes a null as a text that only
     /// `PropertyListDecoder` reads as nil.
     static func refuseNulls(in value: Any) throws(Fault) {
         switch value {

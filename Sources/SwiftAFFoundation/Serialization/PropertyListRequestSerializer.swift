@@ -3,10 +3,11 @@ public import SwiftAF
 
 /// Encodes parameters as a property list in the body, or as a query for methods without a body.
 ///
-/// A copy has all settings. So has the encoded form, except for those that `HTTPRequestSerializer` omits from ``base``.
+/// Copies include every setting. The encoded form does, too, except for the properties of ``base`` that
+/// `HTTPRequestSerializer` omits.
 public struct PropertyListRequestSerializer: RequestSerializer, Hashable, Codable {
-    /// The serializer of everything but the body: time limits, the methods without a body, and how their query is
-    /// encoded.
+    /// The serializer for everything except the body: time limits, the methods without a body, and the encoding of
+    /// their query.
     public var base: HTTPRequestSerializer
 
     /// `.xml` or `.binary`. `.openStep` can't be written and fails.
@@ -71,7 +72,7 @@ public struct PropertyListRequestSerializer: RequestSerializer, Hashable, Codabl
 }
 
 extension Parameters {
-    /// The parameters as objects of the property list classes.
+    /// Returns the parameters as objects of the property list classes.
     fileprivate func propertyList() throws -> Any {
         switch self {
         case .bool(let value): return value

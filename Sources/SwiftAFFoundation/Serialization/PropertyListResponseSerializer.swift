@@ -6,7 +6,7 @@ public struct PropertyListResponseSerializer: ValidatingResponseSerializer, Hash
     /// The root object of the property list.
     public typealias Output = FoundationObject<Any>?
 
-    /// Which responses are acceptable.
+    /// The responses that are acceptable.
     public var validation: ResponseValidation
 
     /// The format for a `PropertyListRequestSerializer` with the same settings. Parsing detects the format itself.
@@ -57,7 +57,7 @@ public struct PropertyListResponseSerializer: ValidatingResponseSerializer, Hash
         return FoundationObject(readOptions.isEmpty ? list : Self.mutable(list))
     }
 
-    /// Foundation for Linux returns its mutable containers as values of Swift.
+    /// Returns a mutable container, because Foundation for Linux returns its mutable containers as Swift values.
     private static func mutable(_ list: Any) -> Any {
         switch list {
         case let members as [AnyHashable: Any]: NSMutableDictionary(dictionary: members)

@@ -13,7 +13,7 @@ final class XMLCheck: NSObject, XMLParserDelegate {
         let parser = XMLParser(data: document)
         parser.shouldResolveExternalEntities = false
         parser.delegate = check
-        // What it returns isn't looked at: on Linux, it may be true after an error, and false after a harmless one.
+        // The result is ignored: on Linux, it may be true after an error, and false after a harmless one.
         _ = parser.parse()
         return check.isWellFormed
     }
@@ -48,15 +48,16 @@ final class XMLCheck: NSObject, XMLParserDelegate {
         }
     }
 
-    /// On Linux, the parser goes on after an error, in places where ``XMLText`` hasn't seen markup: it could crash.
+    /// Aborts at the first error. On Linux, the parser would continue in places that ``XMLText`` hasn't checked, and
+    /// could crash.
     func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
         if Self.isHarmless((error as NSError).code) { return }
         isWellFormed = false
         parser.abortParsing()
     }
 
-    /// Whether the parser has read the markup to its end and only objects to a name or a value. The codes are those of
-    /// libxml2 (`xmlParserErrors`), which Foundation passes on.
+    /// Returns whether an error concerns only a name or a value, so that the parser has read the markup correctly. The
+    /// codes are those of libxml2 (`xmlParserErrors`), which Foundation passes on.
     private static func isHarmless(_ code: Int) -> Bool {
         switch code {
         case 26: true  // An entity that isn't declared. The document type, which is left out, may have declared it.

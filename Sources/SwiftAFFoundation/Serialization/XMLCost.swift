@@ -1,7 +1,8 @@
 import SwiftAF
 
-/// Counts what makes libxml2 take more than linear time, or much more memory than the size of the document. It looks
-/// for a prefix in all namespaces in scope, and for a namespace in all elements around.
+/// Counts the parts of a document that make libxml2 take more than linear time, or much more memory than the size of
+/// the document. libxml2 searches for a prefix in all namespaces in scope, and for a namespace in all enclosing
+/// elements.
 struct XMLCost {
     /// The maximum size in bytes of UTF-8. libxml2 stops with an internal error beyond it (XML_MAX_LOOKUP_LIMIT).
     static let maximumSize = 10_000_000
@@ -10,7 +11,7 @@ struct XMLCost {
     static let maximumNodeCount = 1_000_000
     /// The maximum nesting. Less than the depth at which libxml2 stops building a tree, which makes Foundation crash.
     static let maximumDepth = 200
-    /// The maximum number of namespaces that an element and those around it declare.
+    /// The maximum number of namespaces that an element and its enclosing elements declare together.
     static let maximumNamespaceCount = 256
     /// The maximum number of attributes of an element, each of which libxml2 compares with all others. Rows of
     /// databases have up to a thousand.

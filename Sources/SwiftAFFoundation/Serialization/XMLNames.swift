@@ -1,20 +1,20 @@
 import Foundation
 import SwiftAF
 
-/// The values of `xml:id` in a document. libxml2 prints one that isn't a name, or that is there twice, to the standard
-/// error when it builds a tree, line breaks and all.
+/// Collects the values of `xml:id` in a document. When libxml2 builds a tree, it prints a value that isn't a name, or
+/// that is repeated, to the standard error, including line breaks.
 struct XMLNames {
     private var all: Set<String> = []
 
     mutating func add(_ value: String) throws(SessionError) {
-        // libxml2 takes no notice of blanks around a name.
+        // libxml2 ignores blanks around a name.
         let name = value.trimmingCharacters(in: CharacterSet(charactersIn: " \t\r\n"))
         guard Self.isName(name) else { throw XMLCost.error("the value of an attribute xml:id isn't a name") }
         guard all.insert(name).inserted else { throw XMLCost.error("two elements have the same xml:id") }
     }
 
-    /// Whether it is a name without a colon (XML 1.0, 5th edition, section 2.3). libxml2 knows fewer letters: of the
-    /// values that it prints nevertheless, each is a word.
+    /// Returns whether a value is a name without a colon (XML 1.0, 5th edition, section 2.3). libxml2 accepts fewer
+    /// letters; the values that it prints for that reason are single words.
     private static func isName(_ name: String) -> Bool {
         guard let first = name.unicodeScalars.first, isNameStart(first) else { return false }
         return name.unicodeScalars.allSatisfy { isNameStart($0) || isOtherNameCharacter($0) }

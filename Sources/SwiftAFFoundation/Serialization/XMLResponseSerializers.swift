@@ -9,12 +9,12 @@ private let xmlTypes: Set<String> = ["application/xml", "text/xml"]
 /// parser only when it runs.
 ///
 /// The parser gets the body converted to UTF-8 and without its document type. Of a body that isn't well-formed, or has
-/// a document type with its own declarations, it reports nothing but an error, because Foundation's parser goes on
-/// after errors and crashes the process on some such documents. The same goes for a body with more than 1,024
-/// attributes of an element, 200 nested elements or 256 namespaces in scope, which would take long to parse, and for
-/// one of more than 10,000,000 bytes in UTF-8, or 1,000,000 elements, attributes, comments and instructions. Therefore,
-/// the body is parsed once before. External entities aren't loaded unless you change the parser's policy; don't do that
-/// for a body from the network. On Linux, `parse()` may return true even though `parserError` is set: check both.
+/// a document type with its own declarations, it reports only an error, because Foundation's parser continues after
+/// errors and crashes the process on some such documents. The same applies to a body with more than 1,024 attributes of
+/// an element, 200 nested elements or 256 namespaces in scope, which would take long to parse, and for one of more than
+/// 10,000,000 bytes in UTF-8, or 1,000,000 elements, attributes, comments and instructions. Therefore, the body is
+/// parsed once in advance. External entities aren't loaded unless you change the parser's policy; don't do that for a
+/// body from the network. On Linux, `parse()` may return true even though `parserError` is set: check both.
 public struct XMLParserResponseSerializer: ValidatingResponseSerializer, Hashable, Codable {
     /// A parser that has not begun.
     public typealias Output = FoundationObject<XMLParser>

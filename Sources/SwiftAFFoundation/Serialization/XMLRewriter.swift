@@ -4,8 +4,8 @@ import SwiftAF
 
 /// Parses a document as events and writes it again: well-formed, in UTF-8, without a document type and entities.
 final class XMLRewriter: NSObject, XMLParserDelegate {
-    /// The maximum size of a text or comment in bytes. Beyond another one, libxml2 stops building a tree, which makes
-    /// Foundation crash.
+    /// The maximum size of a text or comment in bytes. Less than the size at which libxml2 stops building a tree, which
+    /// makes Foundation crash.
     private static let maximumTextSize = 8 << 20
     /// The maximum size of an attribute in bytes. Escaping makes it up to six times as large.
     private static let maximumAttributeSize = 1 << 20
@@ -89,7 +89,8 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
         put("<?\(target) \(data ?? "")?>")
     }
 
-    /// On Linux, the parser goes on after an error, in places where ``XMLText`` hasn't seen markup: it could crash.
+    /// Aborts at the first error. On Linux, the parser would continue in places that ``XMLText`` hasn't checked, and
+    /// could crash.
     func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
         failure = failure ?? error
         parser.abortParsing()

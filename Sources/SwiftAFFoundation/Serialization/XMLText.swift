@@ -1,23 +1,23 @@
 import Foundation
 import SwiftAF
 
-/// Rewrites documents so that Foundation's parser can read them. On Linux it crashes the process on processing
-/// instructions without data and on some declarations in a document type.
+/// Rewrites documents so that Foundation's parser can read them. On Linux, that parser crashes the process on
+/// processing instructions without data and on some declarations in a document type.
 enum XMLText {
-    /// Returns the document in UTF-8, without its document type, with a space in every `<?target?>`, and with an XML
-    /// declaration of its own: without one, libxml2 would guess the encoding, or be told it by what follows.
+    /// Returns the document in UTF-8, without its document type, with a space in every `<?target?>`, and with a new XML
+    /// declaration, without which libxml2 would guess the encoding.
     ///
     /// If the document can't be decoded, contains characters that XML forbids, has a document type with its own
     /// declarations, or has a comment, CDATA section or processing instruction without an end, U+0001 is returned. It
     /// is invalid in XML, so the parser reports an error.
     ///
-    /// The result is safe to parse only up to the first error. After one, libxml2 goes on at a place of its choice, for
-    /// example in the middle of what was taken for a comment here.
+    /// The result is safe to parse only up to the first error. After one, libxml2 continues at an unpredictable place,
+    /// for example in the middle of a comment.
     ///
     /// - Throws: A `SessionError` if an element has too many attributes, or the result is too large.
     static func utf8(_ document: Data) throws -> Data {
         guard let text = text(of: document) else { return refused }
-        // Before the scan, which takes longer than this.
+        // Checked before the scan, which takes longer.
         try checkSize(text)
         guard let result = try tame(text) else { return refused }
         try checkSize(result)
@@ -31,7 +31,7 @@ enum XMLText {
     }
 
     /// Like ``utf8(_:)``, but U+0001 is also returned for a document that isn't well-formed or is beyond a limit of
-    /// ``XMLCost``. The result is safe for a parser that goes on after errors.
+    /// ``XMLCost``. The result is safe for a parser that continues after errors.
     static func wellFormed(_ document: Data) -> Data {
         guard let text = try? utf8(document) else { return refused }
         return XMLCheck.isWellFormed(text) ? text : refused
@@ -40,8 +40,9 @@ enum XMLText {
     /// The shortest document that the parser examines.
     private static let refused = Data(repeating: 1, count: 4)
 
-    /// The document in UTF-8 without its declaration, which names the original encoding, and without a byte order mark
-    /// before or, as libxml2 has it, behind it; nil if the document can't be decoded or has forbidden characters.
+    /// Returns the document in UTF-8, without its declaration, which names the original encoding. A byte order mark is
+    /// removed before it and, as libxml2 does, after it. Nil if the document can't be decoded or has forbidden
+    /// characters.
     private static func text(of document: Data) -> Data? {
         let text =
             switch charset(of: document) {
@@ -49,13 +50,13 @@ enum XMLText {
             case .utf8?: String(validating: document, as: UTF8.self)
             case let charset?: charset.decode(document)
             }
-        // libxml2 doesn't stop at a forbidden character in a comment, but ends the comment there.
+        // Refused, because libxml2 would end a comment at a forbidden character.
         guard let text, !text.unicodeScalars.contains(where: isForbidden) else { return nil }
         let content = Data(text.utf8).trimmingMark
         return (declaration(of: content).map { content[$0.endIndex...] } ?? content).trimmingMark
     }
 
-    /// Whether a character isn't a Char (XML 1.0, section 2.2).
+    /// Returns whether a character isn't a Char (XML 1.0, section 2.2).
     static func isForbidden(_ character: Unicode.Scalar) -> Bool {
         switch character.value {
         case 0x09, 0x0A, 0x0D: false
@@ -74,7 +75,7 @@ enum XMLText {
             rest = rest[start...]
             if rest.starts(with: documentType) {
                 guard let end = endOfDocumentType(rest) else { return nil }
-                // Keeps what is before and after it from becoming markup together.
+                // Separates the parts before and after the removed one, which might form markup together.
                 result.append(UInt8(ascii: " "))
                 rest = rest[end...]
                 continue
@@ -85,7 +86,7 @@ enum XMLText {
             }
             // The marks don't overlap: `<!-->` isn't a whole comment.
             let content = rest.dropFirst(section?.opening.count ?? 1)
-            // Not looked for again from each later section: that would take quadratic time.
+            // Remembered, because searching again from each later section would take quadratic time.
             guard let end = section.map({ Self.end(of: $0.closing, in: content) }) ?? content.startIndex else {
                 return nil
             }
@@ -99,8 +100,8 @@ enum XMLText {
         return result
     }
 
-    /// Whether a tag, after its `<`, has more quoted values than an element may have attributes. Before its `>` it has
-    /// no other `<`, not even in a value, or the parser stops there.
+    /// Returns whether a tag, after its `<`, has more quoted values than an element may have attributes. The search
+    /// ends at another `<`, where the parser stops, even in a value.
     private static func hasTooManyAttributes(_ tag: ArraySlice<UInt8>) -> Bool {
         var quote: UInt8?
         var count = 0
@@ -127,7 +128,7 @@ enum XMLText {
         (Array("<?".utf8), instructionEnd),
     ]
 
-    /// The index after the first `mark`; nil without one.
+    /// Returns the index after the first `mark`; nil if there is none.
     private static func end(of mark: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
         var place = bytes.startIndex
         while let next = bytes[place...].firstIndex(of: mark[0]) {
@@ -137,7 +138,7 @@ enum XMLText {
         return nil
     }
 
-    /// The index after a document type without declarations; nil if it has declarations or isn't terminated.
+    /// Returns the index after a document type without declarations; nil if it has declarations or isn't terminated.
     private static func endOfDocumentType(_ bytes: ArraySlice<UInt8>) -> Int? {
         var quote: UInt8?
         for (place, byte) in zip(bytes.indices, bytes) {
@@ -153,7 +154,7 @@ enum XMLText {
         return nil
     }
 
-    /// The charset that the first bytes indicate (XML 1.0, appendix F); nil if unknown.
+    /// Returns the charset that the first bytes indicate (XML 1.0, appendix F); nil if unknown.
     private static func charset(of document: Data) -> Charset? {
         switch (document.first, document.dropFirst().first) {
         case (0xFE, 0xFF), (0xFF, 0xFE): return .utf16
@@ -167,14 +168,14 @@ enum XMLText {
         return Charset(label: label)
     }
 
-    /// The bytes from `<?xml` to `?>`, if the document begins with them.
+    /// Returns the bytes from `<?xml` to `?>`, if the document begins with them.
     private static func declaration(of document: Data) -> Data? {
         guard document.starts(with: "<?xml".utf8), let end = document.range(of: Data("?>".utf8)) else { return nil }
         let isLonger = document.dropFirst(5).first.map { $0 > 0x20 } ?? true
         return isLonger ? nil : document[..<end.upperBound]
     }
 
-    /// The quoted value of `encoding`, in lower case.
+    /// Returns the quoted value of `encoding`, in lower case.
     private static func label(in declaration: Data) -> String? {
         guard let name = declaration.range(of: Data("encoding".utf8)) else { return nil }
         let quotes = [UInt8(ascii: "\""), UInt8(ascii: "'")]

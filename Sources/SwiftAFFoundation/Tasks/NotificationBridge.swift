@@ -4,8 +4,8 @@ import SwiftAF
 
 /// Posts events of managers, tasks and reachability to `NotificationCenter.default`, with AFNetworking's names.
 ///
-/// Nothing is posted unless the bridge is installed, and the cost is then negligible. Awaited requests have no task, so
-/// only file notifications are posted for them.
+/// Nothing is posted unless the bridge is installed; without it, the cost is negligible. Awaited requests have no task,
+/// so only file notifications are posted for them.
 public enum NotificationBridge {
     private static let installation = Locked<UInt64?>(nil)
 
@@ -25,8 +25,8 @@ public enum NotificationBridge {
         }
     }
 
-    /// Keeps AFNetworking's order: notifications of a task are posted on the main queue, after the event that caused
-    /// them.
+    /// Posts the notifications of an event, in AFNetworking's order: those of a task on the main queue, after the
+    /// event.
     private static func post(_ event: ProcessEvent) {
         switch event {
         case .taskResumed(let task):

@@ -33,7 +33,7 @@ extension SessionTask {
         progress.pausingHandler = { [weak self] in self?.suspend() }
         progress.resumingHandler = { [weak self] in self?.resume() }
         let observation = watchProgress { [weak progress] task in
-            // Read on the queue, so the values never go backwards.
+            // The values are read on the queue, so that they never go backwards.
             queue.async { [weak progress] in progress?.show(counts(task.progress)) }
         }
         progress.observation.withLock { $0 = observation }

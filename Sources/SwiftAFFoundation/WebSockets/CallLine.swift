@@ -11,12 +11,12 @@ final class CallLine: Sendable {
         }
     }
 
-    /// The place that is taken when a line is made.
+    /// The place that is already taken when a line is created.
     static let firstID: UInt64 = 0
 
     private let state = Locked(State())
 
-    /// Takes the last place.
+    /// Takes a place at the end of the line, and returns its number.
     func join() -> UInt64 {
         state.withLock { state in
             state.lastID += 1
@@ -42,7 +42,7 @@ final class CallLine: Sendable {
         }
     }
 
-    /// Leaves the place.
+    /// Leaves a place.
     func leave(_ id: UInt64) {
         let next = state.withLock { state in
             state.line.leave(id) ? state.line.takeFirstWaiter() : nil

@@ -74,7 +74,7 @@ public final class WebSocketTask: Sendable {
         case failed(SessionError)
     }
 
-    /// For the messages before the close frame, and for the server's answer.
+    /// The time limit for the messages before the close frame, and for the server's close frame.
     @TaskLocal package static var closeDeadline = Duration.seconds(5)
 
     private let manager: HTTPSessionManager
@@ -83,7 +83,7 @@ public final class WebSocketTask: Sendable {
     private let phase = Locked(Phase.suspended)
     private let messageLimit = Locked(1024 * 1024)
     private let observer = Locked<(any WebSocketTaskDelegate)?>(nil)
-    /// In each of them the handshake has the first place, and leaves it when it has ended.
+    /// The lines of calls. In each of them, the handshake has the first place until it has ended.
     private let (sends, receives, pings) = (CallLine(), CallLine(), CallLine())
 
     init(_ manager: HTTPSessionManager, _ request: HTTPRequest, _ protocols: [String]) {
@@ -120,7 +120,7 @@ public final class WebSocketTask: Sendable {
         return Data(reason.utf8)
     }
 
-    /// Nil before the handshake has succeeded.
+    /// The socket; nil before the handshake has succeeded.
     private var opened: WebSocket? {
         phase.withLock { if case .open(let socket) = $0 { socket } else { nil } }
     }
@@ -134,7 +134,7 @@ public final class WebSocketTask: Sendable {
         let delegate = delegate
         phase.withLock { [options] phase in
             guard case .suspended = phase else { return }
-            // Keeps this object until the handshake has ended.
+            // The task retains this object until the handshake has ended.
             phase = .opening(Task { await open(options, delegate) })
         }
     }
@@ -146,7 +146,7 @@ public final class WebSocketTask: Sendable {
             case .suspended, .opening: break
             case .open, .failed: throw cancelled
             }
-            // In the open phase, so that the delegate may cancel the task, but before the calls that wait.
+            // Called in the open phase, so that the delegate may cancel the task, but before the waiting calls begin.
             delegate?.webSocketTask(self, didOpenWithProtocol: socket.subprotocol)
             if let delegate { report(socket.ending, to: delegate) }
             startCalls()
@@ -157,7 +157,7 @@ public final class WebSocketTask: Sendable {
         }
     }
 
-    /// Reports the end, unless this object is released before.
+    /// Reports the end to the delegate, unless this object is released before.
     private func report(_ ending: WebSocket.Ending, to delegate: any WebSocketTaskDelegate) {
         Task { [weak self] in
             do throws(SessionError) {
@@ -178,7 +178,8 @@ public final class WebSocketTask: Sendable {
         delegate?.webSocketTask(self, didCompleteWithError: error)
     }
 
-    /// Enters the next phase, unless the opening has ended: a socket that comes too late is released and closes itself.
+    /// Enters the next phase, unless the opening has already ended. A socket that is opened too late is then released,
+    /// which closes it.
     ///
     /// - Returns: The former phase.
     @discardableResult
@@ -193,7 +194,7 @@ public final class WebSocketTask: Sendable {
         }
     }
 
-    /// Lets the calls begin that wait for the handshake.
+    /// Lets the calls that wait for the handshake begin.
     private func startCalls() {
         for line in [sends, receives, pings] { line.leave(CallLine.firstID) }
     }
@@ -208,7 +209,7 @@ public final class WebSocketTask: Sendable {
             startCalls()
             opening.cancel()
         case .failed: break
-        // Its calls have begun, or begin when the delegate has returned.
+        // Its calls have begun, or will when the delegate has returned.
         case .open(let socket): socket.cancel()
         }
     }
@@ -225,7 +226,7 @@ public final class WebSocketTask: Sendable {
         guard let code = UInt16(exactly: closeCode.rawValue), code > 0,
             let text = String(validating: reason ?? Data(), as: UTF8.self)
         else { return socket.cancel() }
-        // Behind the messages that were sent before.
+        // Waits for the messages of earlier calls.
         let place = sends.join()
         Task { [sends] in
             let deadline = Task {
@@ -240,7 +241,7 @@ public final class WebSocketTask: Sendable {
             do throws(SessionError) {
                 try await socket.close(WebSocket.CloseCode(rawValue: code), reason: text)
             } catch {
-                // Ends one that couldn't send its close frame; has no effect on one that has ended.
+                // Ends a socket that couldn't send its close frame. Has no effect on one that has ended.
                 socket.cancel()
             }
         }
@@ -331,7 +332,7 @@ public final class WebSocketTask: Sendable {
         try await socket(for: place, in: pings).ping()
     }
 
-    /// Waits for the earlier calls.
+    /// Waits for the earlier calls of a line, and returns the open socket.
     private func socket(for place: UInt64, in line: CallLine) async throws(SessionError) -> WebSocket {
         await line.waitForEarlierCalls(of: place)
         guard !Task.isCancelled else { throw cancelled }
@@ -349,7 +350,7 @@ extension HTTPSessionManager {
     ///
     /// - Parameters:
     ///   - url: A ws, wss, http or https URL.
-    ///   - protocols: The subprotocols to offer, the most wanted first.
+    ///   - protocols: The subprotocols to offer, in the order of preference.
     public func webSocketTask(with url: URL, protocols: [String] = []) -> WebSocketTask {
         WebSocketTask(self, HTTPRequest(.get, url.absoluteString), protocols)
     }
@@ -359,7 +360,7 @@ extension HTTPSessionManager {
     public func webSocketTask(with request: URLRequest) -> WebSocketTask {
         var handshake = HTTPRequest(request)
         let name = "Sec-WebSocket-Protocol"
-        // Split as Unicode scalars: a comma with a combining mark behind it is another character.
+        // Split as Unicode scalars, because a comma followed by a combining mark is another `Character`.
         let protocols = (handshake.headers[name] ?? "").unicodeScalars.split(separator: ",").map {
             String($0).trimmingCharacters(in: .whitespaces)
         }

@@ -5,14 +5,14 @@ public import Foundation
 /// The methods are called in this order, one at a time, on threads of Swift's pool. None is called after the task was
 /// released.
 public protocol WebSocketTaskDelegate: AnyObject, Sendable {
-    /// The handshake succeeded. Called before any message is sent or received.
+    /// Called when the handshake has succeeded, before any message is sent or received.
     ///
     /// - Parameters:
     ///   - task: The task.
     ///   - protocol: The subprotocol that the server chose; nil if none.
     func webSocketTask(_ task: WebSocketTask, didOpenWithProtocol protocol: String?)
 
-    /// The server has sent a close frame, first or in answer to ours.
+    /// Called when the server has sent a close frame, on its own or in response to ours.
     ///
     /// - Parameters:
     ///   - task: The task.
@@ -20,7 +20,7 @@ public protocol WebSocketTaskDelegate: AnyObject, Sendable {
     ///   - reason: The reason, UTF-8; nil if the frame has none.
     func webSocketTask(_ task: WebSocketTask, didCloseWith closeCode: WebSocketTask.CloseCode, reason: Data?)
 
-    /// The socket has ended. Called once, last.
+    /// Called once, last, when the socket has ended.
     ///
     /// - Parameters:
     ///   - task: The task.
