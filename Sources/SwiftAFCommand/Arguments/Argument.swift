@@ -31,7 +31,7 @@ enum Argument {
         let unit = text.dropFirst(number.count).lowercased()
         let powers = ["": 0, "b": 0, "k": 1, "kb": 1, "kib": 1, "m": 2, "mb": 2, "mib": 2, "g": 3, "gb": 3, "gib": 3]
         if powers[unit] == 0, let bytes = Int(number), range.contains(bytes) { return bytes }
-        // A fraction of a byte isn't a size.
+        // A fraction is accepted only with a unit.
         let power = powers[unit].flatMap { $0 > 0 ? $0 : nil }
         let size =
             isDecimal(String(number))
@@ -87,7 +87,8 @@ enum Argument {
         return try Self.path(path, of: option)
     }
 
-    /// Returns the value of an option that the end of the run writes to. Another one would take its place silently.
+    /// Returns the path of an option to which the end of the run writes. Throws if the option was given before, because
+    /// one path would silently replace the other.
     static func only(
         _ value: RawText, besides given: RawText?, of option: String, advice: String = ""
     ) throws(UsageError) -> RawText {
@@ -95,8 +96,8 @@ enum Argument {
         return value
     }
 
-    /// Whether the text consists of digits with at most one decimal point: no sign, exponent, hexadecimal, or words
-    /// such as `inf`.
+    /// Returns whether the text consists of digits with at most one decimal point, without a sign, an exponent,
+    /// hexadecimal digits, or words such as `inf`.
     private static func isDecimal(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         let digits = parts.joined()

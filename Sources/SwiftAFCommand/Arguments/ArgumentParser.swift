@@ -25,7 +25,7 @@ struct ArgumentParser {
     static func parse(_ arguments: [RawText]) -> Invocation {
         var parser = ArgumentParser(arguments)
         parser.readAll()
-        // First: it may change the options.
+        // Made first, because it may change the options.
         let command = parser.command()
         return Invocation(command: command, options: parser.options, secrets: parser.secrets)
     }
@@ -60,7 +60,7 @@ struct ArgumentParser {
         }
     }
 
-    /// Whether an option is what `help` is asked about.
+    /// Returns whether an option is the topic of `help`.
     private func isTopic(_ argument: RawText) -> Bool {
         words == ["help"] && argument != "--json" && argument.text.flatMap(OptionTable.entry) != nil
     }
@@ -87,7 +87,7 @@ struct ArgumentParser {
         return true
     }
 
-    /// Applies the value of an option, and notes where it is if it may be a secret.
+    /// Applies the value of an option, and notes its place if it may be a secret.
     private mutating func apply(_ entry: OptionEntry, _ value: RawText, _ name: String) throws(UsageError) {
         noteSecret(entry.secretPart, in: value)
         try entry.apply(&options, value, name)
@@ -174,7 +174,7 @@ extension ArgumentParser {
             throw UsageError("\(option.name) can't be used with \(command.name.printable)\(advice)")
         }
         try OptionConflicts(given: given, options: options).refuse(isDownload: isDownload)
-        // HTTPie has this letter for forms.
+        // Noted because HTTPie uses this letter for forms.
         options.usesFailLetter = given.contains { $0.entry.id == .fail && $0.name != OptionID.fail.rawValue }
         let made = try self.command(command)
         switch made {
@@ -185,7 +185,7 @@ extension ArgumentParser {
         return made
     }
 
-    /// What `--help` prints: how the command of the line is used, or everything.
+    /// The command for `--help`: the help of the command in the line, or the whole help.
     private var help: Command {
         guard let word = words.first?.text?.lowercased(), word != "help", CommandName.kind(of: word) != nil else {
             return .help(topic: nil)
@@ -247,7 +247,7 @@ extension ArgumentParser {
     private func method(named method: HTTPMethod?, by name: String) throws(UsageError) -> HTTPMethod? {
         if let given = options.method {
             let option = self.given.last { $0.entry.id == .request }?.name ?? "-X"
-            // Only now, as a missing URL says more of a URL that was taken for the method.
+            // Checked late: if a URL was taken for the method, the error about a missing URL is more helpful.
             let checked = try Argument.method(given.rawValue, of: option)
             guard method == nil || method == checked else {
                 throw UsageError(
@@ -350,7 +350,7 @@ extension ArgumentParser {
         guard ["", ".", ".."].contains(URLText(url).lastSegment) else { return url }
         let end = url.utf8.firstIndex { "?#".utf8.contains($0) } ?? url.endIndex
         let path = url[..<end]
-        // It would begin the query.
+        // An unescaped question mark would begin the query.
         let segment = name.percentEncoded.replacing("?", with: "%3F")
         return path + (path.hasSuffix("/") ? "" : "/") + segment + url[end...]
     }
@@ -380,7 +380,7 @@ extension ArgumentParser {
             request.url = Self.complete(request.url, with: path)
         }
         for word in words.dropFirst() {
-            // A header named http would look the same, but isn't used.
+            // A header named http would look the same, but doesn't exist in practice.
             guard !Self.hasHTTPScheme(word) else {
                 throw UsageError("a second URL is given; only download takes several, and items come after the URL")
             }

@@ -86,8 +86,8 @@ struct RequestCommand: Sendable, Equatable {
 
 /// The command of a command line, or the error in it.
 ///
-/// Not a `Result`: before the runtime copies the first one, it searches all conformances of the program for that of the
-/// error. That takes longer than parsing (Benchmarks/first-byte).
+/// Not a `Result`, because before the runtime copies the first one, it searches all conformances of the program for
+/// that of the error, which takes longer than parsing (Benchmarks/first-byte).
 enum ParsedCommand: Sendable, Equatable {
     case success(Command)
     case failure(UsageError)

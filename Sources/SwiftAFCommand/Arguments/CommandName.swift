@@ -34,7 +34,7 @@ struct CommandName {
     let action: Action
 
     enum Action: Equatable {
-        /// Nil if the method follows from the rest.
+        /// A request; nil if its method depends on the other arguments.
         case request(HTTPMethod?)
         case upload, download, image, socket, trust, cache, demo, help, completions
     }
@@ -44,14 +44,14 @@ struct CommandName {
         case get, head, delete, post, put, patch, options, request
         case upload, download, image, ws, trust, cache, demo, help, completions
 
-        /// Compares with one after another: the table that `init(rawValue:)` makes when it is first called takes as
-        /// long as all of the rest of the command line (Benchmarks/first-byte).
+        /// Compares with one word after the other, because the table that `init(rawValue:)` makes at its first call
+        /// takes as long as parsing the rest of the command line (Benchmarks/first-byte).
         init?(_ text: String) {
             guard let word = Self.allCases.first(where: { $0.rawValue == text }) else { return nil }
             self = word
         }
 
-        /// Nil if the command isn't a method.
+        /// The method of the command; nil if it isn't a method.
         var method: HTTPMethod? {
             switch self {
             case .get: .get
@@ -65,7 +65,7 @@ struct CommandName {
             }
         }
 
-        /// Nil if the command sends a request, with a method or as `request`.
+        /// The kind and the action of a command other than a method or `request`; nil for those.
         var other: (CommandKinds, Action)? {
             switch self {
             case .upload: (.upload, .upload)
@@ -114,7 +114,7 @@ struct CommandName {
             (kind, action, self.rest) = (.request, .request(HTTPMethod(method)), rest.dropFirst())
         } else {
             try Item.refuseBeforeURL(words)
-            // It may be a URL with a password, but without a host that could be seen to be one.
+            // Not shown, because it may be a mistyped URL with a password.
             guard !first.utf8.contains(UInt8(ascii: "@")) else {
                 throw UsageError("the first word is neither a command nor a URL with a host: expected https://HOST")
             }

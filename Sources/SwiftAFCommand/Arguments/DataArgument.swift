@@ -8,12 +8,12 @@ enum DataArgument: Sendable, Equatable {
 
     enum Text: Sendable, Equatable {
         case given(RawText)
-        /// A file whose content is percent-encoded, and what stands before it.
+        /// A file whose content is percent-encoded, and the text before it.
         case encodedFile(prefix: RawText, path: RawText)
     }
 
-    /// Percent-encodes text, but for the name in front of a `=`. As in curl, an `@` is that of a file if there is no
-    /// `=`.
+    /// Percent-encodes a text, except for a name before a `=`. As in curl, an `@` means a file only if no `=` is before
+    /// it.
     init(encoding text: RawText) throws(UsageError) {
         let bytes = text.bytes
         if let end = bytes.firstIndex(of: UInt8(ascii: "=")) {
@@ -32,7 +32,7 @@ enum DataArgument: Sendable, Equatable {
         }
     }
 
-    /// The texts, if it is made of them.
+    /// The texts, if the value consists of them; otherwise nil.
     var texts: [Text]? {
         switch self {
         case .text(let text): [.given(text)]

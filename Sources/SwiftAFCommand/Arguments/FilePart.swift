@@ -2,7 +2,7 @@ import SwiftAF
 
 /// A part of a form that isn't a plain field: a file, or text with metadata of its own.
 struct FilePart: Sendable, Equatable {
-    /// What the part holds.
+    /// The source of the part's content.
     enum Source: Sendable, Equatable {
         case file(RawText)
         /// curl's `-F name=@-`
@@ -21,7 +21,7 @@ struct FilePart: Sendable, Equatable {
     /// Nil uses the last component of a file's path; text has none.
     var fileName: RawText?
 
-    /// Whether the part is what standard input holds.
+    /// Whether the content of the part is read from standard input.
     var readsInput: Bool { source == .standardInput || source == .textOfInput }
 
     /// Parses the text after `name@`: `path`, `path;type=image/png`, `path;filename=a.png` or both.
@@ -117,7 +117,7 @@ private struct PartWords {
         Key.allCases.first { text.starts(with: $0.rawValue.utf8) }
     }
 
-    /// Removes what stands before the next key, or before the end.
+    /// Removes the text before the next key, or before the end.
     private static func popWord(_ rest: inout ArraySlice<UInt8>, _ isQuoted: Bool) -> RawText {
         if isQuoted, let word = popQuoted(&rest) { return word }
         var word: [UInt8] = []

@@ -1,4 +1,4 @@
-/// An option of curl or HTTPie that this program doesn't have, and what does the same here.
+/// An option of curl or HTTPie that this program doesn't have, and its equivalent here.
 struct ForeignOption: Sendable {
     /// All spellings.
     let names: [String]

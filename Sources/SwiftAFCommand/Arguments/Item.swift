@@ -85,7 +85,8 @@ enum Item: Sendable, Equatable {
         throw UsageError("'\(name)\(separator.rawValue)-' doesn't take standard input: \(use); ./- is a file")
     }
 
-    /// Refuses JSON in place of an item, which it would be by its first colon. It isn't shown: it may hold a secret.
+    /// Refuses JSON as an item: by its first colon it would be a header. It isn't shown, because it may contain a
+    /// secret.
     private static func refuseJSON(_ word: RawText) throws(UsageError) {
         guard let first = word.bytes.first, "{[".utf8.contains(first) else { return }
         // `[]=value` is an item.

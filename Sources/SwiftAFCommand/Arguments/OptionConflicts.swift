@@ -1,7 +1,7 @@
 import SwiftAF
 
-/// Refuses options and items that contradict others, or would be ignored beside them: all rules that need the command
-/// line only. A rule that needs more is where that is known:
+/// Refuses options and items that contradict others, or would be ignored together with them. All rules that need only
+/// the command line are here. Other rules are where the rest of their input is known:
 ///
 /// - the value of one option, or of one that is repeated: ``OptionTable`` and ``Options``;
 /// - the words of a command: ``ArgumentParser``;
@@ -63,14 +63,14 @@ struct OptionConflicts {
         try refuseHeaders(of: request)
     }
 
-    /// Standard output is already that of the report.
+    /// Returns the error of an option that writes to standard output, which `--json` uses for its report.
     static func takenByJSON(_ option: String) -> UsageError {
         UsageError("\(option) can't be used with --json, which \(reasonOfJSON)")
     }
 
     private static let reasonOfJSON = "prints nothing else to standard output"
 
-    /// Options and others that they would have no effect beside.
+    /// Pairs of options; the first has no effect if the other is given.
     private static let pairs: [(option: OptionID, other: OptionID, reason: String)] = [
         (.print, .json, reasonOfJSON),
         (.refresh, .cacheOnly, "never asks the server"),
@@ -90,7 +90,7 @@ struct OptionConflicts {
     /// The options that make a request a download.
     private static let ofDownloads: [OptionID?] = [.remoteName, .resume, .curlResume]
 
-    /// The options of requests that have their meaning in downloads too, or are refused if they contradict it.
+    /// The options of requests that also apply to downloads, or are refused if they contradict one.
     private static let obeyed: [OptionID?] = [
         .request, .data, .rawData, .encodedData, .dataInQuery, .fail, .noBuffer, .noCache,
     ]
@@ -135,7 +135,7 @@ struct OptionConflicts {
         for case .filePart(let name, _) in request.items where options.bodyFormat != .multipart {
             throw UsageError("'\(name.shown.printable)@…' is a file part: use --multipart or upload")
         }
-        // The data of -G are no body.
+        // With -G, the data isn't a body.
         guard options.data != nil, !options.putsDataInQuery else { return }
         let option = options.putsFile ? "-T" : "--data"
         switch options.bodyFormat {

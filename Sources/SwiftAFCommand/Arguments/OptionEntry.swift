@@ -9,7 +9,7 @@ struct OptionEntry: Sendable {
     let commands: CommandKinds
     /// The part of the value that may be a secret.
     var secretPart = SecretPart.none
-    /// Whether the value can be left out; it is then given as `--name=value` only.
+    /// Whether the value can be omitted. If it is given, it must be written as `--name=value`.
     var hasOptionalValue = false
     /// The only values, for completions; empty if there are others.
     var choices: [String] = []
@@ -18,7 +18,7 @@ struct OptionEntry: Sendable {
     /// Sets the value. The name is the spelling of the command line, for errors.
     let apply: @Sendable (inout Options, _ value: RawText, _ name: String) throws(UsageError) -> Void
 
-    /// What rules about this option call it; nil for an option without them.
+    /// The identifier for rules about this option; nil if there are none.
     var id: OptionID? { names.last.flatMap { OptionID(rawValue: $0) } }
 
     /// The spellings with the placeholder of the value.

@@ -157,7 +157,7 @@ enum OptionTable {
             } else if value.bytes.contains(UInt8(ascii: "=")) {
                 options.cookies.append(value)
             } else {
-                // As in curl, an empty jar makes the run keep the cookies that it gets.
+                // As in curl, an empty value enables the cookies of this run, without a file.
                 options.cookieInputs.append(value.bytes.isEmpty ? "/dev/null" : value)
             }
         }.repeatable.secret,
@@ -352,7 +352,7 @@ enum OptionTable {
             help: "client certificate: PEM, or PKCS #12 with the key; also PATH:PASSWORD", for: .connections
         ) {
             options, value, name throws(UsageError) in
-            // Before the password.
+            // Only the part before the password is checked as a path.
             _ = try Argument.path(RawText(value.bytes.prefix { $0 != UInt8(ascii: ":") }), of: name)
             options.certificatePath = value
         }.secret,

@@ -20,7 +20,7 @@ struct Options: Sendable, Equatable {
     var putsDataInQuery = false
     /// Whether the body of a response with a status of 400 or more isn't printed.
     var hidesErrorBodies = false
-    /// Whether that is asked for by `-f`, which HTTPie has for forms.
+    /// Whether ``hidesErrorBodies`` was set by `-f`, the letter that HTTPie uses for forms.
     var usesFailLetter = false
     /// How body fields are sent.
     var bodyFormat = BodyFormat.json
@@ -30,7 +30,7 @@ struct Options: Sendable, Equatable {
     var resumes = false
     /// Whether the body is saved under the name in the URL, as by `download`.
     var usesRemoteName = false
-    /// Whether a request is carried out like `download`: it names the file by the URL, or resumes one.
+    /// Whether a request is performed like `download`, because it names the file by the URL, or resumes one.
     var savesLikeDownload: Bool { usesRemoteName || (resumes && outputPath != nil) }
     /// Whether standard input is ignored, even if it isn't a terminal.
     var ignoresInput = false
@@ -59,7 +59,7 @@ struct Options: Sendable, Equatable {
     var decompresses = true
 
     var proxies = ProxyConfiguration.environment
-    /// Where the URL of the proxy is read from; nil if the command line holds it. See ``readSecrets(_:_:)``.
+    /// The source of the proxy's URL; nil if the URL itself is on the command line. See ``readSecrets(_:_:)``.
     var proxySource: Secret?
 
     /// The path of the only trust anchors; nil for the system's.
@@ -95,12 +95,12 @@ struct Options: Sendable, Equatable {
     var cache = CacheOptions()
     /// The file of known HSTS hosts, read and written.
     var hstsPath: RawText?
-    /// What `ws` sends.
+    /// The options of `ws`.
     var socket = SocketOptions()
     /// The file for an archive of the exchange.
     var archivePath: RawText?
 
-    /// The status codes that are a success besides the usual ones.
+    /// The status codes that are a success in addition to the usual ones.
     var acceptedStatuses: Set<Int> = []
     /// What is printed to standard output; nil for the default.
     var parts: PrintedParts?
@@ -112,7 +112,7 @@ struct Options: Sendable, Equatable {
     var folder: RawText?
     /// Whether a file is downloaded only if the server's is newer, and gets the server's time.
     var comparesTimestamps = false
-    /// What the downloaded file must hash to.
+    /// The digest that the downloaded file must have.
     var checksum: FileDigest?
     /// Whether an existing file is kept: the command fails instead.
     var keepsExistingFile = false
@@ -142,19 +142,19 @@ struct Options: Sendable, Equatable {
         let rawValue: Int
     }
 
-    /// What a run says on standard error besides what other options ask for. Each level includes those before it.
+    /// The messages on standard error, without those that other options ask for. Each level includes the previous ones.
     enum Messages: Comparable, Sendable {
         /// Nothing: `-s`. Only a mistyped option is reported.
         case none
-        /// Why it failed: `-s -S`.
+        /// The failure of the run: `-s -S`.
         case errors
-        /// What may surprise, such as retries: `-q`.
+        /// Notes about the unexpected, such as retries: `-q`.
         case notes
         /// Progress bars, and where downloads were written.
         case progress
     }
 
-    /// What the run says on standard error.
+    /// The level of messages on standard error.
     var messages: Messages {
         if quietingOptions.contains(.silent) { return quietingOptions.contains(.showError) ? .errors : .none }
         return quietingOptions.contains(.quiet) ? .notes : .progress
@@ -170,7 +170,7 @@ struct Options: Sendable, Equatable {
 }
 
 extension Options {
-    /// Whether a command line gives the body of a request, so that standard input isn't asked for one.
+    /// Returns whether the command line has a body, so that standard input isn't used for one.
     func sendsBody(of command: RequestCommand) -> Bool {
         data != nil || bodyFormat == .multipart || command.hasBodyItem
     }

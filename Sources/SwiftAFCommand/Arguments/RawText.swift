@@ -18,8 +18,8 @@ struct RawText: Sendable, Hashable, ExpressibleByStringLiteral {
 
     /// The text; nil if the bytes aren't UTF-8.
     var text: String? {
-        // Repairs what isn't. `String(validating:as:)` needs types that the runtime has to make first, which costs 0.05
-        // ms at the start (Benchmarks/first-byte).
+        // Decodes with replacements and compares: `String(validating:as:)` needs types that the runtime has to make
+        // first, which costs 0.05 ms at the start (Benchmarks/first-byte).
         let text = String(decoding: bytes, as: UTF8.self)
         return text.utf8.elementsEqual(bytes) ? text : nil
     }

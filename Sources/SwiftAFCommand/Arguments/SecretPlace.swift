@@ -17,7 +17,7 @@ enum SecretPart: Sendable {
     /// The value of a header field with credentials.
     case field
 
-    /// Returns where the secret begins; nil without one.
+    /// Returns the offset at which the secret begins; nil if there is none.
     func offset(in value: RawText) -> Int? {
         switch self {
         case .none: nil
@@ -34,7 +34,7 @@ enum SecretPart: Sendable {
         return name.lowercased() == "referer" ? userInfo(in: line[(colon + 1)...]) : nil
     }
 
-    /// A password may contain a slash, though it has to be escaped.
+    /// Also finds a password with a slash, although that should be escaped.
     private static func userInfo(in url: ArraySlice<UInt8>) -> Int? {
         let at = UInt8(ascii: "@")
         guard url.contains(at) else { return nil }

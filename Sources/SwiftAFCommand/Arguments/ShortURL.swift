@@ -2,12 +2,13 @@ import SwiftAF
 
 /// Completes the URLs that people type: without a scheme, or as a port of this machine.
 ///
-/// Looks for delimiters among bytes: one with a combining mark behind it is another character.
+/// Searches delimiters among bytes, because one followed by a combining mark is another `Character`.
 enum ShortURL {
     /// Returns the URL with its scheme: `http` for loopback hosts, `https` for others. `:8080/path` is a port of
     /// localhost. Text that already has a scheme, or that doesn't look like a host, is returned unchanged.
     ///
-    /// - Parameter isURL: Whether the text must be a URL, as that behind a command is: a single word is then a host.
+    /// - Parameter isURL: Whether the text must be a URL, such as the word after a command: a single word is then a
+    ///   host.
     static func complete(_ text: String, isURL: Bool = false) -> String {
         guard !hasScheme(text), looksLikeHost(text) || (isURL && isWord(text)) else { return text }
         if text.utf8.first == UInt8(ascii: ":") {
@@ -85,7 +86,7 @@ enum ShortURL {
         return "/?#".utf8.contains(next)
     }
 
-    /// Returns what stands before the path, the query and the fragment.
+    /// Returns the text before the path, the query and the fragment.
     private static func authority(of text: String) -> Substring.UTF8View {
         text.utf8.prefix { !"/?#".utf8.contains($0) }
     }

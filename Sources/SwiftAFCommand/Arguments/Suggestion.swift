@@ -1,4 +1,4 @@
-/// Suggests what a misspelled word may have meant.
+/// Suggests corrections of misspelled words.
 enum Suggestion {
     /// Returns `; did you mean WORD?` for the closest candidate, or an empty string if none is close.
     static func text(for word: String, among candidates: some Sequence<String>) -> String {
@@ -8,7 +8,7 @@ enum Suggestion {
         var best: (distance: Int, word: String)?
         for candidate in candidates {
             let others = Array(candidate.lowercased())
-            // Comparing takes time that grows with both lengths, and words of other lengths aren't close.
+            // The time of a comparison grows with both lengths, and words of very different lengths aren't close.
             guard abs(letters.count - others.count) <= most, !areOpposites(word, candidate) else { continue }
             let distance = distance(letters, others)
             if distance <= most, best.map({ distance < $0.distance }) ?? true { best = (distance, candidate) }

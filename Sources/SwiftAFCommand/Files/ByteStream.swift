@@ -8,12 +8,13 @@ struct ByteStream: AsyncSequence, Sendable {
     typealias Element = Data
 
     let descriptor: Int32
-    /// The part of a regular file, read by its position, so that it can be read again; nil for what can be read once.
+    /// The range of a regular file, which is read by position and so can be read again; nil for other sources, which
+    /// can be read once.
     var range: Range<off_t>?
-    /// What happens if no byte comes; nil to wait without a note.
+    /// The note to write if no byte arrives; nil to wait without a note.
     var silence: Silence?
 
-    /// Says that the first byte is waited for.
+    /// A note that the program waits for the first byte.
     struct Silence: Sendable {
         let limit: Duration
         /// Called once, on any thread.
@@ -26,9 +27,9 @@ struct ByteStream: AsyncSequence, Sendable {
 
     struct Iterator: AsyncIteratorProtocol, Sendable {
         let descriptor: Int32
-        /// What wasn't read yet of a regular file.
+        /// The range of a regular file that wasn't read yet.
         fileprivate var range: Range<off_t>?
-        /// Nil after the first byte, or once it was called.
+        /// The note and its time; nil after the first byte, or after it was called.
         fileprivate var silence: (end: Instant, note: @Sendable () -> Void)?
 
         /// Returns the next bytes; nil at the end.
@@ -41,8 +42,8 @@ struct ByteStream: AsyncSequence, Sendable {
                 case .bytes(let bytes):
                     silence = nil
                     range = range.map { $0.lowerBound + off_t(bytes.count)..<$0.upperBound }
-                    // As if it had been read by read(2): the next program of a script begins behind it. Not at the end,
-                    // which may come after the response.
+                    // Moves the file position as read(2) would have, so that the next program of a script begins after
+                    // this body. Done here, because the end may be reached only after the response.
                     if let range, range.isEmpty { lseek(descriptor, range.lowerBound, SEEK_SET) }
                     return bytes
                 case .end:
@@ -79,7 +80,7 @@ struct ByteStream: AsyncSequence, Sendable {
 
     private static func readNow(_ descriptor: Int32, _ range: Range<off_t>?) -> Piece {
         guard !PollEvents.wait(for: .input, of: descriptor, timeout: Deadline.pollInterval).isEmpty else {
-            // A job in the background stops at once, before anything is typed.
+            // A job in the background is stopped before it reads the terminal.
             return JobControl.isInForeground(descriptor) ? .nothing : stopped(descriptor)
         }
         let size = range.map { Int(Swift.min(off_t(pieceSize), $0.upperBound - $0.lowerBound)) } ?? pieceSize

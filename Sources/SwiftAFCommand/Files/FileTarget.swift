@@ -12,7 +12,7 @@ struct FileTarget: Sendable {
 
     let name: Name
     var options: DownloadOptions
-    /// What the file must hash to before it gets its name.
+    /// The digest that the file must have before it gets its name.
     var checksum: FileDigest?
     /// Whether the file gets the time of the response.
     var keepsTime = false
@@ -20,7 +20,7 @@ struct FileTarget: Sendable {
     var chosenName: ChosenName?
 
     /// - Returns: Nil if the body isn't written to a file.
-    /// - Throws: If the path names something that an option can't be used with; ``OptionConflicts`` has the other
+    /// - Throws: If the path names a kind of file that an option can't be used with; ``OptionConflicts`` has the other
     ///   rules.
     static func of(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
         guard options.writesFile(of: command) else { return nil }
@@ -32,7 +32,7 @@ struct FileTarget: Sendable {
         return target
     }
 
-    /// Refuses what can't be done with a pipe, a device, or a descriptor of the process.
+    /// Refuses options that can't apply to a pipe, a device, or a descriptor of the process.
     private func refuseMeaningless(_ options: Options) throws(UsageError) {
         if options.checksum != nil || options.comparesTimestamps, case .path(let path) = name,
             !OutputFile.isReplaced(path)
@@ -89,8 +89,8 @@ struct FileTarget: Sendable {
         return FileStatus(path)?.kind == .pipe ? path : nil
     }
 
-    /// What is in the way of the file, so that the response would be lost; nil if nothing is, or the response names the
-    /// file. What appears there later is noticed when the file gets its name.
+    /// The error of an existing file that prevents writing, so that the response would be lost; nil if there is none,
+    /// or if the response names the file. A file that appears later is noticed when the new file gets its name.
     var obstacle: SessionError? {
         if options.contains(.keepsExistingFile), let part = foreignPartialFiles.first {
             return OutputFile.failure(part, EEXIST)
@@ -162,8 +162,8 @@ struct FileTarget: Sendable {
         return InputFile.exists(part) ? part : nil
     }
 
-    /// The files in place of the partial one and its token that no download has left. This download replaces them,
-    /// unless `--no-clobber` keeps them.
+    /// Files with the names of the partial file and its token that aren't left by a download. This download replaces
+    /// them, unless `--no-clobber` keeps them.
     var foreignPartialFiles: [RawText] {
         guard isDownload, case .path(let path) = name, OutputFile.isReplaced(path) else { return [] }
         let (part, token) = (PartialFile(of: path).path, PartialFile(of: path).token)
@@ -178,7 +178,7 @@ struct FileTarget: Sendable {
         return status.kind == .regular && status.size > 0
     }
 
-    /// Whether a file begins as resume tokens do. One that can't be read isn't ours.
+    /// Returns whether a file begins like a resume token. False for a file that can't be read.
     private static func isToken(_ path: RawText) -> Bool {
         var bytes = [UInt8](repeating: 0, count: ResumeToken.markSize)
         let descriptor = path.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }

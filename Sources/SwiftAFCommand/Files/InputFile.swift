@@ -7,7 +7,8 @@ enum InputFile {
     enum Content: Sendable {
         /// A regular file, which can be read repeatedly.
         case file
-        /// What is read once, to its end: a pipe, a device, or a file of the kernel, which has no size.
+        /// A source that can be read once, to its end: a pipe, a device, or a file of the kernel (/proc), which has no
+        /// size.
         case stream(ByteStream)
     }
 
@@ -20,10 +21,10 @@ enum InputFile {
         }
     }
 
-    /// What a path names that isn't opened to be read.
+    /// The way of opening a path that the library reads.
     enum Opening {
         case content
-        /// Also what can't be opened, such as a socket: Linux's O_PATH, which Swift doesn't see.
+        /// Also files that can't be opened for reading, such as a socket: O_PATH of Linux, which Swift doesn't import.
         case anything
 
         fileprivate var flags: Int32 {
@@ -106,7 +107,8 @@ enum InputFile {
         var piece = [UInt8](repeating: 0, count: 64 << 10)
         let isFile = isRegular(descriptor)
         while true {
-            // A pipe may have no writer yet, and a file may be on a slow disk: Ctrl-C and --timeout end the wait.
+            // Checked in each iteration, so that Ctrl-C and --timeout end the wait for a pipe without a writer, or for
+            // a slow disk.
             do throws(Failure) {
                 if stopsWithRun || !isFile { try Deadline.check() }
             } catch {
@@ -180,8 +182,8 @@ enum InputFile {
     }
 }
 
-/// The files whose texts go into each request of a run, such as those with secrets. Each is read once: a pipe has
-/// nothing for a second request.
+/// The texts of files that are used in each request of a run, such as those with secrets. Each file is read once,
+/// because a pipe has no bytes for a second request.
 final class InputTexts: Sendable {
     private struct Content {
         let path: RawText

@@ -1,4 +1,4 @@
-/// What a file that is read whole is used for, which limits its size: a device such as /dev/zero has no end.
+/// The purpose of a file that is read as a whole. It limits the size, because a device such as /dev/zero has no end.
 enum InputKind {
     /// A password, a token, cookies, or the URL of a proxy.
     case secret

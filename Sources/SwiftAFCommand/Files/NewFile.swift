@@ -1,17 +1,17 @@
 import Glibc
 import SwiftAF
 
-/// A file that is written beside a path, and gets its name when it is complete. It has the permissions of the file that
-/// it replaces, and its owner if the process may set that. Pipes, devices and descriptors of the process are written
-/// to.
+/// A file that is written next to a path, and gets its name when it is complete. It has the permissions of the file
+/// that it replaces, and its owner if the process may set that. Pipes, devices and descriptors of the process are
+/// written directly.
 struct NewFile: Sendable {
-    /// Where the content is until it is complete.
+    /// The place of the content until it is complete.
     private enum Place {
-        /// In what the path names, which is written to.
+        /// In the existing pipe, device or descriptor, which is written directly.
         case existing
-        /// In a file without a name, of which nothing is left if the process is killed.
+        /// In a file without a name (O_TMPFILE), of which nothing is left if the process is killed.
         case unnamed
-        /// In a file with this name, where the file system has none without.
+        /// In a file with this name, if the file system doesn't support files without one.
         case named(RawText)
     }
 

@@ -1,17 +1,17 @@
 import SwiftAF
 
-/// Counts the attempts of a run, and decides as `--retry` says whether there is another one.
+/// Counts the attempts of a run, and decides by `--retry` whether there is another one.
 final class Attempts: RequestInterceptor {
     private let policy: RetryPolicy?
     private let count = Locked(0)
-    /// The last attempt, while the next one is waited for.
+    /// The outcome of the last attempt, during the wait for the next one.
     private let last = Locked<AttemptOutcome?>(nil)
-    /// The end of `--timeout`, which is for all attempts; nil without a limit.
+    /// The end of `--timeout`, which limits all attempts together; nil for no limit.
     private let deadline: Instant?
     private let limit: Duration?
-    /// Whether the log of the wire says why and for how long an attempt waits.
+    /// Whether the wire log (`-v`) shows why and for how long an attempt waits, so that notes aren't needed.
     private let isVerbose: Bool
-    /// What the notes are about, if there are several transfers: the URL.
+    /// The URL, for the notes, if there are several transfers.
     private let subject: String?
     private let context: AdviceContext
     private let willBegin: @Sendable () -> Void
@@ -67,7 +67,7 @@ final class Attempts: RequestInterceptor {
         return decision
     }
 
-    /// Returns an error that ended the wait for another attempt with what the last one has received.
+    /// Returns an error that ended the wait for another attempt, with the response of the last attempt.
     func completed(_ error: SessionError) -> SessionError {
         guard error.response == nil, let last = last.withLock({ $0 }), let response = last.response else {
             return error
@@ -79,11 +79,11 @@ final class Attempts: RequestInterceptor {
         return error
     }
 
-    /// Says why an attempt isn't repeated that would be but for the time limit, or for its body.
+    /// Writes a note if only the time limit or the request body prevents another attempt.
     private func noteRefusal(_ request: HTTPRequest, _ outcome: AttemptOutcome, _ policy: RetryPolicy) async {
         guard show != nil else { return }
         var (policy, outcome, repeatable) = (policy, outcome, request)
-        // What remains is the wait that the server asks for.
+        // The remaining delay is that of Retry-After.
         policy.baseDelay = .zero
         outcome.attempt.deadline = nil
         if !request.body.isReplayable { repeatable.body = .none }
@@ -125,7 +125,7 @@ final class Attempts: RequestInterceptor {
         let status = outcome.status.map { "the server responded with \($0)" }
         let cause = outcome.error.map { Advice.message(for: $0, in: context) } ?? status ?? "the attempt failed"
         let number = "retry \(outcome.attempt.number) of \(most)"
-        // Nothing else ends such a wait.
+        // Mentioned because no other option ends such a wait.
         let isLong = delay >= .seconds(60) && limit == nil
         let option = isLong ? "; --timeout S limits the wait" : ""
         note("\(cause.printable); \(number) in \(Format.wait(delay))\(option)")

@@ -1,12 +1,12 @@
-/// Where the body of a response goes.
+/// The destination of a response's body.
 enum BodyDestination: Sendable {
-    /// It is collected, for a report or a picture.
+    /// The body is collected, for a report or a picture.
     case memory
-    /// It is printed while it is received.
+    /// The body is printed while it is received.
     case output(ResponsePrinter)
-    /// It is written to a file. Heads and metrics go to standard output beside it.
+    /// The body is written to a file; heads and metrics are printed to standard output.
     case file(FileTarget, beside: ResponsePrinter?)
-    /// It is written to a pipe or a descriptor of the process while it is received.
+    /// The body is written to a pipe or a descriptor of the process while it is received.
     case pipe(ResponsePrinter, beside: ResponsePrinter?)
 
     var file: FileTarget? {

@@ -1,6 +1,6 @@
 import SwiftAF
 
-/// Why a run failed: printed as `error` with `--json`.
+/// The failure of a run, printed as `error` with `--json`.
 struct Failure: Error, Sendable, Equatable {
     var exit: ExitCode
     /// Printed as `error.code`.
@@ -36,13 +36,13 @@ struct Failure: Error, Sendable, Equatable {
         message = error.message
     }
 
-    /// A write to standard output failed: it is full, has been closed by its reader, or had no room until the run
-    /// ended.
+    /// Creates the failure of a write to standard output: its file system is full, its reader has closed it, or it had
+    /// no room until the run ended.
     init(standardOutput error: WriteError) {
         self.init(writing: "standard output", error)
     }
 
-    /// The same for another pipe or descriptor.
+    /// Creates the failure of a write to the named output.
     init(writing name: String, _ error: WriteError) {
         switch error {
         case .system(let number): self.init(.file, .file, "\(name) can't be written: \(systemMessage(number))")
@@ -56,7 +56,7 @@ struct Failure: Error, Sendable, Equatable {
     init(_ error: SessionError, in context: AdviceContext = .none) {
         let (exit, code) = Self.meaning(of: error)
         let message = Advice.message(for: error, in: context)
-        // The messages of other codes already say what the reason would.
+        // The messages of other codes already contain the reason.
         let hasReason = error.code == .timeout || error.code == .untrusted
         self.init(exit, code, message, reason: hasReason ? Self.name(of: error.reason) : nil)
     }

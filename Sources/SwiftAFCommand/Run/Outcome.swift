@@ -5,22 +5,22 @@ import SwiftAF
 struct Outcome: Sendable {
     var content = Content.empty
     var failure: Failure?
-    /// What failed besides, such as writing an archive.
+    /// Further failures, such as of writing an archive.
     var moreFailures: [Failure] = []
-    /// Fields that the report of this command has besides the usual ones.
+    /// Fields that the report of this command has in addition to the usual ones.
     var addedFields: [(name: String, value: JSONValue)] = []
-    /// The text of the cookies, printed behind everything else.
+    /// The text of the cookies, printed after everything else.
     var cookies: Data?
 
     enum Content: Sendable {
         case empty
-        /// The outcome of a request, also of one without a response.
+        /// The outcome of a request, whether or not there was a response.
         case transfer(TransferOutcome)
         /// The text of a command that sends no request.
         case text(String)
         /// The result of `trust`.
         case trust(TrustReport, url: String)
-        /// Nothing more: the run has already printed what `--json` prints.
+        /// Nothing, because the run has already printed the output of `--json`.
         case printed
         /// The outcomes of several transfers, each with its own failures.
         case parts([Outcome])
@@ -38,19 +38,19 @@ struct Outcome: Sendable {
         self.init(.parts(parts), failure: failures.first { $0.exit == .cancelled } ?? failures.first)
     }
 
-    /// Nil if the run isn't one transfer.
+    /// The outcome of the only transfer; nil if there is none or there are several.
     var transfer: TransferOutcome? {
         get { if case .transfer(let transfer) = content { transfer } else { nil } }
         set { if let newValue { content = .transfer(newValue) } }
     }
 
-    /// Empty unless there are several transfers.
+    /// The outcomes of several transfers; otherwise empty.
     var parts: [Outcome] { if case .parts(let parts) = content { parts } else { [] } }
 
     /// Whether a response was received, or nothing failed.
     var hasReceived: Bool { failure == nil || transfer?.response != nil || parts.contains(where: \.hasReceived) }
 
-    /// Whether the content is whole, although the server may have refused the request.
+    /// Whether the content is complete, although the server may have refused the request.
     var isWhole: Bool { failure.map { [.status, .authentication].contains($0.exit) } ?? true }
 
     var exit: ExitCode { failure?.exit ?? .success }
@@ -63,7 +63,7 @@ struct Outcome: Sendable {
         failure = failure ?? later
     }
 
-    /// Adds that an output can't be written. What failed before decides the exit status, unless the run was stopped
+    /// Adds the failure of writing an output. An earlier failure decides the exit status, unless the run was stopped
     /// meanwhile.
     ///
     /// - Parameter name: The output, as messages name it.
@@ -84,7 +84,7 @@ struct Outcome: Sendable {
         do {
             let json = try JSONText(Array(body))
             let (depth, limit) = (json.depth, JSONValue.maximumDepth - 1)
-            // The report is a level around it, and must be JSON that can be read again.
+            // The report is one more level around the body, and must not be nested too deeply to be parsed again.
             if depth <= limit {
                 transfer?.json = json
             } else {
@@ -99,7 +99,7 @@ struct Outcome: Sendable {
     }
 }
 
-/// What is known of a transfer when it has ended.
+/// The data of a transfer that has ended.
 struct TransferOutcome: Sendable {
     var response: HTTPResponse?
     /// The URL of the final response; without a response, that of the request.
@@ -110,7 +110,7 @@ struct TransferOutcome: Sendable {
     var bodyBytes: Int?
     /// The rendered image, printed instead of the body.
     var picture: Data?
-    /// Where the body is.
+    /// The place of the body.
     var destination = Destination.output
     /// The body as JSON, if it is JSON and `--json` was given.
     var json: JSONText?
@@ -123,13 +123,13 @@ struct TransferOutcome: Sendable {
         case output
         /// In a file.
         ///
-        /// - isDownload: Whether the file was the purpose of the command, which then says where it is.
+        /// - isDownload: Whether the file was the purpose of the command, which then reports its path.
         case file(String, isDownload: Bool)
         /// In a file of an earlier run, which is kept because the server has nothing newer.
         case upToDateFile(String)
         /// In no file, because of the status of the response.
         ///
-        /// - isDownload: Whether only a status of 2xx is saved, and no other that is a success.
+        /// - isDownload: Whether only bodies with status 2xx are saved, not those of other statuses that are a success.
         case unsaved(isDownload: Bool)
         /// In the cache. `cache show` prints it with its head.
         case cache

@@ -22,7 +22,7 @@ extension RequestRun {
 
     func outcome(of error: SessionError) -> Outcome {
         if error.code == .status, let response = error.response {
-            // The server responded; whether the status is acceptable is decided here.
+            // There was a response, so the outcome depends on whether its status is acceptable.
             var outcome = outcome(of: response, body: error.body ?? Data())
             note(error.resumeToken, in: &outcome)
             // An acceptable status is an error only if `Timestamps` refused an older version.
@@ -39,7 +39,7 @@ extension RequestRun {
             metrics: error.metrics.hops.isEmpty ? nil : error.metrics)
         if error.code != .tooLarge {
             transfer.body = error.body
-            // Between two attempts, the token of the last one says it.
+            // Between two attempts, only the token of the last one has the size.
             let written = destination.file == nil ? nil : error.partialFileSize ?? error.resumeToken?.bytesReceived
             transfer.bodyBytes = written.map { Int(clamping: $0) } ?? error.body?.count
         }
@@ -62,11 +62,11 @@ extension RequestRun {
         return failure
     }
 
-    /// Returns what is said about a path that can't be written, beside the system's message.
+    /// Returns advice about a path that can't be written, in addition to the system's message.
     private static func advice(on path: RawText, _ number: Int32) -> String {
         let folder = OutputFile.folder(path)
         let isReadOnly = folder.withCString { access($0, W_OK | X_OK) } != 0
-        // What is in the way may also be PATH.part, or its token.
+        // The obstacle may also be PATH.part, or its token.
         let isFolder = FileStatus(path)?.kind == .folder
         switch number {
         case EISDIR where isFolder:
@@ -85,7 +85,8 @@ extension RequestRun {
         return outcome.isWhole
     }
 
-    /// Makes a failure of a response that wasn't written because of its status, if it should have been checked.
+    /// Turns a response that wasn't written because of its status into a failure, if `--checksum` should have checked
+    /// it.
     func refuseUnchecked(_ outcome: inout Outcome) {
         guard options.checksum != nil, outcome.failure == nil, let transfer = outcome.transfer,
             case .unsaved = transfer.destination, let status = transfer.response?.status
@@ -94,7 +95,7 @@ extension RequestRun {
             .status, .status, "the server responded with \(status), so there is nothing that --checksum could check")
     }
 
-    /// Leaves out a body that `--fail` hides, as it isn't printed without `--json` either.
+    /// Removes a body that `--fail` hides, also from the report of `--json`.
     func hideErrorBody(_ outcome: inout Outcome) {
         guard options.hidesErrorBodies, let status = outcome.transfer?.response?.status, status >= 400 else { return }
         outcome.transfer?.body = nil
@@ -103,7 +104,7 @@ extension RequestRun {
     /// Whether `--cache-only` found nothing: the library made this response.
     private func isMissing(_ response: HTTPResponse) -> Bool { response.cacheStatus == .missing }
 
-    /// Says that the library removed the partial file of a resource that doesn't exist any longer.
+    /// Writes a note that the library has removed the partial file, because the resource doesn't exist any longer.
     func noteRemoval(of partialFile: RawText?, in outcome: inout Outcome) {
         guard let partialFile, let status = outcome.transfer?.response?.status, status == 404 || status == 410,
             !InputFile.exists(partialFile)
@@ -112,7 +113,7 @@ extension RequestRun {
         outcome.failure?.message += "; \(name) was removed, since the server no longer has the file"
     }
 
-    /// Says that a download is about to replace a file that may be the user's.
+    /// Writes a note that a download is about to replace files that may be the user's.
     func noteReplacement(of files: [RawText]) {
         guard options.messages >= .notes else { return }
         for file in files {

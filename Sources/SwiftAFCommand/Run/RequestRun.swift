@@ -4,11 +4,11 @@ import SwiftAF
 
 /// Sends one request and returns the outcome. Cancelling the task ends it early.
 struct RequestRun {
-    /// What shows the progress.
+    /// The display of the progress.
     enum ProgressViewer {
         /// The run itself, with a bar if the terminal can show one.
         case run
-        /// The batch that the run is one of, whose notes need the URL.
+        /// The batch that this run belongs to. Notes then contain the URL.
         case batch(@Sendable (ProgressEvent) -> Void)
     }
 
@@ -49,7 +49,7 @@ struct RequestRun {
         }
     }
 
-    /// Returns what writes the body, or the head that takes its place, to a pipe or a descriptor.
+    /// Returns a printer that writes the body, or with `-I` the head instead, to a pipe or a descriptor.
     private func pipePrinter(to descriptor: Int32, _ path: RawText, isDownload: Bool) -> ResponsePrinter {
         var pipeConsole = console
         pipeConsole.output = DescriptorSink(descriptor: descriptor, stop: console.stop)
@@ -86,7 +86,7 @@ struct RequestRun {
         if options.cache.isUsed, let response = outcome.transfer?.response {
             outcome.addedFields = [("cache", .string(response.cacheStatus.rawValue))]
         }
-        // Those of a response that went to a pipe are known only at its end.
+        // The trailers of a response that was written to a pipe are known only at its end.
         if let trailers = log.trailers ?? outcome.transfer?.response?.trailers, !trailers.fields.isEmpty {
             outcome.addedFields.append(("trailers", Report.pairs(trailers)))
         }
@@ -100,7 +100,7 @@ struct RequestRun {
         return outcome
     }
 
-    /// Prints what is known at the end only.
+    /// Prints the parts that are known only at the end.
     private func finish(_ outcome: inout Outcome, _ log: RunLog) async {
         let metrics = outcome.transfer?.metrics ?? log.metrics
         outcome.transfer?.metrics = metrics
@@ -126,12 +126,12 @@ struct RequestRun {
         return await transferShowingProgress(log)
     }
 
-    /// What notes are about that may be about other runs too: the URL.
+    /// The URL, for notes, if there are several runs.
     private var subject: String? {
         if case .batch = progressViewer { request.url } else { nil }
     }
 
-    /// Whether the body is typed: a bar would be drawn over what the terminal echoes.
+    /// Whether the body is typed on the terminal, so that a bar would be drawn over the echoed text.
     private var readsTerminal: Bool { !request.body.isReplayable && isatty(console.input) == 1 }
 
     // Not inlined, as the runtime would look up its types before every transfer.
@@ -197,7 +197,7 @@ struct RequestRun {
 
     private func makeManager(_ log: RunLog, _ attempts: Attempts) -> HTTPSessionManager {
         var configuration = configuration
-        // The options say what is sent.
+        // Only fields that the options ask for are sent.
         configuration.headers.suppressDefault(.acceptLanguage)
         let manager = HTTPSessionManager(configuration: configuration)
         manager.headers = [:]

@@ -61,13 +61,13 @@ struct RequestSending {
         }
     }
 
-    /// Returns what prints the response while it is received, or what isn't written to its file; nil if nothing is.
+    /// Returns the printer of the response, or of the parts that aren't written to its file; nil if nothing is printed.
     private func printer(for run: RequestRun) -> ResponsePrinter? {
         guard !options.printsJSON else { return nil }
         var parts = options.parts ?? (command.showsHead ? [.responseHead, .responseBody] : .responseBody)
         if run.destination.file != nil {
             parts.remove(.responseBody)
-            // Unless it is asked for besides.
+            // The head is in the file, and is printed only if an option asks for it.
             if run.takesHead, options.parts == nil || options.savesHeadOnly { parts.remove(.responseHead) }
             guard !parts.isEmpty else { return nil }
         }

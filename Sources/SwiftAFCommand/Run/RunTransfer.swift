@@ -39,7 +39,7 @@ struct RunTransfer {
         let accepted = acceptedResponse(file)
         let partialFile = file.partialFile
         run.noteReplacement(of: file.foreignPartialFiles)
-        // A download with a condition has a handler of its own.
+        // A download with a condition already has a handler.
         if let accepted { request.responseHandler = accepted.decide }
         do throws(SessionError) {
             return run.outcome(of: try await file.download(request, with: manager, progress: progress))
@@ -70,7 +70,7 @@ struct RunTransfer {
         var request = run.request
         let null = try request.method == .head ? nil : OutputFile.open("/dev/null")
         defer { if let null { close(null) } }
-        // In memory, the body would be kept as a whole.
+        // The body is dropped, because it would be collected in memory otherwise.
         if let null { request.responseHandler = { _ in .write(toDescriptor: null) } }
         let response = try await manager.response(for: request)
         var outcome = run.outcome(of: response.head, body: Data())
@@ -89,7 +89,7 @@ struct RunTransfer {
         return outcome
     }
 
-    /// Returns what saves a response with another status than 2xx; nil for downloads, which save no other.
+    /// Returns the object that saves responses with a status other than 2xx; nil for downloads, which save only 2xx.
     private func acceptedResponse(_ file: FileTarget) -> AcceptedResponse? {
         guard !file.isDownload, file.checksum == nil, !file.keepsTime, case .path(let path) = file.name else {
             return nil
@@ -105,10 +105,10 @@ struct RunTransfer {
             do throws(SessionError) {
                 return try await streamOnce(request, to: printer, &printed)
             } catch {
-                // What was printed can't be taken back.
+                // There is no other attempt after a part was printed, because that can't be undone.
                 guard !printed.hasBegun, let repeated = await attempts.pause(after: error, of: request) else {
                     await willPrint()
-                    // Its failure would hide the one that matters.
+                    // A failure of printing is ignored, because it would hide the transfer's.
                     try? printer.printHeld(printed)
                     let isCancelled = Task.isCancelled && error.code != .cancelled
                     let error = isCancelled ? attempts.completed(SessionError(.cancelled)) : error
@@ -127,7 +127,7 @@ struct RunTransfer {
     ) async throws(SessionError) -> Outcome {
         let direct = DirectOutput(printer)
         var request = request
-        // The lines of `-v` come before the body, for which the core wouldn't wait.
+        // Not with `-v`, whose lines must be printed before the body: the core wouldn't wait for them.
         if !run.options.isVerbose { request.responseHandler = direct.decide }
         let stream = try await manager.stream(request, progress: progress)
         var outcome = run.outcome(of: stream.head, body: Data())
@@ -136,7 +136,7 @@ struct RunTransfer {
         guard !direct.isChosen else {
             outcome.transfer?.bodyBytes = nil
             do throws(SessionError) {
-                // It has no chunks, and ends when the core has written everything.
+                // The sequence has no chunks, and ends when the core has written everything.
                 var bytes = stream.bytes.makeAsyncIterator()
                 while try await bytes.next() != nil {}
             } catch {

@@ -7,7 +7,7 @@ struct Runner: Sendable {
     var console: Console
     /// Decodes the images of `image`.
     var imageDecoder: any ImageDecoding = SystemImageDecoder()
-    /// Nil stands for the environment variables of the process.
+    /// Environment variables for tests; nil means those of the process.
     var givenEnvironment: [String: String]?
     private let askedPasswords = AskedPasswords()
     private let inputTexts = InputTexts()
@@ -33,7 +33,7 @@ struct Runner: Sendable {
         var runner = self
         if console.error.isTerminal { runner.console.isDumb = environment["TERM"] == "dumb" }
         let deadline = invocation.options.totalLimit.map { Instant.now + $0 }
-        // Each of several downloads has a limit of its own.
+        // With several downloads, each has its own time limit.
         if !invocation.hasSeveralTransfers { runner.console.deadline = deadline }
         let prepared = runner
         return await withTaskCancellationHandler {
@@ -55,7 +55,7 @@ struct Runner: Sendable {
             let invocation = try withSecrets(invocation)
             switch invocation.command {
             case .failure(let error): throw Failure(error)
-            // What formats manual pages breaks lines itself.
+            // Not wrapped, because the formatter of manual pages does that.
             case .success(.help("man")): return Outcome(.text(try Usage.text(of: "man")))
             case .success(.help(let topic)): return Outcome(.text(fitted(try Usage.text(of: topic))))
             case .success(.commandHelp(let command)):
@@ -79,7 +79,7 @@ struct Runner: Sendable {
         }
     }
 
-    /// Returns the text as wide as the terminal; as it is for a pipe or a file.
+    /// Returns the text wrapped to the width of the terminal; unchanged for a pipe or a file.
     private func fitted(_ text: String) -> String {
         console.output.isTerminal ? text.wrapped(columns: console.output.columns) : text
     }
@@ -118,7 +118,7 @@ struct Runner: Sendable {
             files: RunFiles(paths)
         ).run()
         if let archive, let path = options.archivePath { RunStores.write(archive, to: path, &outcome) }
-        // First the session: the cookies are written to its folder.
+        // The session is saved first, because the cookies are written to its folder.
         let hasResponse = outcome.transfer?.response != nil
         if hasResponse {
             await outcome.attempt { () throws(Failure) in try await session?.save(given.command, given.options) }
@@ -138,8 +138,8 @@ struct Runner: Sendable {
         }
     }
 
-    /// Says that `-b` names no file, or one with lines that are ignored, whose cookies would be missed. The jar of a
-    /// first run is still to be written.
+    /// Writes a note if `-b` names a missing file, or one with invalid lines, whose cookies aren't sent. Not for the
+    /// jar that this run writes, which doesn't exist before the first run.
     private func noteMissingCookies(_ options: Options) {
         for path in options.cookieInputs where !options.writtenJars.contains(path) {
             let name = path.shown.printable
