@@ -44,7 +44,7 @@ struct CacheRun {
     let environment: [String: String]
 
     func run() async throws(Failure) -> Outcome {
-        // The same whether there is a cache or not.
+        // An invalid URL is refused whether there is a cache or not.
         if let url = command.url {
             do throws(SessionError) {
                 try HTTPRequest(url).validate()
@@ -69,7 +69,7 @@ struct CacheRun {
         }
     }
 
-    /// What is said where nothing was ever stored.
+    /// The outcome if nothing was ever stored.
     private var withoutCache: Outcome {
         switch command {
         case .list: list([])
@@ -110,7 +110,8 @@ struct CacheRun {
 
     // MARK: One response
 
-    /// Runs with some options store apart from others, and a URL stands for what any run has stored.
+    /// Runs with some options store their responses in a partition of their own. A URL on the command line means the
+    /// responses of all partitions.
     private static func partitions(of cache: HTTPCache) async throws(SessionError) -> Set<String?> {
         Set(try await cache.entries().map(\.partition))
     }

@@ -12,7 +12,7 @@ struct SocketConsole {
 
     func run() async -> Outcome {
         let manager = HTTPSessionManager(configuration: configuration)
-        // The options say what is sent.
+        // Only the headers that the options give are sent.
         manager.headers = [:]
         if options.isVerbose { manager.eventMonitors = [WireLog(console.writeError)] }
         let outcome = await converse(manager)
@@ -76,7 +76,7 @@ private final class Conversation: Sendable {
     private let console: Console
     private let context: AdviceContext
     private let input: Int32?
-    /// Why it ends, unless the server closes the socket or the connection is lost.
+    /// Why this side ends the conversation; nil if the server closes the socket or the connection is lost.
     private let reason = Locked<Failure?>(nil)
 
     init(_ socket: WebSocket, _ options: Options, _ console: Console, _ input: Int32?) {
@@ -222,7 +222,7 @@ private final class Conversation: Sendable {
         } catch let error as SessionError where error.code != .closed && error.code != .cancelled {
             stop(Failure(error, in: context), receiving)
         } catch {
-            // The receiver finds out what ended the socket, or the run is over.
+            // Ignored: the receiving task finds out what ended the socket, or the run is over.
         }
     }
 

@@ -8,8 +8,8 @@ final class AskedPasswords: Sendable {
         var password: String
     }
 
-    // A few at most. The first dictionary of a program makes the runtime search all its conformances: 0.1 ms of the
-    // time to the first byte (Benchmarks/first-byte).
+    // An array, because there are only a few. The first dictionary that a program uses makes the runtime search all its
+    // conformances: 0.1 ms of the time to the first byte (Benchmarks/first-byte).
     private let typed = Locked<[Typed]>([])
 
     /// Returns the password that was typed for the user and the origin of a URL, or asks for it.

@@ -35,9 +35,9 @@ enum Netrc {
         return isNamed && login == nil ? ofMachine.entry : ofMachine.entry ?? ofDefault.entry
     }
 
-    /// What was found of one host.
+    /// What was found for one `machine`, or for `default`.
     private struct Match {
-        /// Nil accepts any.
+        /// The login to look for; nil accepts any.
         let login: String?
         private var own: Entry?
         private var withoutLogin: Entry?
@@ -99,7 +99,7 @@ enum Netrc {
 
     private static func words(ofLine line: Substring) -> [String] {
         var (words, word, isQuoted, isEscaped) = ([String](), String.UnicodeScalarView?.none, false, false)
-        // For `Character`, a space or a quote before a combining mark isn't one.
+        // By scalar: a space or a quote with a combining mark is a `Character` of its own, which differs from both.
         for scalar in line.unicodeScalars {
             if isEscaped {
                 word = (word ?? .init()) + [scalar]
@@ -107,7 +107,7 @@ enum Netrc {
             } else if scalar == "\\", isQuoted {
                 isEscaped = true
             } else if scalar == "\"", isQuoted || word == nil {
-                // Elsewhere a quote is a part of the word, as of a password.
+                // A quote inside a word is a part of it, for example of a password.
                 isQuoted.toggle()
                 word = word ?? .init()
             } else if scalar.properties.isWhitespace, !isQuoted {

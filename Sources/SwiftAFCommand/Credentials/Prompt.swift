@@ -11,13 +11,13 @@ enum Prompt {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
         guard terminal >= 0 else { return nil }
         defer { close(terminal) }
-        // Before, the settings are those of the shell's own prompt.
+        // In the background, the settings would be those of the shell's own prompt.
         guard JobControl.waitForForeground(terminal) == 0 else { return nil }
         var settings = termios()
         guard tcgetattr(terminal, &settings) == 0 else { return nil }
         var silent = settings
         silent.c_lflag &= ~tcflag_t(ECHO)
-        // Lines that the return key ends.
+        // Input comes in lines, which the return key ends.
         silent.c_lflag |= tcflag_t(ICANON)
         silent.c_iflag |= tcflag_t(ICRNL)
         // Ctrl-\ and Ctrl-Z would leave a terminal without echo behind. Zero is _POSIX_VDISABLE.
@@ -34,7 +34,7 @@ enum Prompt {
         }
         say(question, terminal)
         var line: [UInt8] = []
-        // What is off can't be a part of the secret either: other programs would have been stopped by it.
+        // The keys that are disabled don't become part of the secret either: in other programs they stop the program.
         let ignored = withUnsafeBytes(of: former.c_cc) { keys in [keys[Int(VQUIT)], keys[Int(VSUSP)]] }
         while case let byte = try nextByte(of: terminal, silent), byte != UInt8(ascii: "\n") {
             if !ignored.contains(byte) { line.append(byte) }
@@ -60,7 +60,7 @@ enum Prompt {
                 guard errno == EIO, !JobControl.isInForeground(terminal),
                     JobControl.waitForForeground(terminal) == 0
                 else { throw Failure(SessionError(.cancelled)) }
-                // The shell has set its own meanwhile.
+                // The shell has meanwhile restored its own settings.
                 var settings = settings
                 tcsetattr(terminal, TCSANOW, &settings)
             }

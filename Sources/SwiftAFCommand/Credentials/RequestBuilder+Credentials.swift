@@ -7,7 +7,8 @@ extension RequestBuilder {
         let isOfURL = URLText(request.url).withoutUserInfo != request.url
         let isAsked = options.user != nil || options.authentication != nil
         guard isOfURL || isAsked || options.netrc != nil else { return nil }
-        // It takes precedence over the URL. Beside it, --user and --auth have been refused.
+        // An Authorization header takes precedence over the URL. Together with --user or --auth, it was already
+        // refused.
         guard !request.headers.contains(named: .authorization) else { return nil }
         let schemes = options.authentication?.schemes ?? .any
         let isPreemptive = options.authentication == .basic
@@ -34,8 +35,8 @@ extension RequestBuilder {
 }
 
 extension RequestBuilder {
-    /// Returns NAME:PASSWORD, or NAME. A curl command needs the name only, and no password is asked for: curl does
-    /// that.
+    /// Returns NAME:PASSWORD, or NAME. A printed curl command needs only the name, so no password is asked for: curl
+    /// asks for it.
     private func user(_ secret: Secret) throws(Failure) -> String {
         guard options.printsCurlCommand else {
             return try secret.value(of: "--user", environment: environment(), files: inputTexts)
@@ -52,7 +53,8 @@ extension RequestBuilder {
         return user
     }
 
-    /// Returns the password of a user that was given without one: as in curl that of netrc, or it is asked for.
+    /// Returns the password of a user who was given without one. As in curl, it is that of netrc; if there is none, it
+    /// is asked for.
     private func unknownPassword(of user: String, _ request: HTTPRequest) throws(Failure) -> String {
         if let entry = try netrcEntry(for: request, login: user) { return entry.password }
         return try askPassword(of: user, request)

@@ -1,7 +1,7 @@
 import Glibc
 import SwiftAF
 
-/// A secret: itself, or where it is read from when the request is built.
+/// A secret: its text, or the place from which it is read when the request is built.
 enum Secret: Sendable, Equatable {
     case text(String)
     /// `@PATH`: the first line of a file. `@@` stands for an `@` that begins the secret itself.
@@ -50,7 +50,7 @@ extension Secret {
         switch self {
         case .text(let text): return text
         case .file(let path):
-            // The name may be a secret that begins with @.
+            // Messages don't show the path: it may be a secret that begins with @.
             let text = try files.text(
                 path.expandingHome(environment), as: .secret, shown: "\(option): the file behind @")
             return String(text.prefix { $0 != "\n" && $0 != "\r\n" })

@@ -20,9 +20,9 @@ struct NewFile: Sendable {
     private let target: RawText
     private let place: Place
     private let syncs: Bool
-    /// Closes the descriptor. Tests let it fail.
+    /// Closes the descriptor. Tests replace it by one that fails.
     var closeFile: @Sendable (Int32) -> Int32 = { close($0) }
-    /// Writes the content to the disk. Tests let it fail.
+    /// Writes the content to the disk. Tests replace it by one that fails.
     var syncFile: @Sendable (Int32) -> Int32 = { fsync($0) }
 
     /// - Parameters:
@@ -39,7 +39,7 @@ struct NewFile: Sendable {
         }
         target = OutputFile.target(path)
         let former = FileStatus(target)
-        // Such as links in a circle, of which one would be replaced.
+        // For example, symbolic links that lead to each other: one of them would be replaced.
         guard former != nil || errno == ENOENT else { throw OutputFile.failure(path, errno) }
         let folder = OutputFile.directory(of: target)
         if let unnamed = Self.createUnnamed(in: folder, mode) {
@@ -49,7 +49,7 @@ struct NewFile: Sendable {
             (descriptor, place) = (created, .named(name))
         }
         if let former = former?.facts {
-            // As far as the process may; a group of its own is allowed without privileges.
+            // As far as the process is permitted: without privileges, it may still set a group that it belongs to.
             if fchown(descriptor, former.st_uid, former.st_gid) != 0 {
                 _ = fchown(descriptor, uid_t.max, former.st_gid)
             }
@@ -63,7 +63,7 @@ struct NewFile: Sendable {
         let place = folder.isEmpty ? "." : RawText(folder)
         let descriptor = place.withCString { open($0, O_RDWR | unnamed | O_CLOEXEC, mode) }
         guard descriptor >= 0 else { return nil }
-        // Without /proc it could never get a name.
+        // Without /proc the file could never get a name.
         guard access(link(to: descriptor), F_OK) == 0 else {
             close(descriptor)
             return nil
@@ -77,7 +77,7 @@ struct NewFile: Sendable {
     /// The name of an open file in /proc, by which it is linked, see open(2).
     private static func link(to descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
 
-    /// Creates a file under a name that no other has.
+    /// Creates a file with a temporary name that no other file has.
     private static func create(
         in folder: ArraySlice<UInt8>, _ mode: mode_t, for path: RawText
     ) throws(SessionError) -> (Int32, RawText) {
@@ -114,7 +114,7 @@ struct NewFile: Sendable {
             abandon()
             throw OutputFile.failure(path, number)
         }
-        // Its permissions may not let it be opened again.
+        // A duplicate, because the file's permissions may forbid opening it again.
         let content = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard content >= 0 else {
             let number = errno
@@ -130,14 +130,14 @@ struct NewFile: Sendable {
         if keepsExisting { try addName(to: content) } else { try replace(with: content) }
     }
 
-    /// Gives the file its name, which no other has.
+    /// Gives the file its name; fails if another file has it.
     private func addName(to content: Int32) throws(SessionError) {
         defer { remove() }
         let number = Self.link(content, as: target)
         guard number == 0 else { throw OutputFile.failure(path, number) }
     }
 
-    /// Gives the file its name, which another one may have.
+    /// Gives the file its name, and replaces the file that has it, if there is one.
     private func replace(with content: Int32) throws(SessionError) {
         let temporary = try nameForRenaming(content)
         guard temporary.withCString({ from in target.withCString { rename(from, $0) } }) != 0 else { return }
@@ -202,10 +202,10 @@ struct NewFile: Sendable {
         // Some file systems also say EBUSY for a file that is in use.
         guard let mount = mountIdentifier(of: file), mount != mountIdentifier(of: other) else { return EBUSY }
         var system = statvfs()
-        // Some have no size of their own.
+        // Some file systems have no size of their own.
         guard fstatvfs(file, &system) == 0, system.f_blocks > 0 else { return 0 }
         let free = UInt64(system.f_bavail).multipliedReportingOverflow(by: UInt64(system.f_frsize))
-        // What the file has is used again. A block of it is 512 bytes here.
+        // The space that the file already occupies is used again. `st_blocks` counts 512 bytes each.
         let (room, isMore) = free.partialValue.addingReportingOverflow(UInt64(status.facts.st_blocks) * 512)
         return free.overflow || isMore || room >= UInt64(size) ? 0 : ENOSPC
     }

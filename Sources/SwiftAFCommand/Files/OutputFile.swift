@@ -101,7 +101,7 @@ enum OutputFile {
         return path
     }
 
-    /// As many as the kernel follows.
+    /// The number of links that the kernel follows.
     private static let maximumLinks = 40
 
     /// What a symbolic link holds; nil if it isn't one.

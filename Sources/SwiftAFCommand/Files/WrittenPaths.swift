@@ -1,8 +1,8 @@
 import Glibc
 import SwiftAF
 
-/// The files that a run writes. Two that are the same are refused before anything is sent: one would replace the other
-/// without a word.
+/// The files that a run writes. If two outputs go to the same file, they are refused before anything is sent: one would
+/// replace the other without a message.
 struct WrittenPaths {
     /// A name in a folder, whichever spelling or link leads there.
     private struct Place: Hashable {
@@ -27,7 +27,7 @@ struct WrittenPaths {
         if let archive = options.archivePath { try add(archive, as: "--har") }
     }
 
-    /// What a response names isn't known yet: see ``ChosenName``.
+    /// The name of a file that the response chooses isn't known yet: see ``ChosenName``.
     private mutating func add(_ file: FileTarget, _ options: Options) throws(UsageError) {
         guard case .path(let path) = file.name else { return }
         try add(path, as: options.outputPath == nil ? "a download" : "-o")

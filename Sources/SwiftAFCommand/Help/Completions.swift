@@ -1,4 +1,4 @@
-/// Scripts that complete command lines in a shell, made of the table of options.
+/// Scripts that complete command lines in a shell, generated from the table of options.
 enum Completions {
     enum Shell: String, CaseIterable, Sendable {
         case bash, zsh, fish
@@ -53,8 +53,8 @@ enum Completions {
             .joined(separator: " ")
     }
 
-    /// Without a word of its own it leaves the word to `-o default`, which completes file names: with their spaces
-    /// escaped and a slash behind folders.
+    /// If the script offers no word, bash completes file names (`-o default`): with their spaces escaped and a slash
+    /// behind folders.
     private static var bash: String {
         let optionCases = kinds.map { kind in
             "    \(kind.commands.joined(separator: "|"))) options=\"\(options(of: kind.kind))\" ;;"
@@ -172,7 +172,8 @@ enum Completions {
     }
 
     private static func specification(of entry: OptionEntry, _ name: String) -> String {
-        // A quoted word of the shell ends at an apostrophe, a part of a specification at the others.
+        // An apostrophe would end the quoted word of the shell; brackets and colons would end a part of zsh's
+        // specification.
         let help = entry.help.map { $0 == "'" ? "'\\''" : "[]:".contains($0) ? " " : String($0) }.joined()
         // Without a star, an option is offered once.
         let star = entry.isRepeatable ? "*" : ""

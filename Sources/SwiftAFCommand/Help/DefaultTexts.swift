@@ -1,6 +1,6 @@
 import SwiftAF
 
-/// The defaults that help texts name, as texts, from where they apply.
+/// The defaults that help texts name, as texts. Their values are taken from the code that applies them.
 enum DefaultTexts {
     static let pongTimeout = Format.shortSeconds(WebSocket.Options().pongTimeout)
     static let connectTimeout = seconds(HTTPRequest.Timeouts.standard.connect)

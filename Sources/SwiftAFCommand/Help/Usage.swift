@@ -2,7 +2,7 @@ import SwiftAF
 
 /// A line of the overview: some commands, their arguments, and what they do.
 struct Synopsis: Sendable {
-    /// Empty for a URL without a command.
+    /// The names of the commands; empty for a URL without a command.
     let commands: [String]
     let arguments: String
     /// Empty if the line has no room.
@@ -39,7 +39,7 @@ enum Usage {
         let word = topic.lowercased()
         if word == "options" { return OptionTable.groups.map { section($0.title, $0.entries) }.joined(separator: "\n") }
         if word.hasPrefix("-"), let entry = OptionTable.entry(named: topic) { return line(entry) + "\n" }
-        // What follows a command is one of its own, as in `help cache list`.
+        // Only the first word is looked up: a command's own command may follow it, as in `help cache list`.
         let first = word.split(separator: " ").first.map(String.init) ?? ""
         if let kind = CommandName.kind(of: first) {
             let title = sections.first { $0.title.lowercased() == first }
@@ -73,7 +73,7 @@ enum Usage {
         return groups.isEmpty ? nil : groups.joined(separator: "\n")
     }
 
-    /// The words that `help` takes, of titles with several the first one.
+    /// The words that `help` accepts. A title of several words is represented by its first one.
     static let topics: [String] = {
         let titles = sections.map { String($0.title.lowercased().prefix { $0 != " " }) } + ["options", "man"]
         return titles + CommandName.all.filter { !titles.contains($0) }
@@ -189,7 +189,7 @@ enum Usage {
         ([title] + entries.map(line)).joined(separator: "\n") + "\n"
     }
 
-    /// The width of the column of spellings. What is longer has a line of its own.
+    /// The width of the column of spellings. A longer spelling has a line of its own.
     static let column = 28
 
     private static func line(_ entry: OptionEntry) -> String {

@@ -1,6 +1,6 @@
 import SwiftAF
 
-/// The message of a failed transfer: a plain sentence, followed by the option that helps.
+/// The message about a failed transfer: a sentence, followed by the option that helps.
 enum Advice {
     /// Returns the message for an error.
     static func message(for error: SessionError, in context: AdviceContext) -> String {
@@ -18,8 +18,8 @@ enum Advice {
         return advice.map { "\(message); \($0)" } ?? message
     }
 
-    /// Returns the message with its limit in seconds, as options take it, in place of the core's milliseconds. Without
-    /// that of a transfer's total time, which is only what was left of `--timeout` when the transfer began.
+    /// Returns the message with its limit in seconds, as options take it, instead of the core's milliseconds. The limit
+    /// of a transfer's total time is left out: it is only what was left of `--timeout` when the transfer began.
     private static func inSeconds(_ error: SessionError) -> String {
         let message = error.message
         guard error.code == .timeout, message.hasSuffix(" ms"), let space = message.dropLast(3).lastIndex(of: " "),
@@ -32,8 +32,8 @@ enum Advice {
         return "\(message[...space])\(Format.shortSeconds(.milliseconds(number)))"
     }
 
-    /// Returns whether the core has made a sentence of what happened. Other texts are those of libcurl, OpenSSL and
-    /// nghttp2, or name only what is wrong.
+    /// Returns whether the message is a sentence of the core. Other texts are those of libcurl, OpenSSL and nghttp2, or
+    /// name only what is wrong.
     private static func isSentence(_ message: String) -> Bool {
         message.hasPrefix("the ") || message.hasPrefix("cannot ")
     }
@@ -55,7 +55,7 @@ enum Advice {
         let fields = response.headers.fields.filter { $0.isNamed("WWW-Authenticate") }
         let offered = fields.flatMap { schemes(ofChallenges: $0.value) }
         let options = offered.compactMap { Options.Authentication(rawValue: $0.lowercased()) }
-        // A user and a password aren't a token.
+        // A user and a password can't be used as a token.
         guard !offered.isEmpty, !options.contains(where: { !$0.schemes.isDisjoint(with: credential.schemes) }) else {
             return nil
         }
@@ -73,7 +73,7 @@ enum Advice {
             if character == "\"", !isEscaped { isQuoted.toggle() }
             return character == "," && !isQuoted
         }
-        // What else stands behind a comma is a parameter.
+        // A part that contains `=` is a parameter of the challenge before it.
         return parts.compactMap { $0.split(separator: " ").first }.filter { !$0.contains("=") }.map { String($0) }
     }
 
@@ -116,13 +116,13 @@ enum Advice {
         case .bodyLimit?, .messageLimit?: "--max-body BYTES allows more"
         case .headLimit?: "--max-headers BYTES allows more"
         case .lineLimit?: "libcurl takes 100 KiB in a head and 4 KiB in a trailer, whatever --max-headers allows"
-        // Also of one read: shorter reads may decode to as much.
+        // For the limit of one read too, because shorter reads may decode to as much.
         case .decodedLimit?, .pieceLimit?: "--no-compressed asks for it uncompressed and decodes nothing"
         case .digest?: "a file without the checksum of --checksum isn't kept"
         case .proxyCredentials?: "--proxy SCHEME://NAME:PASSWORD@HOST gives them"
         case .notTLS? where error.party == .proxy: optionOfProxy(error)
         case .notTLS?: context.showsCertificates ? nil : "a URL with http:// is sent without it"
-        // 1.2 is the default, and nothing older is accepted.
+        // 1.2 is the default, and no option accepts an older version.
         case .tlsVersion?: context.minimumTLS == .v1_3 ? "--tls-min 1.2 accepts the oldest" : nil
         case .certificateRequired?: "--cert PATH gives a client certificate"
         case .certificateRefused?: "it refused the client certificate of --cert"
@@ -143,7 +143,7 @@ enum Advice {
         return "--proxy \("http\(address)".printable) connects to the proxy without TLS"
     }
 
-    /// What can be sent again, or needn't be.
+    /// The options that give a body that can be sent again, or with which it needn't be.
     private static func optionOfBody(_ error: SessionError) -> String {
         let file = "-d @FILE and -F NAME=@FILE can be read again"
         // The credentials of proxies are in --proxy, which has no such option.
@@ -168,7 +168,7 @@ enum Advice {
 
     private static let transferCoding = "it is the server's Transfer-Encoding, which wasn't asked for"
 
-    /// The option that leaves no address of the server.
+    /// The option that may have excluded all addresses of the server.
     private static func optionOfFamily(_ error: SessionError, _ network: NetworkOptions) -> String? {
         guard error.code == .connect || error.code == .dns, error.party != .proxy else { return nil }
         let url = error.metrics.hops.last?.url ?? error.url
@@ -185,7 +185,7 @@ enum Advice {
         return options.isEmpty ? nil : options.joined(separator: ", ")
     }
 
-    /// The option that accepts such a server. None accepts such a proxy, other than an authority.
+    /// The option that accepts such a server. A proxy is accepted only by trusting its authority.
     private static func optionOfTrust(_ error: SessionError) -> String? {
         switch error.reason {
         case .selfSigned?, .unknownIssuer?, .untrustedRoot?: return "--cacert PATH trusts an authority"

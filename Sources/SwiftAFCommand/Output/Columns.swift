@@ -1,5 +1,5 @@
-/// The width of text on a terminal: characters of East Asian scripts and emoji take two columns, marks none (Unicode
-/// Standard Annex 11). The system's own table would need a locale.
+/// The width of text on a terminal: characters of East Asian scripts and emoji take two columns, combining marks none
+/// (Unicode Standard Annex 11). The system's own table would need a locale.
 extension String {
     /// The number of columns.
     var columns: Int { reduce(0) { $0 + $1.columns } }

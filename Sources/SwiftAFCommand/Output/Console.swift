@@ -54,11 +54,11 @@ struct Console: Sendable {
     }
 }
 
-/// Writes lines while progress bars are drawn, which would share their lines otherwise.
+/// Writes notes while progress bars are drawn; otherwise notes and bars would share lines.
 final class NoteRoute: Sendable {
     private let display = Locked<(@Sendable ([String]) -> Void)?>(nil)
 
-    /// Nil if nothing is drawn.
+    /// Writes lines above the progress bars; nil if none are drawn.
     var write: (@Sendable ([String]) -> Void)? {
         get { display.withLock { $0 } }
         set { display.withLock { $0 = newValue } }

@@ -5,14 +5,14 @@ import SwiftAF
 /// A file descriptor, such as standard output. It isn't closed.
 ///
 /// A reader may be slow, or never read again. So nothing waits in `write(2)`, which signals don't end: the wait for
-/// room is interrupted when the run is stopped, and when its time is over. The descriptor isn't made non-blocking, as
-/// that would hold for all processes that share it. The core writes in the same ways (body/descriptor.c).
+/// room is interrupted when the run is stopped, and when its time is over. The descriptor isn't made non-blocking,
+/// because that would affect all processes that share it. The core writes in the same ways (body/descriptor.c).
 final class DescriptorSink: ByteSink {
     /// How bytes are written without waiting.
     private enum Way {
-        /// A regular file always has room. So has a descriptor that fails at once.
+        /// In one write: a regular file always has room, and a descriptor that fails does so at once.
         case whole
-        /// A socket takes what it has room for.
+        /// With `send(2)`: a socket takes as much as it has room for.
         case send
         /// The descriptor doesn't block: the given one, or another one for the same pipe or terminal.
         case nonblocking(Int32)
@@ -25,7 +25,7 @@ final class DescriptorSink: ByteSink {
 
     private let number: Int32
     private let stop: StopFlag?
-    /// Found out with the first write.
+    /// Nil until the first write determines it.
     private let way = Locked<Way?>(nil)
 
     /// - Parameter stop: Ends the wait for room; if nil, the cancellation of the current task does.
@@ -149,7 +149,7 @@ final class DescriptorSink: ByteSink {
         default: break
         }
         if flags & O_NONBLOCK != 0 { return .nonblocking(number) }
-        // Opening another device again may do something.
+        // Opening any other device again may have effects.
         guard status.kind == .pipe || isTerminal else { return .pieces }
         // Fails for a terminal of another user, and without /proc.
         let other = open("/proc/self/fd/\(number)", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)

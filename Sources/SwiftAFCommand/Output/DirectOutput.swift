@@ -6,7 +6,7 @@ import SwiftAF
 final class DirectOutput: Sendable {
     /// Bodies that are shorter, or whose length isn't known, appear in a regular file as they are received.
     private static let minimumFileLength: Int64 = 1 << 20
-    /// What a pipe that has room for anything has room for.
+    /// The number of bytes that fit into a pipe that has any room.
     private static let room = Int(PIPE_BUF)
 
     private let printer: ResponsePrinter
@@ -30,7 +30,7 @@ final class DirectOutput: Sendable {
         do throws(WriteError) {
             try printer.console.write(head)
         } catch {
-            // The program tries again, and reports it.
+            // The program writes the head again, and reports the failure.
             return .allow
         }
         chosen.withLock { $0 = true }
@@ -38,7 +38,7 @@ final class DirectOutput: Sendable {
     }
 
     private func suits(_ response: HTTPResponse, _ descriptor: Int32) -> Bool {
-        // What was closed can't be written to; the program says so when it tries.
+        // A closed descriptor can't be written to; the program reports that when it tries.
         guard let status = FileStatus(descriptor), fcntl(descriptor, F_GETFL) & O_ACCMODE != O_RDONLY else {
             return false
         }

@@ -60,7 +60,7 @@ struct JSONText: Sendable, Hashable {
 
     /// How deeply arrays and objects are nested; zero without any.
     var depth: Int {
-        // A string, which may be a large file.
+        // A string isn't searched: it may be a large file.
         guard bytes.first != UInt8(ascii: "\"") else { return 0 }
         var (depth, deepest) = (0, 0)
         for token in tokens {
@@ -84,8 +84,8 @@ struct JSONText: Sendable, Hashable {
 
     // MARK: White space
 
-    /// The same JSON with those unsafe characters escaped that it may hold as they are, in its strings: DEL, those from
-    /// U+0080 to U+009F, and what changes the order of text. A terminal would obey them.
+    /// The same JSON with the unsafe characters escaped that JSON allows in strings: DEL, those from U+0080 to U+009F,
+    /// and those that change the order of text. A terminal would obey them.
     var escapingUnsafe: JSONText { JSONText(valid: Self.escapingUnsafe(bytes)) }
 
     /// Escapes unsafe characters in JSON, of one or of several values.

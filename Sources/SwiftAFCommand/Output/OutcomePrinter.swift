@@ -8,7 +8,7 @@ struct OutcomePrinter {
     /// The environment variables, read when they are needed.
     let environment: () -> [String: String]
 
-    /// Prints an outcome. What can't be written is added to it as a failure.
+    /// Prints an outcome. If something can't be written, the failure is added to it.
     func print(_ outcome: inout Outcome, options: Options) {
         do throws(WriteError) {
             if options.printsJSON {
@@ -22,7 +22,7 @@ struct OutcomePrinter {
         } catch {
             outcome.add(error)
         }
-        // As curl does: a mistyped option is never silent.
+        // As in curl, an error of the command line is always printed.
         guard options.messages >= .errors || outcome.failure?.code == .usage else { return }
         if !options.printsJSON, options.messages >= .progress { announce(outcome) }
         for part in outcome.parts {
@@ -120,7 +120,7 @@ struct OutcomePrinter {
         try console.write(endsLine ? text : text + "\n".utf8)
     }
 
-    /// Prints a body as one that is printed while it is received.
+    /// Prints a body in the same form as one that is printed while it is received.
     private func print(_ response: HTTPResponse, _ body: Data) throws(WriteError) {
         let style = Style(for: console.output, environment())
         let printer = ResponsePrinter(console: console, parts: .responseBody, style: style)

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import SwiftAF
 
-/// What is printed of a body whose pieces arrive one by one. A value without side effects.
+/// Determines what is printed of a body whose pieces arrive one by one. Has no side effects.
 struct PrintedBody {
-    /// What becomes of a body.
+    /// How a body is printed.
     enum Mode {
         /// Every piece is written when it arrives.
         case streamed
@@ -32,14 +32,14 @@ struct PrintedBody {
     /// The largest body that is formatted on a terminal.
     private static let maximumFormattedSize = 8 << 20
 
-    /// The most that is held back for the case that an attempt fails.
+    /// The maximum number of bytes that are held back in case an attempt fails.
     private static let maximumHeldBack = 1 << 20
 
     /// What is printed after a piece.
     enum Step: Equatable {
         case nothing
         case text(Data)
-        /// The body is binary, and a terminal gets nothing more of it.
+        /// The body is binary; nothing more of it is written to a terminal.
         case binary
     }
 
@@ -51,7 +51,7 @@ struct PrintedBody {
     var isHeld = false
     /// The number of bytes received.
     private var count = 0
-    /// What was received and not printed.
+    /// The bytes that were received and not yet printed.
     private var kept = Data()
     /// The last byte that was printed.
     private var last: UInt8?
@@ -78,7 +78,7 @@ struct PrintedBody {
         isHeld = isHeld && kept.count <= Self.maximumHeldBack
         guard !isHeld, case let size = printableSize(), size > 0 else { return .nothing }
         last = kept[kept.startIndex + size - 1]
-        // Without a copy where nothing is kept.
+        // Without a copy if nothing remains.
         let text = size == kept.count ? kept : kept.prefix(size)
         kept = size == kept.count ? Data() : Data(kept.dropFirst(size))
         return .text(shown(text) ?? Data())
@@ -103,7 +103,7 @@ struct PrintedBody {
     /// Returns what is printed at the end of the body; nil if it is binary.
     func end() -> Data? { shown(kept).map(endingLine) }
 
-    /// Returns what would have been printed of a response that broke.
+    /// Returns the text that was held back of a response that broke off.
     ///
     /// - Parameter head: The head, if it wasn't printed.
     func rest(behind head: Data) -> Data { endingLine(head + (shown(kept) ?? Data())) }

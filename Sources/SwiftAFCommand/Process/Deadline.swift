@@ -2,7 +2,7 @@ import SwiftAF
 
 /// The end of `--timeout` for what happens before anything is sent: the wait for files, pipes and the terminal.
 enum Deadline {
-    /// Nil without a limit.
+    /// The end of the time; nil without a limit.
     @TaskLocal static var current: Instant?
 
     /// Throws if the run was cancelled, or its time is over.
@@ -13,7 +13,7 @@ enum Deadline {
             SessionError(.timeout, reason: .total, message: "total timeout: the input wasn't complete in time"))
     }
 
-    /// The time in milliseconds after which a wait looks whether the run was stopped.
+    /// The interval, in milliseconds, at which a wait checks whether the run was stopped.
     static let pollInterval: Int32 = 100
 
     /// How long to wait before the next ``check()``, in milliseconds.

@@ -2,9 +2,9 @@ import Glibc
 
 /// A point in time of the clock that `ContinuousClock` reads, which also counts the sleep of the system.
 ///
-/// Its layout is fixed, unlike that of `ContinuousClock.Instant`, which later standard libraries may change. The
-/// program would have to lay out each type that stores one when it starts: 0.2 ms before the first byte
-/// (`Benchmarks/first-byte`).
+/// Its layout is fixed, unlike that of `ContinuousClock.Instant`, which later standard libraries may change. With that
+/// type, the program would have to compute the layout of each type that stores an instant when it starts: 0.2 ms before
+/// the first byte (`Benchmarks/first-byte`).
 struct Instant: InstantProtocol {
     private var sinceBoot: Duration
 
@@ -15,8 +15,8 @@ struct Instant: InstantProtocol {
         return Instant(sinceBoot: .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec))
     }
 
-    /// The time that is left until then, as the limit of something that begins now. At least 1 ms, also for a time in the
-    /// past: zero would be no limit.
+    /// The time from now until this instant, as the limit of something that begins now. At least 1 ms, also for a time
+    /// in the past: zero would be no limit.
     var limitFromNow: Duration { max(self - .now, .milliseconds(1)) }
 
     func advanced(by duration: Duration) -> Instant {

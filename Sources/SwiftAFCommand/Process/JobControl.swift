@@ -13,7 +13,8 @@ enum JobControl {
     ///
     /// - Returns: 0, or the errno of a job that can't be stopped, such as one whose shell has ended: EIO.
     static func waitForForeground(_ terminal: Int32) -> Int32 {
-        // The kernel stops a process that reads, but not for a thread that blocks the signal, as those of Dispatch do.
+        // The kernel stops a background process that reads, but not if the reading thread blocks the signal, as the
+        // threads of Dispatch do.
         var stop = sigset_t()
         var former = sigset_t()
         sigemptyset(&stop)

@@ -1,7 +1,7 @@
 import Dispatch
 import SwiftAF
 
-/// Runs Swift tasks on the main thread, one job after another.
+/// Runs Swift tasks on the main thread, one job at a time.
 ///
 /// The global executor starts three threads for its first job, and hands it over to one of them: 0.4 ms of the time to
 /// the first byte (Benchmarks/first-byte). Tasks that inherit no executor, such as those of `Task.init`, still run

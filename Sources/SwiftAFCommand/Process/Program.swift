@@ -11,10 +11,10 @@ package enum Program {
         useUTF8()
         // Writing to a closed pipe then fails with EPIPE instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
-        // So does writing beyond the limit of `ulimit -f`, with EFBIG.
+        // Likewise, writing beyond the limit of `ulimit -f` then fails with EFBIG.
         signal(SIGXFSZ, SIG_IGN)
         restoreQuit()
-        // First, before anything starts that a signal would have to stop.
+        // Before anything starts that a signal would have to stop.
         let interrupts = Interrupts()
         interrupts.handle(on: callOnFirstThread)
         let invocation = ArgumentParser.parse(rawArguments)
@@ -24,16 +24,16 @@ package enum Program {
         interrupts.stopping { run.cancel() }
         Task(executorPreference: executor) {
             let status = await run.value
-            // Waits for the other thread, if there was no session: libraries must not be ended and begun at the same
-            // time.
+            // Waits for the other thread, in case there was no session: libraries mustn't be initialized while the
+            // process exits.
             CoreLibraries.prepare()
             exit(interrupts.status(for: status))
         }
         executor.run()
     }
 
-    /// Makes SIGQUIT end the process again. Swift's runtime takes it to print a backtrace, after which the process
-    /// would go on. It leaves a signal alone that was ignored when the process started.
+    /// Makes SIGQUIT end the process again. Swift's runtime handles it to print a backtrace, after which the process
+    /// would continue. It leaves a signal alone that was ignored when the process started.
     private static func restoreQuit() {
         if !Interrupts.isIgnored(SIGQUIT) { signal(SIGQUIT, SIG_DFL) }
     }

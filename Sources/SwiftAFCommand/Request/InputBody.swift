@@ -9,7 +9,7 @@ struct InputBody {
     var reader: String?
     /// Writes a note to standard error.
     let note: @Sendable (String) -> Void
-    /// How long the first byte is waited for without a note.
+    /// How long the first byte is waited for before a note is written.
     var silence = Duration.seconds(10)
 
     /// How long a command without a method waits for the first byte of a pipe, before it is a GET.
@@ -29,8 +29,8 @@ struct InputBody {
         return body
     }
 
-    /// Says that a request became a POST, which the command line doesn't: the input may be meant for another program,
-    /// as in the loop of a shell. A type of the body says that there is one.
+    /// Notes that a request became a POST, because the command line doesn't show it: the input may be meant for another
+    /// program, as in the loop of a shell. A type of the body says that there is one.
     private func noteMethod(_ command: RequestCommand, _ options: Options) {
         guard command.method == nil, options.bodyFormat == .json, !options.printsCurlCommand else { return }
         let hasType = command.items.contains { item in
@@ -102,7 +102,7 @@ struct InputBody {
         while events.isEmpty {
             try Deadline.check()
             guard .now < end else {
-                // Its body would be lost silently.
+                // Without the note, the pipe's data wouldn't be sent, and nobody would know.
                 note(
                     """
                     standard input had no data within \(Format.shortSeconds(Self.firstByteTimeout)): the request has no \

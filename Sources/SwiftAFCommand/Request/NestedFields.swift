@@ -2,7 +2,7 @@ import SwiftAF
 
 /// Builds a JSON object from body fields. `a[b]=1` is a member of an object, `a[]=1` an element of an array, `a[2]=1`
 /// the element at an index. Repeated names without brackets stay repeated, in order. `[]=1` or `[2]=1` without a name
-/// makes an array of the whole.
+/// makes the whole value an array.
 struct NestedFields {
     private indirect enum Node {
         case value(JSONText)
@@ -30,7 +30,7 @@ struct NestedFields {
         case append
         case index(Int)
 
-        /// What it is a step into.
+        /// The kind of value that the step leads into.
         var container: Kind {
             switch self {
             case .name: .object
@@ -41,7 +41,7 @@ struct NestedFields {
 
     private static let maximumElements = 10_000
     private var members: [(name: String, node: Node)] = []
-    /// The whole, if fields have no name.
+    /// The whole value, if the fields have no name.
     private var root: Node?
 
     /// Adds a field. A backslash before a bracket makes it part of the name.
@@ -118,7 +118,7 @@ struct NestedFields {
         }
     }
 
-    /// Refuses a field for a place that is something else.
+    /// Refuses a field that needs a value of one kind where an earlier field made another kind.
     private static func refuse(_ kind: Kind, besides node: Node, _ key: String) throws(UsageError) {
         if node.kind != kind { throw contradiction(kind, node.kind, key) }
     }
@@ -168,7 +168,7 @@ struct NestedFields {
         return step == nil ? (name, steps) : nil
     }
 
-    /// What stands between brackets. As in HTTPie, a backslash before a number makes it a name.
+    /// Returns the step for the text between brackets. As in HTTPie, a backslash before a number makes it a name.
     private static func step(_ text: String) -> Step {
         if text.isEmpty { return .append }
         if text.hasPrefix("\\"), Int(text.dropFirst()) != nil { return .name(String(text.dropFirst())) }

@@ -2,8 +2,8 @@ import FoundationEssentials
 import SwiftAF
 
 extension Options {
-    /// Returns the options of curl for what the session and the output do. The request writes the rest of the command,
-    /// see ``HTTPRequest/curlCommand(redaction:)``.
+    /// Returns the options of curl that correspond to the options of the session and the output. The request writes the
+    /// rest of the command, see ``HTTPRequest/curlCommand(redaction:)``.
     ///
     /// Passwords are left out, so curl asks for them. Options that curl lacks are left out, too: see docs/cli.md.
     ///
@@ -58,7 +58,7 @@ extension Options {
         return words.first { $0.text == nil }
     }
 
-    /// A download is requested without a coding, so that it can be continued.
+    /// A download is requested without a content encoding, so that it can be continued.
     private func encodingOptions(_ command: RequestCommand, _ request: HTTPRequest) -> [String] {
         let name = HTTPHeaders.Name.acceptEncoding
         let isDownload = (try? FileTarget.of(command, self))?.isDownload == true
@@ -81,7 +81,7 @@ extension Options {
     private var limitOptions: [String] {
         var words = Self.option("--max-filesize", limits.maximumBodySize.map { String($0) })
         if let idle = timeouts.idle, idle > .zero {
-            // In whole seconds.
+            // curl takes whole seconds.
             words += ["--speed-time", String(max(1, Int(idle.fractionalSeconds.rounded(.up)))), "--speed-limit", "1"]
         }
         return words
@@ -105,7 +105,7 @@ extension Options {
             // curl's own limit is 50.
             words += ["--max-redirs", "\(redirects.maximumCount)"] + request.curlRedirectOptions
         }
-        // curl would repeat any method.
+        // Only for idempotent methods: curl would repeat any.
         if retries > 0, request.method.isIdempotent { words += ["--retry", "\(retries)"] }
         return words
     }
@@ -114,13 +114,13 @@ extension Options {
         guard let credential = request.credential else { return [] }
         let scheme = authentication ?? .any
         let words = ["--\(scheme == .any ? "anyauth" : scheme.rawValue)"]
-        // It may be a token, as many services have it.
+        // The user of the URL isn't shown: many services have a token there.
         let userOfURL = request.parsedURL?.user(percentEncoded: false).map { _ in "NAME" }
         if let user = user == nil ? userOfURL : credential.user { return words + ["--user", user] }
         switch netrc {
         case .ofHome?: return words + ["--netrc"]
         case .path(let path)?: return words + ["--netrc-file", path.shown]
-        // curl takes the identity of the process from an empty user and password.
+        // With an empty user and password, curl uses the identity of the process.
         case nil: return words + ["--user", ":"]
         }
     }
@@ -130,7 +130,7 @@ extension Options {
         if allowsInvalidCertificates { words.append("--insecure") }
         if !pins.isEmpty { words += ["--pinnedpubkey", pins.joined(separator: ";")] }
         if let path = certificate?.path.shown {
-            // What follows a colon would be the password.
+            // Escaped, because curl takes what follows a colon for the password.
             let escaped = path.unicodeScalars.flatMap { $0 == ":" || $0 == "\\" ? ["\\", $0] : [$0] }
             words += ["--cert", String(String.UnicodeScalarView(escaped))]
         }
@@ -162,7 +162,7 @@ extension Options {
 
     private var storeOptions: [String] {
         let inputs = [cookieJar].compactMap(\.self) + cookieInputs.filter { $0 != cookieJar }
-        // curl writes one jar.
+        // curl writes only one cookie file.
         return inputs.flatMap { Self.option("--cookie", $0) } + Self.option("--cookie-jar", cookieOutput ?? cookieJar)
             + Self.option("--hsts", hstsPath)
     }

@@ -12,9 +12,10 @@ extension Options {
         for urls: [String], _ environment: @autoclosure () -> [String: String]
     ) throws(Failure) -> SessionConfiguration {
         var configuration = SessionConfiguration()
-        // Also for CONNECT. The library's own would be made from the system's version, which costs a file.
+        // Also for CONNECT. The library's default contains the system's version, for which a file would have to be
+        // read.
         configuration.userAgent = Versions.userAgent
-        // Memory has its limit, and what is streamed needs none.
+        // No limit of the ratio: a body in memory has a limit of its size, and one that is streamed needs none.
         configuration.limits.maximumDecodingRatio = .max
         configuration.proxies = proxies
         configuration.network = network
@@ -25,7 +26,7 @@ extension Options {
         configuration.securityPolicy.allowsInvalidCertificates = allowsInvalidCertificates
         configuration.securityPolicy.validatesDomainName = validatesHostName
         if let path = anchorsPath {
-            // Not by its name: a pipe can be read only once.
+            // The content is passed, not the path: a pipe can be read only once.
             let certificates = try InputFile.bytes(path, as: .certificates)
             guard !certificates.isEmpty else {
                 throw Failure(.input, .invalidInput, "\(path.shown.printable) has no certificates")
@@ -118,7 +119,7 @@ extension Options {
 extension NetworkOptions.HostOverride {
     /// Parses the value of `--resolve`: HOST:PORT:ADDR[,ADDR…], with IPv6 addresses in brackets or without.
     init(argument: String) throws(UsageError) {
-        // Split as bytes: a delimiter with a combining mark behind it is another character.
+        // Split as bytes: a delimiter with a combining mark behind it would be another `Character`.
         let parts = argument.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[0].isEmpty, let port = UInt16(Substring(parts[1])), !parts[2].isEmpty else {
             throw .invalid(argument, of: "--resolve", expected: "HOST:PORT:ADDRESS")

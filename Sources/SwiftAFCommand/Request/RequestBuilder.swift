@@ -18,7 +18,7 @@ struct RequestBuilder {
     var note: @Sendable (String) -> Void = { _ in }
     /// Asks for a secret; nil if that isn't possible.
     var askSecret: (String) throws(Failure) -> String? = Prompt.secret
-    /// What reads standard input for something else than the body.
+    /// The option or item that reads standard input for something other than the body; nil if none does.
     private(set) var inputReader: String?
 
     /// Returns a complete and valid request. Reads files; sends nothing.
@@ -36,8 +36,8 @@ struct RequestBuilder {
         return try builder.buildExpanded()
     }
 
-    /// Refuses a body of standard input that an option reads, too: a pipe would be empty then, and a file be sent
-    /// twice.
+    /// Refuses standard input as the body if an option reads it, too: a pipe would then be empty, and a file would be
+    /// sent twice.
     private func refuseSecondReader() throws(Failure) {
         guard let inputReader else { return }
         let isPart = command.items.contains { if case .filePart(_, let part) = $0 { part.readsInput } else { false } }
@@ -170,7 +170,7 @@ struct RequestBuilder {
         switch item {
         case .header(let name, _), .headerFromFile(let name, _), .removedHeader(let name):
             guard !CoreField.isToken(name) else { return }
-            // What follows a space may be a secret, as in 'Authorization Basic eDp5:'.
+            // The text behind a space isn't shown: it may be a secret, as in 'Authorization Basic eDp5:'.
             let first = name.prefix { !$0.isWhitespace }
             let shown = first.count < name.count ? "\(first) …" : name
             throw Failure(
