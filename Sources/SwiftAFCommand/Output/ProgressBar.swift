@@ -33,8 +33,8 @@ struct ProgressBar: Sendable {
         return turns[Int(max(0, elapsed.fractionalSeconds) * 10) % turns.count]
     }
 
-    /// The active direction: the request body until it is sent, then the response body. Bytes that a resumed download
-    /// started with count as done, but not as moved.
+    /// The progress of the active direction: the request body until it is sent, then the response body. Bytes that a
+    /// resumed download started with count as done, but not as moved.
     private var leg: (moved: Int64, done: Int64, total: Int64?) {
         let isUploading = progress.received == 0 && progress.sent > 0 && progress.sent != progress.sentTotal
         return isUploading

@@ -37,7 +37,7 @@ final class ProgressDisplay: Sendable {
         lines.withLock { $0.note(event, of: index, at: .now) }
     }
 
-    /// Ends one of several transfers. Its result stays on the screen.
+    /// Ends one of several transfers. The line with its result stays on the screen.
     func end(_ index: Int, _ verdict: String) {
         lines.withLock { $0.end(index, verdict) }
     }
@@ -60,7 +60,7 @@ final class ProgressDisplay: Sendable {
         return value
     }
 
-    /// Ends the bars before the transfer ends, because something else is printed to the same terminal.
+    /// Erases the bars before the transfer ends, because something else is printed to the same terminal.
     func finish() async {
         activity.isEnabled = false
         await clear()
@@ -74,7 +74,7 @@ final class ProgressDisplay: Sendable {
     }
 
     /// The width for the bars. Three columns stay free: a terminal echoes Ctrl-C as two characters after the last bar,
-    /// and a line break there would leave part of the bar on the screen. A terminal may be narrower than that.
+    /// and a line break there would leave part of the bar on the screen. A terminal may be narrower than three columns.
     private var width: Int { max(0, sink.columns - 3) }
 
     /// Prepares for drawing: what was drawn before the program was stopped (Ctrl-Z) isn't at the cursor any more.
@@ -119,7 +119,7 @@ final class ProgressDisplay: Sendable {
 
 /// Calls a closure repeatedly, as long as the object exists.
 private final class DrawingTimer: Sendable {
-    /// Can be used on any thread; Dispatch only doesn't declare the protocol `Sendable`.
+    /// Can be used on any thread; Dispatch just doesn't declare the protocol `Sendable`.
     private nonisolated(unsafe) let source: any DispatchSourceTimer
 
     init(_ queue: DispatchQueue, _ interval: DispatchTimeInterval, _ action: @escaping @Sendable () -> Void) {

@@ -1,6 +1,6 @@
 import SwiftAF
 
-/// What a progress bar shows of a transfer.
+/// An event of a transfer that changes its progress bar.
 enum ProgressEvent: Sendable {
     /// Bytes were sent or received.
     case moved(TransferProgress)
@@ -56,7 +56,7 @@ struct ProgressLines {
     /// Returns the text that erases the bars and keeps the lines of ended transfers. Empty if nothing was drawn.
     mutating func clear(width: Int) -> String {
         guard drawn > 0 else { return "" }
-        // Something else may be written to this line then, which mustn't be erased.
+        // Afterwards, something else may be written to this line, which mustn't be erased.
         defer { drawn = 0 }
         return replace(by: [], width)
     }

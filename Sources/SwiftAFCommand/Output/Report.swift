@@ -102,7 +102,7 @@ struct Report {
         }
     }
 
-    /// Returns when the phases of the final hop ended, all from the start of the first hop.
+    /// Returns the times at which the phases of the final hop ended, counted from the start of the first hop.
     private static func timings(_ metrics: ResponseMetrics) -> JSONValue? {
         let start = metrics.redirects.compactMap(\.total).reduce(.zero, +)
         func milliseconds(_ time: Duration?) -> JSONValue {

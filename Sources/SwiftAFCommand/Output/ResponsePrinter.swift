@@ -13,19 +13,19 @@ struct ResponsePrinter: Sendable {
     var holdsBack = false
     /// Whether the body of a status of 400 or more isn't printed.
     var hidesErrorBodies = false
-    /// What is written to, in place of standard output: a pipe or a descriptor that `-o` names.
+    /// The pipe or descriptor that `-o` names, which is written to instead of standard output; nil without one.
     var target: Target?
 
-    /// A pipe or descriptor in place of a file. It gets what a file would get.
+    /// A pipe or descriptor that is named instead of a file. It gets the bytes that a file would get.
     struct Target: Sendable {
         let path: RawText
-        /// Whether it is the purpose of the command.
+        /// Whether writing to it is the purpose of the command.
         let isDownload: Bool
         /// Whether a response is saved.
         let isAccepted: @Sendable (HTTPResponse) -> Bool
     }
 
-    /// What is known about what was printed.
+    /// How much of a response was received and printed.
     struct Printed {
         /// The number of body bytes received.
         var bytes = 0
@@ -33,11 +33,12 @@ struct ResponsePrinter: Sendable {
         var isBinary = false
         /// Whether a part of the response was written, so that another attempt would repeat it.
         var hasBegun = false
-        /// What wasn't printed yet when the response broke, as it would have been printed.
+        /// The text that wasn't printed yet when the response broke off.
         var held = Data()
     }
 
-    /// Prints the parts of the request, once its head was sent. What can be read only once isn't there any more.
+    /// Prints the parts of the request, once its head was sent. A body that can be read only once isn't printed: it was
+    /// sent.
     func print(request: HTTPRequest, head: String?) async throws(WriteError) {
         if parts.contains(.requestHead), let head { try write(isForReader ? style.text(ofRequest: head) : head) }
         guard parts.contains(.requestBody) else { return }
@@ -69,7 +70,7 @@ struct ResponsePrinter: Sendable {
         let isShown = isForReader
         var piece = [UInt8](repeating: 0, count: 64 << 10)
         var last = UInt8(ascii: "\n")
-        // The beginning of a line, whose last character may be incomplete.
+        // The beginning of a line; its last character may be incomplete.
         var kept = Data()
         while case let count = read(descriptor, &piece, piece.count), count > 0 {
             guard !isShown || !piece.prefix(count).contains(0) else { return try write("[a binary body]\n") }
@@ -88,7 +89,7 @@ struct ResponsePrinter: Sendable {
         if last != UInt8(ascii: "\n") { try write("\n") }
     }
 
-    /// Prints a form by way of a file, as it may be larger than memory.
+    /// Prints a form by way of a temporary file, because it may be larger than memory.
     private func print(_ form: BodyForm) async throws(WriteError) {
         var folder = Array((FileManager.default.temporaryDirectory.path + "/swiftaf-XXXXXX").utf8CString)
         guard mkdtemp(&folder) != nil else { throw .system(errno) }
@@ -150,7 +151,7 @@ struct ResponsePrinter: Sendable {
         }
         let rest = shown.end()
         printed.isBinary = rest == nil
-        // In one write: lines of standard error may come between two.
+        // In one write: between two, lines of standard error could appear.
         try await flush(rest ?? Data())
     }
 
@@ -166,7 +167,8 @@ struct ResponsePrinter: Sendable {
         return console.output.isTerminal ? Data(style.text(of: response).utf8) : Style.bytes(of: response)
     }
 
-    /// Returns the descriptor of a body that is written as it is, at once, and behind nothing but its head.
+    /// Returns the descriptor of standard output if the body is written unchanged, as soon as it arrives, with only its
+    /// head before it; otherwise nil.
     func directDescriptor(for response: HTTPResponse) -> Int32? {
         // The bytes of a target are counted.
         guard !holdsBack, target == nil, parts.isSubset(of: [.responseHead, .responseBody, .metrics]),
@@ -176,7 +178,7 @@ struct ResponsePrinter: Sendable {
         return console.output.descriptor
     }
 
-    /// Prints what is left of a response that broke, if there is no other attempt.
+    /// Prints the rest of a response that broke off, if there is no other attempt.
     func printHeld(_ printed: Printed) throws(WriteError) {
         try write(printed.held)
     }

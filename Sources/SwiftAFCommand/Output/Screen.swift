@@ -5,7 +5,8 @@ import SwiftAF
 enum Screen {
     /// The number of lines with bars on standard error.
     static let drawnLines = Locked(0)
-    /// Whether the process was continued after Ctrl-Z since bars were drawn: the shell has written since, too.
+    /// Whether the process was stopped (Ctrl-Z) and continued since bars were drawn. The shell has then written to the
+    /// screen as well.
     private static let wasContinued = Locked(false)
 
     /// Called when the process continues after a stop.

@@ -34,7 +34,8 @@ extension String {
         return String(text)
     }
 
-    /// The text for a terminal: lines that are too long go on below where their last column begins.
+    /// The text for a terminal: lines that are too long continue on the next one, indented to where their last column
+    /// begins.
     func wrapped(columns: Int) -> String {
         split(separator: "\n", omittingEmptySubsequences: false).map { line in
             line.count <= columns ? String(line) : String(line).wrappedLine(columns)
@@ -42,7 +43,7 @@ extension String {
     }
 
     private func wrappedLine(_ columns: Int) -> String {
-        // What follows the last gap is the help. Without one, the line is a list.
+        // The text behind the last gap is the help. Without a gap, the line is a list.
         let margin = prefix { $0 == " " }.count
         let gap = dropFirst(margin).ranges(of: "  ").last?.upperBound
         let start = hasPrefix("  -") ? Usage.column + 3 : gap.map { distance(from: startIndex, to: $0) } ?? margin

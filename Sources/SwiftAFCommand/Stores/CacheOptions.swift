@@ -8,14 +8,14 @@ struct CacheOptions: Sendable, Equatable {
     var isUsed = false
     /// The folder; nil for `swiftaf/http` in the user's cache folder.
     var folder: RawText?
-    /// Nil for the rules of HTTP.
+    /// How requests use the cache; nil for the rules of HTTP.
     var policy: HTTPRequest.CachePolicy?
 
     /// Opens the cache.
     func open(_ environment: [String: String]) throws(Failure) -> HTTPCache {
         let path: String
         if let folder {
-            // The library makes a folder whose path is text.
+            // The library creates a folder only if its path is text.
             if folder.text == nil { _ = folder.withCString { mkdir($0, 0o700) } }
             path = try InputFile.name(folder, opening: .anything)
         } else {
@@ -29,8 +29,8 @@ struct CacheOptions: Sendable, Equatable {
         }
     }
 
-    /// Returns whether there is a folder. One that isn't there has no responses to show or remove, and isn't made for
-    /// that.
+    /// Returns whether the folder exists. If it doesn't, there are no responses to show or remove, and it isn't created
+    /// for that.
     ///
     /// - Throws: If a folder is named that doesn't exist.
     func exists(_ environment: [String: String]) throws(Failure) -> Bool {

@@ -1,14 +1,16 @@
 import FoundationEssentials
 import SwiftAF
 
-/// Keeps the stored responses of runs apart whose servers or users may be others: by the partition of the cache.
+/// Separates the stored responses of runs whose servers or users may differ: each combination of such options has its
+/// own partition of the cache.
 ///
-/// Trust isn't among it, as the library uses a response only under the trust policy that has accepted its server, nor
-/// are credentials, whose responses it keeps apart, too.
+/// Options of trust aren't part of it, because the library uses a response only under the trust policy that accepted
+/// its server. Nor are credentials: the library separates their responses itself.
 struct CachePartition {
     private var text: [UInt8] = []
 
-    /// Adds what an option says. Its size comes first, so that no two lists of options are the same text.
+    /// Adds the value of an option. Its size comes first, so that two different lists of options never make the same
+    /// text.
     private mutating func add(_ option: String, _ value: some Collection<UInt8>) {
         text += Array("\(option) \(value.count)\n".utf8)
         text += value
@@ -27,8 +29,8 @@ struct CachePartition {
         if let name = options.session { add("session", name.bytes) }
     }
 
-    /// Adds to a run's partition what only its request says: the Cookie field, whatever it was given by. An item, `-H`,
-    /// `-b` and a named session all may.
+    /// Adds to a run's partition the Cookie field, which is known only with the request: an item, `-H`, `-b` or a named
+    /// session may give it.
     ///
     /// - Parameter partition: The name of the run's partition.
     init(_ partition: String?, request: HTTPRequest) {
@@ -40,8 +42,8 @@ struct CachePartition {
         if isSuppressed { add("no cookie", []) }
     }
 
-    /// The partition: a fingerprint, as the folder is for anyone who may read it, and cookies are secrets. Nil for the
-    /// one that runs share in which none of these options is given.
+    /// Returns the name of the partition: a fingerprint, because others may be able to read the folder, and cookies are
+    /// secrets. Nil for the partition that all runs without these options share.
     func name() throws(Failure) -> String? {
         guard !text.isEmpty else { return nil }
         do throws(SessionError) {

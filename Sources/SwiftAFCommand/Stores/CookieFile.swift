@@ -19,8 +19,8 @@ enum CookieFile {
         return storage
     }
 
-    /// Returns the cookies of a jar that was read already. The library reads files: it gets one that never has a name
-    /// which others could find.
+    /// Returns the cookies of a jar that was read already. The library reads only files, so it gets one that never has
+    /// a name which others could find.
     static func storage(of content: Data) throws(SessionError) -> CookieStorage {
         let name = "/swiftaf-\(String(UInt64.random(in: .min ... .max), radix: 36))"
         let path = FileManager.default.temporaryDirectory.path + name
@@ -36,8 +36,8 @@ enum CookieFile {
         return try read(RawText("/proc/self/fd/\(descriptor)"))
     }
 
-    /// Whether a file may be replaced by cookies: all of its lines are blank, comments or cookies. One without a cookie
-    /// is a jar only if it has the title of one, or nothing at all.
+    /// Whether a file may be replaced by cookies: all of its lines are blank, comments or cookies. A file without a
+    /// cookie is a jar only if it has the title of one, or is empty.
     static func isJar(_ content: Data) -> Bool {
         guard !content.contains(0) else { return false }
         let lines = lines(of: content)
@@ -60,8 +60,8 @@ enum CookieFile {
         content.split(separator: UInt8(ascii: "\n")).filter { line in line.contains { !" \t\r".utf8.contains($0) } }
     }
 
-    /// Returns the number of the first line with a cookie that the library's jar doesn't hold: it would be gone from
-    /// the file when the jar is saved.
+    /// Returns the number of the first line with a cookie that the library's jar doesn't hold: it would be lost when
+    /// the jar is saved.
     static func unusableLine(_ content: Data) -> Int? {
         let lines = content.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         return lines.firstIndex { line in
@@ -80,12 +80,13 @@ enum CookieFile {
         }.map { $0 + 1 }
     }
 
-    /// Whether a line is a comment. One with the mark of curl isn't: it is a cookie that scripts can't read.
+    /// Whether a line is a comment. One that begins with curl's `#HttpOnly_` isn't: it is a cookie that scripts can't
+    /// read.
     private static func isComment(_ line: Data) -> Bool {
         line.first == UInt8(ascii: "#") && !line.starts(with: "#HttpOnly_".utf8)
     }
 
-    /// What curl, wget, browsers and this program write into the first line.
+    /// Whether a line is the title that curl, wget, browsers and this program write into the first line.
     private static func isTitle(_ line: Data) -> Bool {
         let text = String(decoding: line, as: UTF8.self).lowercased()
         return ["# netscape http cookie file", "# http cookie file"].contains { text.hasPrefix($0) }
@@ -107,7 +108,7 @@ enum CookieFile {
     private static func isTrue(_ field: String) -> Bool { field.lowercased() == "true" }
 
     /// Whether a field is a time in seconds, perhaps with a fraction; or empty, as Python writes it for cookies of the
-    /// session. A negative time is over: the library's jar drops the cookie like others that have ended.
+    /// session. A negative time is in the past: the library's jar drops the cookie like others that have expired.
     private static func isExpiry(_ field: String) -> Bool {
         let parts = field.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let fraction = parts.dropFirst().first ?? ""

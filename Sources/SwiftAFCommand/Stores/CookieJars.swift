@@ -19,7 +19,7 @@ struct CookieJars {
                 continue
             }
             try Self.refuseOtherFile(path)
-            // The cookies of this jar alone: those from other jars are changes to it.
+            // Only the cookies of this jar: those from other jars count as changes to it.
             let former = try add(path)
             outputs.append(CookieOutput(path: path, storage: storage, former: former))
         }
@@ -44,7 +44,7 @@ struct CookieJars {
         return [.pipe, .characterDevice].contains(status.kind)
     }
 
-    /// Refuses to replace a file that isn't a cookie jar, or whose cookies the new one wouldn't all have.
+    /// Refuses to replace a file that isn't a cookie jar, or that has a cookie which the new one would lack.
     private static func refuseOtherFile(_ path: RawText) throws(Failure) {
         guard FileStatus(path)?.kind == .regular, let content = try? InputFile.bytes(path, as: .store)
         else { return }
@@ -64,7 +64,7 @@ struct CookieJars {
         }
     }
 
-    /// Nothing was sent yet: a file that fails is an invalid input.
+    /// Turns an error into one of an invalid input, because nothing was sent yet.
     private static func failingAsInput<Value>(_ work: () throws(SessionError) -> Value) throws(Failure) -> Value {
         do throws(SessionError) {
             return try work()

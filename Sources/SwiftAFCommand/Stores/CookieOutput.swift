@@ -5,7 +5,7 @@ import SwiftAF
 struct CookieOutput {
     let path: RawText
     let storage: CookieStorage
-    /// The cookies that were read from the jar; nil if it wasn't read, and is replaced whatever it holds.
+    /// The cookies that were read from the jar; nil if it wasn't read. It is then replaced, whatever it holds.
     let former: [Cookie]?
 
     /// The cookies, if they go to standard output: `-c -`. They are then printed at the end of the run, and not saved.
@@ -46,7 +46,7 @@ struct CookieOutput {
         }
     }
 
-    /// The text of a jar. Cookies without a date are in it, because the commands of a script are one session.
+    /// Returns the text of a jar. It includes cookies without a date, because the commands of a script are one session.
     private static func text(of storage: CookieStorage) throws(SessionError) -> Data {
         try storage.exported(includingSession: true)
     }
@@ -73,7 +73,7 @@ struct CookieChanges {
         let before = Dictionary(former.map { (Key($0), $0) }) { $1 }
         let after = Set(latter.map(Key.init))
         let now = Date()
-        // One that has expired wasn't removed by this run, and another run may have renewed it.
+        // An expired cookie wasn't removed by this run, and another run may have renewed it.
         removed = former.filter { !after.contains(Key($0)) && $0.expiresDate.map { $0 > now } ?? true }
         set = latter.filter { before[Key($0)] != $0 }
     }

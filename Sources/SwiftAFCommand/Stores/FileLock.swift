@@ -5,7 +5,7 @@ import SwiftAF
 ///
 /// It is held on an empty file beside it, `.NAME.swiftaf-lock`: a lock of the file itself would go away with the file
 /// that is replaced. The system releases it when its process ends, so a lock file that a killed process leaves does no
-/// harm. As it is removed at the end, it has a name that no other program uses, unlike `NAME.lock`.
+/// harm. Because the lock file is removed at the end, its name is one that no other program uses, unlike `NAME.lock`.
 enum FileLock {
     /// How long another process may hold the lock. It takes milliseconds to read and write a file, so one that takes
     /// longer was stopped.
@@ -38,8 +38,8 @@ enum FileLock {
         return RawText(folder + ".".utf8 + shortened(target.bytes[folder.endIndex...]) + ".swiftaf-lock".utf8)
     }
 
-    /// A name that the lock's fits into the system's 255 bytes with. Of a longer one, a number of 64 bits (FNV-1a)
-    /// stands for the rest; two files that share it share a lock, too.
+    /// Returns the name in the form in which the lock file's name fits into the system's 255 bytes. In a longer one, a
+    /// hash of 64 bits (FNV-1a) stands for the rest; two files with the same hash would share a lock.
     private static func shortened(_ name: ArraySlice<UInt8>) -> [UInt8] {
         guard name.count > 200 else { return Array(name) }
         let hash = name.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
@@ -65,16 +65,16 @@ enum FileLock {
             guard .now - start < (isCancelled ? cancelledLockTimeout : timeout) else {
                 let message =
                     "\(path.shown.printable) can't be written: another process holds \(lockPath.shown.printable)"
-                // The signal ended the wait, and decides the exit status.
+                // If a signal ended the wait, it decides the exit status.
                 throw isCancelled ? Failure(.cancelled, .cancelled, message) : Failure(.file, .file, message)
             }
-            // Its own task, as a cancelled one doesn't pause.
+            // A task of its own, because a cancelled one doesn't pause.
             await Task.detached { await interval.pause() }.value
         }
     }
 
-    /// Returns why a file can't be locked: because of what has the name of its lock, or as the file can't be written
-    /// either.
+    /// Returns why a file can't be locked: something else has the name of its lock file, or the file itself can't be
+    /// written either.
     private static func failure(_ lockPath: RawText, _ path: RawText, _ number: Int32) -> Failure {
         guard let status = FileStatus(lockPath, followsLinks: false) else {
             return Failure(OutputFile.failure(path, number))

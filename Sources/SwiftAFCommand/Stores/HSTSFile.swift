@@ -8,7 +8,7 @@ struct HSTSFile {
     private let path: RawText
     private let former: HSTSLines
 
-    /// Reads the hosts; there are none without a file.
+    /// Reads the hosts. If there is no file, there are none.
     init(_ path: RawText) throws(Failure) {
         self.path = path
         guard InputFile.exists(path) else {
@@ -17,7 +17,7 @@ struct HSTSFile {
         }
         let descriptor = try InputFile.openRegular(path)
         defer { close(descriptor) }
-        // A store writes its file when it's released, without the lock. It can't write to this name.
+        // A store writes its file when it's released, without the lock. Under this name, it can't.
         let name = "/proc/self/fd/\(descriptor)"
         do throws(Failure) {
             // Also refuses a file that is too large to be read.
@@ -104,7 +104,7 @@ struct HSTSLines {
     private static func isHost(_ line: Data) -> Bool {
         guard let space = line.firstIndex(of: UInt8(ascii: " ")) else { return false }
         let host = line[..<space].drop { $0 == UInt8(ascii: ".") }
-        // The library holds names as they are on the wire: in ASCII.
+        // The library keeps names in the form in which they are sent: in ASCII.
         let isName = host.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
         return !host.isEmpty && isName && isMoment(line[line.index(after: space)...])
     }
@@ -128,7 +128,7 @@ struct HSTSLines {
         return comment + all.joined()
     }
 
-    /// Applies what differs between two states, and takes the comment of the latter. A host that another run has
+    /// Applies the differences between two states, and takes the comment of the latter. A host that another run has
     /// changed meanwhile isn't removed: it may have been renewed after it had expired.
     mutating func merge(from former: HSTSLines, to latter: HSTSLines) {
         comment = latter.comment

@@ -64,7 +64,8 @@ struct NamedSession {
         document = stored
     }
 
-    /// What a session can't have; nil if there is nothing. It would be left out, and lost when the session is written.
+    /// Returns what is wrong with a document; nil if nothing is. The wrong part would be ignored, and lost when the
+    /// session is written.
     private static func fault(of document: JSONValue) -> String? {
         for name in ["user", "bearer", "auth"] {
             guard let value = document[name], value != .null, value.string == nil else { continue }
@@ -105,7 +106,7 @@ struct NamedSession {
 
     /// Adds what is stored to a command line, which takes precedence.
     func add(to command: inout RequestCommand, _ options: inout Options) throws(Failure) {
-        // What isn't kept itself: a user in the URL, and a scheme for one in the URL or of netrc.
+        // Credentials that aren't stored: a user in the URL, and a scheme for a user of the URL or of netrc.
         let hasUser = URLText(command.url).withoutUserInfo != command.url
         let hasOtherScheme = options.authentication != nil && document["user"] == nil
         try add(to: &command, &options, isIdentified: hasUser || hasOtherScheme)
@@ -134,13 +135,13 @@ struct NamedSession {
             throw Failure(error)
         }
         let scheme = document["auth"]?.string.flatMap(Options.Authentication.init)
-        // A scheme alone would ask for a user. Only the identity of the process has none.
+        // With a scheme alone, a user would be asked for, except with the identity of the process, which needs none.
         guard options.user != nil || scheme == .negotiate && options.bearerToken == nil else { return }
         options.authentication = options.authentication ?? scheme
     }
 
-    /// Writes the headers and credentials of a command line, and of what is stored the rest: other runs may have
-    /// changed it meanwhile. Headers about one body or one condition aren't kept.
+    /// Writes the headers and credentials of a command line, and keeps the rest of what is stored, which is read again:
+    /// other runs may have changed it meanwhile. Headers about one body or one condition aren't kept.
     ///
     /// - Parameters:
     ///   - command: The command line as given, without what was stored.
@@ -174,7 +175,7 @@ struct NamedSession {
             case .header(_, let value):
                 if let text = value.text { headers.append([.string(name), .string(text)]) }
             case .headerFromFile(_, let path):
-                // The path, as for `--bearer @FILE`: the file may have another token by then.
+                // The path is stored, as for `--bearer @FILE`: later the file may hold another token.
                 if let text = path.text { files.append([.string(name), .string(text)]) }
             default: break
             }

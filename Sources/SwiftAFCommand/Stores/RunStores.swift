@@ -1,7 +1,8 @@
 import FoundationEssentials
 import SwiftAF
 
-/// What a run reads before its first request and writes when it has ended: cookies, known HSTS hosts, stored responses.
+/// The stores that a run reads before its first request and writes when it has ended: cookies, known HSTS hosts, stored
+/// responses.
 struct RunStores {
     private let cookies: [CookieOutput]
     private let hosts: HSTSFile?
@@ -17,7 +18,7 @@ struct RunStores {
         cache = configuration.cache
     }
 
-    /// Writes them. What can't be written is added to the outcome as a failure.
+    /// Writes the stores. If one can't be written, the failure is added to the outcome.
     func save(_ outcome: inout Outcome) async {
         await cache?.flush()
         var printed: Data?
@@ -43,7 +44,7 @@ struct RunStores {
 }
 
 extension Outcome {
-    /// Does what follows a transfer, and adds its failure.
+    /// Does work that follows a transfer, and adds its failure if it has one.
     mutating func attempt(_ work: () async throws(Failure) -> Void) async {
         do throws(Failure) {
             try await work()
