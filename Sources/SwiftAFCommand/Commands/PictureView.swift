@@ -8,7 +8,7 @@ struct PictureView {
     let graphics: TerminalGraphics
     let columns: Int
 
-    /// Throws if the decoder isn't available. Called before anything is sent.
+    /// Throws if the decoder isn't available. Call it before anything is sent.
     static func refuseWithout(_ decoder: any ImageDecoding) throws(Failure) {
         guard decoder is SystemImageDecoder, !SystemImageDecoder.isAvailable else { return }
         throw Failure(

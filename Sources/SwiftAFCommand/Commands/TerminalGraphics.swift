@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SwiftAFImage
 
-/// Renders images for a terminal. A pure function: an image in, bytes for the terminal out.
+/// Renders images as bytes for a terminal, without side effects.
 enum TerminalGraphics: Sendable, Equatable {
     /// The kitty graphics protocol, which transmits pixels.
     case kitty
@@ -19,8 +19,8 @@ enum TerminalGraphics: Sendable, Equatable {
         self = isTerminal && isKitty && !isNested ? .kitty : .halfBlocks
     }
 
-    /// The maximum size in pixels: as wide as the terminal, and not so tall that the top scrolls far away. The width of
-    /// a cell in pixels is unknown, so eight is assumed; few cells are narrower.
+    /// Returns the maximum size in pixels: as wide as the terminal, and not so tall that the top scrolls far away. The
+    /// width of a cell in pixels is unknown. Eight is assumed, because few cells are narrower.
     func room(columns: Int) -> (width: Int, height: Int) {
         let columns = max(1, min(columns, 1000))
         return switch self {

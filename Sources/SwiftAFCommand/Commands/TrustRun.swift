@@ -14,7 +14,7 @@ struct TrustRun {
         let seen = Seen()
         configuration.securityPolicy.handler = TrustHandler { report in
             seen.note(report)
-            // Refuse the certificate in any case, so that no request is sent.
+            // The certificate is refused in any case, so that no request is sent.
             return .refuse
         }
         var context = options.adviceContext

@@ -1,6 +1,6 @@
 import SwiftAF
 
-/// What the advice about a failed transfer depends on besides the error.
+/// The facts on which the advice about a failed transfer depends, besides the error.
 struct AdviceContext: Sendable {
     /// The version of `--tls-min`.
     var minimumTLS: TLSOptions.Version?

@@ -8,11 +8,11 @@ protocol ByteSink: Sendable {
     var columns: Int { get }
     /// Whether the terminal is this program's to draw on: it isn't for a job in the background.
     var isInForeground: Bool { get }
-    /// The descriptor that the bytes go to, if nothing comes in between.
+    /// The descriptor that the bytes are written to; nil if it mustn't be written to directly.
     var descriptor: Int32? { get }
     /// Writes all bytes.
     func write(_ bytes: Data) throws(WriteError)
-    /// Writes all bytes, and doesn't wait longer than until a deadline for room.
+    /// Writes all bytes. Waits for room until a deadline at most.
     func write(_ bytes: Data, until deadline: Instant?) throws(WriteError)
 }
 
@@ -26,12 +26,12 @@ extension ByteSink {
     }
 }
 
-/// Why not all bytes were written.
+/// The reason for which not all bytes were written.
 enum WriteError: Error, Sendable {
     /// The `errno` of the system.
     case system(Int32)
     /// The run was stopped while the bytes waited for room.
     case stopped
-    /// The deadline passed meanwhile.
+    /// The deadline passed while the bytes waited for room.
     case late
 }

@@ -37,8 +37,8 @@ struct ResponsePrinter: Sendable {
         var held = Data()
     }
 
-    /// Prints the parts of the request, once its head was sent. A body that can be read only once isn't printed: it was
-    /// sent.
+    /// Prints the parts of the request, once its head was sent. A body that can be read only once was already consumed,
+    /// so a note is printed instead.
     func print(request: HTTPRequest, head: String?) async throws(WriteError) {
         if parts.contains(.requestHead), let head { try write(isForReader ? style.text(ofRequest: head) : head) }
         guard parts.contains(.requestBody) else { return }

@@ -4,7 +4,7 @@ import SwiftAF
 import SwiftAFImage
 
 extension Demo {
-    /// The step doesn't depend on timing, so everything it says about merged requests is certain.
+    /// The step doesn't depend on timing, so the numbers of merged requests that it prints are certain.
     static let images = Step(
         title: "Images, each fetched once",
         code: "try await ImageDownloader.default.image(for: request)"
