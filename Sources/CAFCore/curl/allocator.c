@@ -1,15 +1,14 @@
 /*
  * The allocator that libcurl uses on loop threads.
  *
- * libcurl allocates some forty blocks for every request and frees them soon after, a receive buffer
- * of 16 KiB among them. That is more than malloc()'s per-thread cache holds, and threads other than
- * the main one take malloc()'s slower paths. So blocks freed on a loop thread are kept here for the
- * next request, up to a limit, and stay in the CPU's caches. Blocks come from malloc() and may be
- * passed to any free(), so other uses of libcurl in the process aren't affected. If libcurl was
- * initialised before this library, none of this applies.
+ * libcurl allocates some forty blocks for every request and frees them soon after, a receive buffer of 16 KiB among
+ * them. That is more than malloc()'s per-thread cache holds, and threads other than the main one take malloc()'s slower
+ * paths. So blocks freed on a loop thread are kept here for the next request, up to a limit, and stay in the CPU's
+ * caches. Blocks are allocated with malloc() and may be passed to any free(), so other uses of libcurl in the process
+ * aren't affected. If libcurl was initialised before this library, none of this applies.
  *
- * In row small_64 of Benchmarks/run the blocks of a request cost some 3,500 instructions this way;
- * raw libcurl spends some 10,000 in glibc's malloc() and free() (callgrind, libcurl 7.88.1).
+ * In row small_64 of Benchmarks/run the blocks of a request cost some 3,500 instructions this way; raw libcurl spends
+ * some 10,000 in glibc's malloc() and free() (callgrind, libcurl 7.88.1).
  */
 #include "curl/allocator.h"
 
@@ -24,13 +23,11 @@
 #include <string.h>
 
 enum {
+    /* Size classes are multiples of this. */
     STEP = 16,
     MAX_BLOCK = 17 * 1024,
     SIZES = MAX_BLOCK / STEP + 1,
-    /*
-     * The limit of kept bytes: what some sixty simultaneous requests use. Beyond that, other costs
-     * dominate.
-     */
+    /* The limit of kept bytes: what about sixty simultaneous requests use. Beyond that, other costs dominate. */
     MAX_BYTES = 1024 * 1024
 };
 
@@ -43,9 +40,10 @@ struct afc__memory {
     size_t bytes;
 };
 
-/** The allocator of the session whose loop runs on this thread. */
+/** The store of the session whose loop runs on this thread; NULL on any other thread. */
 static _Thread_local afc__memory *own;
 
+/** libcurl's malloc(). */
 static void *take(size_t size) {
     size_t steps = size / STEP + (size % STEP != 0);
     afc__memory *memory = own;
@@ -86,16 +84,14 @@ static void keep_or_free(void *freed) {
     memory->bytes += steps * STEP;
 }
 
-/**
- * Keeps or frees a block. NULL is common: a handle of libcurl frees some 300 members that are NULL.
- */
+/** libcurl's free(). NULL is common: freeing an easy handle frees some 300 members that are NULL. */
 static void give(void *freed) {
     if (freed != NULL) keep_or_free(freed);
 }
 
 /**
- * Keeps the shared object with this code loaded: libcurl may stay loaded longer and keeps calling
- * its allocator callbacks. Returns false on failure.
+ * Keeps the shared object that contains this code loaded (RTLD_NODELETE): libcurl may stay loaded longer and keeps
+ * calling its allocator callbacks. Returns false on failure.
  */
 static bool stay_loaded(void) {
     Dl_info info;
@@ -106,10 +102,7 @@ static bool stay_loaded(void) {
     return is_program || dlopen(part->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != NULL;
 }
 
-/**
- * Resizes a block. Checks the freelists, too: otherwise blocks would move from size classes in
- * demand to others.
- */
+/** libcurl's realloc(). Uses the freelists, too: otherwise blocks would move from size classes in demand to others. */
 static void *take_again(void *taken, size_t size) {
     if (own == NULL || size == 0 || size > MAX_BLOCK) return realloc(taken, size);
     if (taken == NULL) return take(size);

@@ -38,7 +38,7 @@ static const char *decodable_encodings(void) {
 }
 
 static bool set_share(CURLSH *share) {
-    /* Without lock functions: the share never leaves the loop thread. */
+    /* No CURLSHOPT_LOCKFUNC is needed: the share never leaves the loop thread. */
     return curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION) == CURLSHE_OK;
 }
 
@@ -71,7 +71,10 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
     driver->max_idle_s = (long)options->max_idle_s;
     driver->max_age_s = (long)options->max_connection_age_s;
     driver->pooled.max_requests = options->max_requests_per_connection;
-    /* For CURLOPT_MAXAGE_CONN, 0 means less than a second, or in later versions no limit. */
+    /*
+     * 0 seconds must mean that no connection is reused. But to CURLOPT_MAXAGE_CONN, 0 means less than a second, or in
+     * later versions no limit.
+     */
     driver->forbids_reuse = options->max_idle_connections == 0 || options->max_idle_s == 0;
     driver->max_connections_per_host = options->max_connections_per_host;
     driver->max_connections = options->max_connections;
@@ -118,7 +121,7 @@ void afc__driver_get_fields(const afc__driver *driver, afc__session_stores *out)
 
 void afc__driver_free(afc__driver *driver) {
     afc__multi_free(driver);
-    /* The moment that libcurl wanted to be called at may still come. */
+    /* libcurl's last timeout may still be armed. */
     afc__loop_disarm(driver->loop, &driver->alarm);
     afc__pruning_clear(driver);
     if (driver->share != NULL) curl_share_cleanup(driver->share);
@@ -138,14 +141,20 @@ afc__memory *afc__driver_enter(afc__driver *driver) {
     return afc__memory_use(driver->memory);
 }
 
-/* The thread may use libcurl for something else, while another one dispatches the session or closes it. */
+/*
+ * Restores the allocator that the thread used before: the program may use libcurl itself on this thread, while another
+ * thread dispatches or closes the session.
+ */
 void afc__driver_leave(afc__memory *before) {
     (void)afc__memory_use(before);
 }
 
 /* ---- Exchanges ----------------------------------------------------------------------------- */
 
-/** Makes `*exchange` if it is NULL. On any failure, recycles it and sets it to NULL. */
+/**
+ * Makes `*exchange` if it is NULL, and sets the options of the hop. On any failure, recycles the exchange and sets
+ * `*exchange` to NULL.
+ */
 static afc_status prepare(afc__driver *driver, afc__exchange **exchange, afc__transfer *transfer,
                           unsigned slot, afc__exchange_owner owner, afc_failure *failure) {
     if (*exchange == NULL) {
@@ -176,8 +185,8 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
     bool is_spare = exchange != NULL;
     status = prepare(driver, &exchange, transfer, slot, owner, &refused);
     /*
-     * If others still used its connection when it was done, libcurl before 8.7 keeps a handle's
-     * receive buffer and then refuses another size for it. A new handle accepts any option.
+     * Before 8.7, a handle whose hop ended while other streams still used its connection keeps its receive buffer, and
+     * then refuses another CURLOPT_BUFFERSIZE. A new handle accepts any option.
      */
     if (status != AFC_OK && is_spare && refused.curl_code == CURLE_BAD_FUNCTION_ARGUMENT) {
         refused = (afc_failure){0};
@@ -263,8 +272,8 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
         afc__fail(&outcome->failure, AFC_ECANCELED, "broken off");
     }
     /*
-     * Sockets keep a pointer to their last exchange for its activity; the handle's next hop is a
-     * different one.
+     * Sockets keep pointers to this exchange, also during its next hop; afc__exchange.serial tells them that it is
+     * another one.
      */
     curl_multi_remove_handle(driver->multi.handle, exchange->easy);
     afc__list_remove(&exchange->running_node);
@@ -275,7 +284,7 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
 bool afc__exchange_continue(afc__exchange *exchange) {
     afc__exchange_note_activity(exchange);
     if (exchange->hosts.stage != AFC__STAGE_ADDED) return true;
-    /* The response may have completed before the challenge was refused. */
+    /* The response may have been complete before its challenge was refused: then nothing is left to resume. */
     exchange->early.is_complete = afc__exchange_has_whole_response(exchange);
     if (exchange->early.is_complete) {
         afc__exchange_end_with(exchange, CURLE_WRITE_ERROR);

@@ -1,6 +1,8 @@
 /**
- * A wrapper around libcurl: one multi handle, its sockets on the loop, and recycled easy handles,
- * each of which carries one hop at a time.
+ * A session's wrapper around libcurl: one multi handle, its sockets and timers on the loop, and recycled easy handles.
+ * An exchange (afc__exchange) is an easy handle and the hop that it carries, one at a time.
+ *
+ * Loop thread only once the loop runs, unless a function says otherwise.
  */
 #ifndef AFC_CURL_DRIVER_H
 #define AFC_CURL_DRIVER_H
@@ -22,32 +24,43 @@ typedef struct afc__socket afc__socket;
 enum { AFC__STREAMS_MAX = 1000 };
 
 /**
- * Callbacks to the owner of an exchange. Called on the loop thread, inside libcurl: they may only
- * record the event.
+ * Callbacks to the owner of an exchange, which is a task. Called on the loop thread, often inside libcurl: they may
+ * only record the event.
  */
 typedef struct afc__exchange_owner {
     void *context;
     /**
-     * A new connection, or the lookup of its host, began. The connect timeout runs since `since_us`
-     * (afc__now_us()).
+     * Called when a new connection, or the lookup of its host, began at `since_us` (afc__now_us()): the connect time
+     * limit counts from then.
      */
     void (*connecting)(void *context, int64_t since_us);
     /**
-     * The host's addresses are known. Until `connecting`, the hop may wait for a free connection.
+     * Called when the host's addresses are known. Until `connecting` is called again, the hop may be waiting for a free
+     * connection.
      */
     void (*queued)(void *context);
-    /** The connection is established, or its timeout no longer applies. */
+    /**
+     * Called when the hop has its connection, so that the connect time limit no longer applies, and its request is
+     * about to be sent.
+     */
     void (*connected)(void *context);
-    /** The request body has no bytes at the moment; its source may know when to retry. */
+    /**
+     * Called when a direction of the exchange is paused: the request body has no bytes now, or the response body can't
+     * be passed on now.
+     */
     void (*waiting)(void *context);
-    /** The sink has a block for the writer thread. */
+    /** Called when the sink has filled a block for the writer thread. */
     void (*filled)(void *context);
 } afc__exchange_owner;
 
-/** Alarms of a driver, for which its loop must have room. */
+/** The number of alarms that a driver arms; its loop reserves room for them. */
 enum { AFC__DRIVER_ALARMS = 2 };
 
-/** Makes a driver. AFC_EUNSUPPORTED: libcurl without OpenSSL. AFC_EINVAL, AFC_ENOMEM, AFC_EINTERNAL. */
+/**
+ * Makes a driver. Fails with AFC_EUNSUPPORTED if libcurl is too old or isn't built with OpenSSL, or lacks what an
+ * option requires; with AFC_EINVAL for invalid options, AFC_EFILE for a file that `options->tls` names, AFC_ENOMEM or
+ * AFC_EINTERNAL.
+ */
 afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session_options *options,
                            afc_failure *failure);
 
@@ -55,92 +68,110 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
 void afc__driver_free(afc__driver *driver);
 
 /**
- * For a loop without a thread of its own: the caller's thread uses the driver until afc__driver_leave(), which gets
- * what this returns. Calls for different drivers nest.
+ * Makes the calling thread use the driver's allocator until afc__driver_leave(), which gets what this returns. For a
+ * loop without a thread of its own, around each dispatch. Calls for different drivers nest.
  */
 struct afc__memory *afc__driver_enter(afc__driver *driver);
 void afc__driver_leave(struct afc__memory *before);
 
 /**
- * Returns the host that libcurl counts the next hop for, and the kind of connection that the hop
- * needs.
+ * Sets `*key` to the host that libcurl counts the next hop's connection for, and `*lane` to the kind of connection that
+ * the hop needs.
  */
 void afc__driver_place(const afc__driver *driver, const afc__transfer *transfer,
                        afc__queue_key *key, afc__lane *lane);
 
-/** Returns whether the next hop needs a slot of its own among those to its host. */
+/**
+ * Returns whether the next hop needs a slot: a number that no other running hop to its host has, and that isolates its
+ * HTTP/2 connection. See isolation.c.
+ */
 bool afc__driver_needs_slot(const afc__driver *driver, const afc__transfer *transfer);
 
-/** Returns what the connection of an exchange implies for other hops to its host. */
+/** Returns how other hops to the host can use the connection of an exchange. */
 afc__sharing afc__exchange_sharing(const afc__exchange *exchange);
 
 /**
- * Sends the transfer's hop. `slot`: afc__queue_take_slot(), or 0 if it needs none; no other hop to the same host may
- * have the same one until this one has ended. AFC_ENOMEM, AFC_EUNSUPPORTED, AFC_EINTERNAL; `*out` is then NULL.
+ * Starts the transfer's hop. `slot` is the result of afc__queue_take_slot(), or 0 if the hop needs none; no other hop
+ * to the same host may have the same slot until this one has ended. On failure `*out` is NULL. Fails with AFC_ENOMEM;
+ * AFC_EUNSUPPORTED if libcurl can't do what the request needs; AFC_EINVAL for an invalid host, or pins without TLS;
+ * AFC_EINTERNAL if libcurl refuses an option; and like afc__exchange_set_proxy().
  */
 afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__transfer *transfer,
                              unsigned slot, afc__exchange_owner owner, afc_failure *failure);
 
 /**
- * Sets the fields that the driver adds to requests, User-Agent and Accept-Encoding, and the fingerprint of its trust
- * policy. They live as long as it.
+ * Sets the members of `*out` that the driver owns: the default User-Agent and Accept-Encoding, and the fingerprint of
+ * the trust policy. They live as long as the driver.
  */
 void afc__driver_get_fields(const afc__driver *driver, afc__session_stores *out);
 
-/** Returns the next exchange that ended by itself, or NULL. Call afc__driver_end() for it. */
+/**
+ * Returns the next exchange that has ended by itself, or NULL. The caller must then call afc__driver_end() for it.
+ * Don't call this inside libcurl.
+ */
 afc__exchange *afc__driver_next_ended(afc__driver *driver);
 
-/** Handles an event posted to the loop. Returns true if it was the driver's. */
+/** Handles a post of the loop. Returns false if the post isn't one of the driver's. */
 bool afc__driver_handle_post(afc__driver *driver, const afc__post *post);
 
-/** Returns the owner's context. */
+/** Returns the `context` of the exchange's owner. */
 void *afc__exchange_get_context(const afc__exchange *exchange);
 
 /**
- * Collects the timings and recycles the exchange, whether it has ended or is cancelled. Don't call
- * it inside libcurl.
+ * Sets `*outcome` to the result and the timings of the hop, and recycles the exchange. The hop has ended, or is
+ * cancelled by this call. Don't call it inside libcurl.
  */
 void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome *outcome);
 
 /**
- * Resumes after a hold, a suspension or AFC_READ_AGAIN. Don't call it inside libcurl. Returns false
- * if the exchange ended in it: call afc__driver_end().
+ * Resumes a paused exchange, after a hold, a suspension, a full sink, AFC_READ_AGAIN or the end of its turn. Don't call
+ * it inside libcurl. Returns false if the exchange has ended meanwhile: call afc__driver_end().
  */
 bool afc__exchange_continue(afc__exchange *exchange);
 
 /**
- * Returns when afc__exchange_send_waiting_body() is due; INT64_MAX: never. It is known once the exchange has its
- * connection.
+ * Returns when afc__exchange_send_waiting_body() is due (afc__now_us()), or INT64_MAX if it isn't needed. Known once
+ * the exchange has its connection. Only libcurl before 8.7.0 needs the call (afc__quirks.forgets_waiting_body).
  */
 int64_t afc__exchange_continue_due(const afc__exchange *exchange);
 
-/** Sends a body that has waited for 100 (Continue) long enough. Otherwise like afc__exchange_continue(). */
+/**
+ * Makes libcurl send a body that has waited for 100 (Continue) long enough. Don't call it inside libcurl. Returns false
+ * if the exchange has ended meanwhile: call afc__driver_end().
+ */
 bool afc__exchange_send_waiting_body(afc__exchange *exchange);
 
-/** Returns whether a hold, a suspension, AFC_READ_AGAIN or the end of its turn stops the exchange at the moment. */
+/**
+ * Returns whether a direction of the exchange is paused: by a hold, a suspension, a full sink, AFC_READ_AGAIN or the
+ * end of its turn.
+ */
 bool afc__exchange_is_paused(const afc__exchange *exchange);
 
 /**
- * Returns whether it has received for so long that others come first: afc__exchange_continue() is due in the next turn.
+ * Returns whether the exchange is paused only because it has received for too long in this turn (base/turn_budget.h).
+ * afc__exchange_continue() is then due in the next turn.
  */
 bool afc__exchange_has_yielded(const afc__exchange *exchange);
 
-/** Returns when a byte last moved in either direction (afc__now_us()). */
+/** Returns when a byte of the exchange was last sent or received (afc__now_us()). */
 int64_t afc__exchange_last_activity(afc__exchange *exchange);
 
 /**
- * Converts a host to A-labels in lower case, without a trailing dot. false: this libcurl can't
- * convert it.
+ * Writes a host as A-labels (RFC 5890) in lower case, without a trailing dot, and a NUL to `out`. Returns false if
+ * libcurl can't convert it. Any thread.
  */
 bool afc__driver_host_to_ascii(char *out, size_t size, afc_slice host);
 
 /** Returns the number of connections opened so far. Any thread. */
 uint64_t afc__driver_connections(const afc__driver *driver);
 
-/** Returns which of AFC_AUTH_NTLM and AFC_AUTH_NEGOTIATE this libcurl supports. */
+/** Returns which of AFC_AUTH_NTLM and AFC_AUTH_NEGOTIATE this libcurl supports. Any thread. */
 unsigned afc__driver_auth_schemes(const afc__driver *driver);
 
-/** Checks that a request doesn't name a proxy beside a Unix-domain socket, its own or the session's. AFC_EINVAL. */
+/**
+ * Checks that a request that has its own proxy doesn't use a Unix-domain socket as well, its own or the session's.
+ * Fails with AFC_EINVAL. Any thread.
+ */
 afc_status afc__driver_check_route(const afc__driver *driver, const afc__transfer *transfer,
                                    afc_failure *failure);
 

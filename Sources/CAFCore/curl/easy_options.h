@@ -1,43 +1,48 @@
-/** The options of an easy handle that differ between requests, and how they are set. */
+/** The options of an easy handle that differ between requests, as last set, and the macro that sets options. */
 #ifndef AFC_CURL_EASY_OPTIONS_H
 #define AFC_CURL_EASY_OPTIONS_H
 
 #include <curl/curl.h>
 #include <stdbool.h>
 
-/** The options as last set. */
+/** The options as last set. A `set_…` function calls libcurl only if its option changes. */
 typedef struct afc__easy_state {
-    CURLcode refusal; /**< The error of the first option that libcurl refused. */
+    /** The error of the first option that libcurl refused; see afc__easy_check(). */
+    CURLcode refusal;
     enum { AFC__KIND_GET, AFC__KIND_HEAD, AFC__KIND_POST, AFC__KIND_UPLOAD } request_kind;
-    bool has_custom_method;
-    long http_version;
-    bool waits_for_multiplex;
-    bool decodes;
-    bool passes_encoded; /**< CURLOPT_HTTP_CONTENT_DECODING is 0. */
-    bool is_fresh;
+    bool has_custom_method;   /**< CURLOPT_CUSTOMREQUEST isn't NULL. */
+    long http_version;        /**< CURLOPT_HTTP_VERSION */
+    bool waits_for_multiplex; /**< CURLOPT_PIPEWAIT */
+    bool decodes;             /**< CURLOPT_ACCEPT_ENCODING isn't NULL. */
+    /** CURLOPT_HTTP_CONTENT_DECODING is 0: the core decodes; see body/decoder.h. */
+    bool passes_encoded;
+    bool is_fresh;     /**< CURLOPT_FRESH_CONNECT */
     bool connect_only; /**< libcurl gives up a request before it sends anything; see exchange.c. */
-    long tls_options;
+    long tls_options;  /**< CURLOPT_SSL_OPTIONS; see connection/isolation.c. */
     bool has_proxy;
-    bool has_tunnel; /**< Through an HTTP proxy, also for http. */
-    bool has_own_socket;
-    bool has_proxy_field;
-    /** Which fields are set, if they are only those of every request with that coding; see request_fields.c. */
+    bool has_tunnel;      /**< CURLOPT_HTTPPROXYTUNNEL: a tunnel also for http:// URLs. */
+    bool has_own_socket;  /**< The Unix-domain socket is the request's, not the session's. */
+    bool has_proxy_field; /**< CURLOPT_PROXYHEADER is set. */
+    /**
+     * The value of CURLOPT_HTTPHEADER: fields of this request only, or one of the two lists that requests without
+     * fields of their own share, for decoded and for plain bodies. See request_fields.c.
+     */
     enum { AFC__FIELDS_OF_REQUEST, AFC__FIELDS_DECODED, AFC__FIELDS_PLAIN } fields;
-    bool connection_auth; /**< libcurl authenticates the connection. */
-    bool forbids_reuse;
-    long connect_ms;
-    long expect_ms;
-    long weight;
-    long buffer_size, upload_buffer_size;
-    bool is_verbose; /**< CURLOPT_VERBOSE; see trace.c. */
+    bool connection_auth; /**< libcurl authenticates the connection with NTLM or Negotiate. */
+    bool forbids_reuse;   /**< CURLOPT_FORBID_REUSE */
+    long connect_ms;      /**< CURLOPT_CONNECTTIMEOUT_MS */
+    long expect_ms;       /**< CURLOPT_EXPECT_100_TIMEOUT_MS */
+    long weight;          /**< CURLOPT_STREAM_WEIGHT */
+    long buffer_size, upload_buffer_size; /**< CURLOPT_BUFFERSIZE, CURLOPT_UPLOAD_BUFFERSIZE */
+    bool is_verbose;                      /**< CURLOPT_VERBOSE; see trace.c. */
 } afc__easy_state;
 
-/** Keeps the error of the first option that libcurl refused. */
+/** Stores the error of the first option that libcurl refused. */
 static inline void afc__easy_check(afc__easy_state *state, CURLcode code) {
     if (state->refusal == CURLE_OK) state->refusal = code;
 }
 
-/** Sets an option of the exchange's handle. Refusals are kept by afc__easy_check(). */
+/** Sets an option of the exchange's handle. A refusal is stored by afc__easy_check(). */
 #define AFC__SET(exchange, option, value)                                                          \
     afc__easy_check(&(exchange)->state, curl_easy_setopt((exchange)->easy, option, value))
 

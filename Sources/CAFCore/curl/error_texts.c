@@ -6,12 +6,12 @@
 
 typedef struct known_text {
     afc__text_meaning meaning;
-    bool is_end; /* The text ends with it; otherwise it is a part. */
+    bool is_end; /* The text must end with `text`; otherwise `text` may be anywhere in it. */
     const char *text;
 } known_text;
 
 static const known_text known[] = {
-    /* Up to 8.13, also of what AFC__TEXT_LONG_TRAILER means. */
+    /* Up to 8.13, where it is also a part of the text of AFC__TEXT_LONG_TRAILER. */
     {AFC__TEXT_BAD_CHUNK, false, "chunked-encoding"},
     /* From 8.14. */
     {AFC__TEXT_BAD_CHUNK, false, "chunk hex-length"},
@@ -19,7 +19,7 @@ static const known_text known[] = {
 
     {AFC__TEXT_LONG_TRAILER, false, "memory in chunked-encoding"},
 
-    /* OpenSSL's. */
+    /* A text of OpenSSL. */
     {AFC__TEXT_CUT_TLS, false, "unexpected eof"},
 
     {AFC__TEXT_PROTOCOL_ERROR, false, "PROTOCOL_ERROR"},
@@ -30,21 +30,24 @@ static const known_text known[] = {
      */
     {AFC__TEXT_BAD_FRAME, false, "nghttp2"},
 
-    /* From 8.17.0. */
+    /* Since 8.17.0. */
     {AFC__TEXT_DIFFERENT_LOCATIONS, false, "Multiple Location headers"},
 
     /* Debug messages, up to 8.14. */
     {AFC__TEXT_EXCESS, false, "Excess found"},
     {AFC__TEXT_EXCESS, false, "Leftovers after chunking"},
 
-    /* OpenSSL's reasons. The first two: bytes that aren't TLS, such as a response in plain HTTP. */
+    /* Reasons of OpenSSL: the peer sent bytes that aren't TLS, such as a response in plain HTTP. */
     {AFC__TEXT_NOT_TLS, true, "wrong version number"},
     {AFC__TEXT_NOT_TLS, true, "packet length too long"},
-    /* Either side may report these. */
+    /* Reasons of OpenSSL, found by either side. */
     {AFC__TEXT_TLS_VERSION, true, "protocol version"},
     {AFC__TEXT_TLS_VERSION, true, "unsupported protocol"},
 
-    /* Without a reason of OpenSSL: an end after "SSL_ERROR_SYSCALL", and errors of the socket. */
+    /*
+     * Texts for failures without a reason of OpenSSL: an end of the connection ("SSL_ERROR_SYSCALL in connection to
+     * …"), and errors of the socket.
+     */
     {AFC__TEXT_CUT_HANDSHAKE, false, " in connection to "},
     {AFC__TEXT_CUT_HANDSHAKE, false, "unexpected eof"},
     {AFC__TEXT_CUT_HANDSHAKE, false, "Recv failure"},

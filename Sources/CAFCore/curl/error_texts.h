@@ -1,6 +1,6 @@
 /**
- * What the texts of libcurl say beyond its codes. Its texts aren't part of its interface: a new libcurl is compared
- * with the table in error_texts.c. Pure.
+ * What libcurl's error and debug texts tell beyond its result codes. The texts aren't part of libcurl's interface, so
+ * every new version must be compared with the table in error_texts.c. Pure functions.
  */
 #ifndef AFC_CURL_ERROR_TEXTS_H
 #define AFC_CURL_ERROR_TEXTS_H
@@ -22,7 +22,7 @@ typedef enum afc__text_meaning {
     AFC__TEXT_NOT_BOUND            /**< The chosen interface or address can't be used. */
 } afc__text_meaning;
 
-/** Returns whether this is a text with that meaning. */
+/** Returns whether `text` is known to have this meaning. */
 bool afc__text_means(afc_slice text, afc__text_meaning meaning);
 
 #endif

@@ -1,9 +1,8 @@
 /*
- * One hop on one easy handle: options, callbacks and metrics.
+ * One hop on one easy handle: its options and callbacks.
  *
- * Handles are recycled. Options that never change are set once. An option that a request can change
- * is a field of afc__easy_state, written only by the `set_…` functions, so no option of one request
- * affects the next.
+ * Handles are recycled. Options that never change are set once. An option that a request can change is a field of
+ * afc__easy_state, written only by the `set_…` functions, so no option of one request affects the next.
  */
 #include "curl/exchange.h"
 
@@ -40,22 +39,23 @@
 enum {
     /* A body up to this size is sent together with the head, without being copied. */
     INLINE_BODY = 64 * 1024,
+    /* The default weight of a stream (RFC 7540 section 5.3.5). */
     DEFAULT_WEIGHT = 16,
     /*
-     * Longer than most round trips, and shorter than libcurl's second, which would delay every
-     * upload to servers without support for Expect. The long one is for callers who ask for Expect
-     * explicitly.
+     * How long a request body waits for 100 (Continue): longer than most round trips, and shorter than libcurl's
+     * default of a second, which would delay every upload to servers without support for Expect. The long one is for
+     * callers who ask for Expect explicitly.
      */
     EXPECT_WAIT_MS = 200,
     LONG_EXPECT_WAIT_MS = 1000
 };
 
-/* libcurl's own default is five minutes; without a limit the caller's own timeout must apply. */
+/* libcurl's own default is five minutes; without connect_ms only the caller's other time limits apply. */
 #define NO_CONNECT_LIMIT_MS 2000000000L
 
 /* ---- Setting ------------------------------------------------------------------------------- */
 
-/** Reports the option that libcurl refused since the last call, if there is one. */
+/** Fails if libcurl has refused an option since the last call; see AFC__SET(). */
 static afc_status report_option(afc__exchange *exchange, afc_failure *failure) {
     CURLcode code = exchange->state.refusal;
     exchange->state.refusal = CURLE_OK;
@@ -71,8 +71,8 @@ static afc_status report_option(afc__exchange *exchange, afc_failure *failure) {
 /* ---- Callbacks ----------------------------------------------------------------------------- */
 
 /**
- * Refuses a folded first field line (RFC 9112 2.2), which some versions of libcurl up to 8.17.0 accept in a response to
- * CONNECT. false: the hop ends here, and outcome.c says why.
+ * Handles a line of a response to CONNECT. Refuses a folded first field line (RFC 9112 2.2), which some versions of
+ * libcurl up to 8.17.0 accept there. Returns false if the hop ends here; outcome.c finds out why.
  */
 static bool accept_connect_line(afc__exchange *exchange, afc_slice line) {
     bool is_folded = line.bytes[0] == ' ' || line.bytes[0] == '\t';
@@ -81,7 +81,10 @@ static bool accept_connect_line(afc__exchange *exchange, afc_slice line) {
     return afc__transfer_on_connect_line(exchange->hop.transfer, line);
 }
 
-/** A part of an encoded body can't be decoded. libcurl asks for the option at the field Content-Encoding. */
+/**
+ * Stops libcurl from decoding the body: it is a part (206) of an encoded representation, which can't be decoded.
+ * libcurl reads the option when it gets the field Content-Encoding. Returns false if libcurl refuses the option.
+ */
 static bool keep_encoding(afc__exchange *exchange) {
     exchange->hop.transfer->coding = AFC__CODING_KEPT;
     CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_ACCEPT_ENCODING, NULL);
@@ -90,8 +93,8 @@ static bool keep_encoding(afc__exchange *exchange) {
 }
 
 /**
- * Takes the decoding of a body from libcurl, if that can save memory. Called after its head; lines of trailers follow
- * it, too.
+ * Decodes the body with curl/body/decoder.h instead of libcurl, if that can save memory. Called after the lines of a
+ * complete head, and after lines of trailers.
  */
 static void take_decoding(afc__exchange *exchange) {
     if (!exchange->driver->quirks.can_stop_decoding || exchange->run.passed > 0) return;
@@ -100,15 +103,15 @@ static void take_decoding(afc__exchange *exchange) {
     afc__content_coding coding = transfer->hop.framing.content_coding;
     if (!afc__decoder_is_available(coding)) return;
     exchange->run.decoder = afc__decoder_new(coding);
-    /* Then libcurl decodes. */
+    /* Out of memory: then libcurl decodes. */
     if (exchange->run.decoder == NULL) return;
     AFC__SET(exchange, CURLOPT_HTTP_CONTENT_DECODING, 0L);
     exchange->state.passes_encoded = true;
 }
 
 /**
- * Reports what was sent of a body that libcurl has from the beginning, as it asks for no pieces. Called when a response
- * begins: a later one, to another round of authentication, has its own number.
+ * Reports how much was sent of a body that was set with CURLOPT_POSTFIELDS, for which libcurl calls no read callback.
+ * Called when a response begins: the size that libcurl reports starts again with each round of authentication.
  */
 static void report_inline_body(const afc__exchange *exchange) {
     afc__transfer *transfer = exchange->hop.transfer;
@@ -118,7 +121,7 @@ static void report_inline_body(const afc__exchange *exchange) {
     afc__transfer_set_sent(transfer, (int64_t)sent);
 }
 
-/** Returns false if the hop ends here. */
+/** Handles a line of a head or of trailers. Returns false if the hop ends here. */
 static bool accept_line(afc__exchange *exchange, afc_slice line) {
     afc__exchange_note_activity(exchange);
     bool is_connected = afc__exchange_is_connected(exchange);
@@ -152,7 +155,7 @@ static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
     (void)one;
     afc__exchange *exchange = context;
     afc_slice line = {bytes, size};
-    /* Any return value but the size ends the transfer; lines are never empty. */
+    /* Any return value but the size ends the transfer (CURLE_WRITE_ERROR); lines are never empty. */
     if (!accept_line(exchange, line)) return 0;
     afc__exchange_guard_fields(exchange, line);
     return size;
@@ -166,7 +169,7 @@ static int seek_body(void *context, curl_off_t offset, int origin) {
                                                              : CURL_SEEKFUNC_FAIL;
 }
 
-/** Called when libcurl is about to look up a name. Returns false if it may not. */
+/** Decides whether libcurl may look up a name. If not, the transfer may have failed with a reason. */
 static bool begin_lookup(afc__exchange *exchange) {
     const afc__driver *driver = exchange->driver;
     if (!afc__exchange_may_look_up(exchange)) return false;
@@ -185,7 +188,7 @@ static int resolver_starts(void *resolver, void *reserved, void *context) {
     afc__exchange *exchange = context;
     afc__exchange_pause_trace(exchange);
     afc__exchange_report_connecting(exchange, afc__now_us());
-    /* A return value other than 0 prevents the lookup, and the transfer fails. */
+    /* A return value other than 0 prevents the lookup, and then the transfer fails. */
     return begin_lookup(exchange) ? 0 : 1;
 }
 
@@ -226,9 +229,8 @@ static void set_constants(afc__exchange *exchange) {
     AFC__SET(exchange, CURLOPT_PREREQDATA, exchange);
 
     /*
-     * trust/evaluate alone verifies the chain and the host name. libcurl loads no certificates
-     * (which costs 30 ms per connection) and compares no name. But verification must be on, or
-     * OpenSSL would continue after a rejected chain.
+     * trust/evaluate.c alone verifies the chain and the host name. libcurl loads no certificates (which costs 30 ms per
+     * connection) and compares no name. But verification must be on, or OpenSSL would continue after a rejected chain.
      */
     AFC__SET(exchange, CURLOPT_SSL_VERIFYPEER, 1L);
     AFC__SET(exchange, CURLOPT_SSL_VERIFYHOST, 0L);
@@ -283,7 +285,10 @@ afc_status afc__exchange_new(afc__exchange **out, afc__driver *driver, afc_failu
 
 void afc__exchange_free(afc__exchange *exchange) {
     afc__exchange_end_trace(exchange);
-    /* Before and after libcurl, which may close connections for the handle, or name it for one. */
+    /*
+     * Twice: curl_easy_cleanup() may still close connections of the handle, and may make a socket point to this
+     * exchange again.
+     */
     afc__exchange_forget_sockets(exchange);
     if (exchange->easy != NULL) curl_easy_cleanup(exchange->easy);
     afc__exchange_forget_sockets(exchange);
@@ -303,9 +308,9 @@ void afc__exchange_free(afc__exchange *exchange) {
 /* ---- Options of a hop ---------------------------------------------------------------------- */
 
 /**
- * Sets the URL. libcurl would parse it again for every request. To avoid that, libcurl gets a
- * parsed URL of the server, which only changes with the server, and the request target separately,
- * which it sends byte for byte.
+ * Sets the URL. libcurl would parse CURLOPT_URL again for every request. So it gets a parsed URL of the server
+ * (CURLOPT_CURLU), which is only replaced for another server, and the request target separately
+ * (CURLOPT_REQUEST_TARGET), which it sends byte for byte.
  */
 static afc_status set_url(afc__exchange *exchange) {
     const afc__url *url = &exchange->hop.transfer->request.url;
@@ -336,6 +341,7 @@ static bool takes_content(const char *method) {
            strcmp(method, "PATCH") == 0;
 }
 
+/** Returns the AFC__KIND_… that libcurl needs for the request and its body. */
 static int kind_of_body(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     const char *method = transfer->request.method;
@@ -343,13 +349,13 @@ static int kind_of_body(const afc__exchange *exchange) {
     if (transfer->purpose == AFC__PURPOSE_CONNECTION) return AFC__KIND_UPLOAD;
     if (transfer->request.sends_body && !has_own_listener) {
         const afc_slice *memory = afc__source_in_memory(&transfer->source);
-        /* A body sent with the head isn't read piece by piece, as a rate limit requires. */
+        /* A rate limit and Expect require that the body is read piece by piece, apart from the head. */
         bool is_inline = memory != NULL && memory->size <= INLINE_BODY &&
                          transfer->send_rate.per_second == 0 && !afc__transfer_expects(transfer);
         return is_inline ? AFC__KIND_POST : AFC__KIND_UPLOAD;
     }
     if (strcmp(method, "HEAD") == 0) return AFC__KIND_HEAD;
-    /* RFC 9110 8.6: a method that anticipates content states its absence with Content-Length: 0. */
+    /* RFC 9110 section 8.6: a request whose method anticipates content states its absence with Content-Length: 0. */
     return takes_content(method) && !has_own_listener ? AFC__KIND_POST : AFC__KIND_GET;
 }
 
@@ -359,8 +365,8 @@ static void set_body(afc__exchange *exchange) {
     int kind = kind_of_body(exchange);
     if (state->request_kind != (unsigned)kind) {
         /*
-         * From any request kind to GET, then to the new one: libcurl's options undo one another in
-         * this order only.
+         * Changes the kind of request to GET, and then to the new one: libcurl's options undo one another in this order
+         * only.
          */
         if (state->request_kind == AFC__KIND_HEAD) AFC__SET(exchange, CURLOPT_NOBODY, 0L);
         if (state->request_kind == AFC__KIND_UPLOAD) AFC__SET(exchange, CURLOPT_UPLOAD, 0L);
@@ -388,9 +394,9 @@ static void set_body(afc__exchange *exchange) {
 }
 
 /**
- * Lets libcurl connect without sending anything. It never reuses connections made with CURLOPT_CONNECT_ONLY, and closes
- * those whose transfer a callback ends. But an upload that resumes at its end fails after the connection is made,
- * before the head is written (Curl_http_resume(), CURLE_PARTIAL_FILE), and its connection goes to the pool.
+ * Lets libcurl connect without sending anything. libcurl never reuses connections made with CURLOPT_CONNECT_ONLY, and
+ * closes those whose transfer a callback ends. But an upload that resumes at its end fails after the connection is
+ * made, before the head is written (Curl_http_resume(), CURLE_PARTIAL_FILE), and its connection goes to the pool.
  */
 static void set_connect_only(afc__exchange *exchange) {
     bool is_on = exchange->hop.transfer->purpose == AFC__PURPOSE_CONNECTION;
@@ -408,7 +414,7 @@ static void set_method(afc__exchange *exchange) {
     exchange->state.has_custom_method = !is_natural;
 }
 
-/** Returns whether libcurl doesn't use a connection without a response yet. */
+/** Returns whether libcurl doesn't send a request on a connection that has had no response yet; see afc__quirks. */
 static bool wants_response_first(const afc__exchange *exchange) {
     const afc__quirks *quirks = &exchange->driver->quirks;
     if (!quirks->wants_response_first) return false;
@@ -421,7 +427,10 @@ static afc_status set_version(afc__exchange *exchange, afc_failure *failure) {
     switch (exchange->state.connection_auth ? AFC_HTTP_PREFER_1_1 : transfer->version) {
     case AFC_HTTP_PREFER_AUTOMATIC:
     case AFC_HTTP_PREFER_2:
-        /* HTTP/2 is for https here. */
+        /*
+         * Without prior knowledge http:// uses HTTP/1.1 in any case. But if HTTP/2 seems possible, such a libcurl
+         * waits.
+         */
         if (!transfer->request.url.is_https && wants_response_first(exchange))
             version = CURL_HTTP_VERSION_1_1;
         break;
@@ -442,7 +451,10 @@ static afc_status set_version(afc__exchange *exchange, afc_failure *failure) {
         AFC__SET(exchange, CURLOPT_HTTP_VERSION, version);
         exchange->state.http_version = version;
     }
-    /* Waiting only makes sense if a connection may turn out to be multiplexed. */
+    /*
+     * CURLOPT_PIPEWAIT makes a hop wait for a connection that is being made, which only helps if that may turn out to
+     * be multiplexed.
+     */
     bool waits = exchange->run.use == AFC__USE_SHARED;
     if (waits != exchange->state.waits_for_multiplex) {
         AFC__SET(exchange, CURLOPT_PIPEWAIT, waits ? 1L : 0L);
@@ -491,9 +503,9 @@ static void set_rest(afc__exchange *exchange) {
         state->is_fresh = is_fresh;
     }
     /*
-     * The task's own timer enforces the limit, without the wait for a free connection, which
-     * libcurl would count. If no wait is possible, libcurl gets the limit too, so that it tries the
-     * next address of a host in time.
+     * The task's own timer enforces the connect limit. The time in which the hop waits for a free connection doesn't
+     * count there, but does for CURLOPT_CONNECTTIMEOUT_MS. If no such wait is possible, libcurl gets the limit, too, so
+     * that it tries the next address of a host in time.
      */
     long connect = (long)transfer->timeouts.connect_ms;
     bool waits = is_at_connection_limit(exchange->driver);
@@ -544,7 +556,7 @@ afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure) 
     if (status != AFC_OK) return status;
     status = afc__exchange_set_proxy(exchange, failure);
     if (status != AFC_OK) return status;
-    /* After the proxy is known: some fields depend on it. */
+    /* Some fields depend on the proxy, so they are set after it. */
     status = afc__exchange_set_fields(exchange);
     if (status == AFC_ETOOBIG) {
         return afc__fail(failure, status, "the request's head exceeds libcurl's limit");
@@ -561,7 +573,7 @@ static void free_decoder(afc__exchange *exchange) {
     exchange->run.decoder = NULL;
 }
 
-/** Releases what the hop has of its connection. */
+/** Releases what belongs to this run of the hop, and resets the run. */
 static void release_connection(afc__exchange *exchange) {
     afc__exchange_release_names(exchange);
     afc__tls_peer_release(exchange->peer);
@@ -599,7 +611,7 @@ bool afc__exchange_restart_with_response(afc__exchange *exchange) {
     free_decoder(exchange);
     exchange->run.has_ended = false;
     exchange->run.passed = 0;
-    /* If that fails, the failure to send is reported: it is why the response couldn't be read. */
+    /* If this fails, the failure to send is reported: it is why the response couldn't be read. */
     if (afc__exchange_prepare(exchange, NULL) == AFC_OK &&
         curl_multi_add_handle(multi, exchange->easy) == CURLM_OK) {
         return true;

@@ -1,4 +1,7 @@
-/** The state of an exchange, for the sources of the driver: no header needs it. */
+/**
+ * The state of an exchange. Only for the source files of Sources/CAFCore/curl: no header outside that folder includes
+ * this.
+ */
 #ifndef AFC_CURL_EXCHANGE_STATE_H
 #define AFC_CURL_EXCHANGE_STATE_H
 
@@ -23,43 +26,62 @@
 /** CURLE_TOO_LARGE, which the headers of libcurl before 8.6.0 don't have. */
 enum { AFC__CURLE_TOO_LARGE = 100 };
 
-/** What is true of one hop only, also if it begins again. Plain values: what must be released is beside it. */
+/**
+ * The state of one hop, kept if the hop starts again on another connection. Zeroed when the hop has ended, so whatever
+ * must be released is a member of afc__exchange instead.
+ */
 typedef struct afc__exchange_hop {
     afc__transfer *transfer;
     afc__exchange_owner owner;
     unsigned slot; /**< See afc__driver_start(). */
     int64_t last_activity_us;
-    bool is_looking_up;           /**< libcurl looks its host up over HTTPS. */
+    bool is_looking_up;           /**< libcurl is looking up the host with DNS over HTTPS. */
     bool has_reported_connecting; /**< See afc__exchange_report_connecting(). */
-    bool was_repeated;            /**< libcurl has sent it more than once. */
-    long connect_error; /**< errno of an address that failed, if another one was connected. */
+    bool was_repeated;            /**< libcurl has sent the request more than once. */
+    /** errno of an address that failed before another one was connected; 0 if there was none. */
+    long connect_error;
 } afc__exchange_hop;
 
-/** What is true until the hop ends, or begins again with another connection. Plain values, too. */
+/**
+ * The state of one run of a hop: zeroed when the hop has ended, or starts again on another connection. Only `decoder`
+ * is released before.
+ */
 typedef struct afc__exchange_run {
     afc__request_progress progress;
     afc__connection_use use; /**< Decided by afc__isolation_begin(). */
-    bool avoids_reuse;       /**< A pooled connection had unexpected input. */
-    bool is_multiplexed;     /**< Activity on the connection may belong to other exchanges. */
-    unsigned tls_layers;     /**< TLS layers prepared for the connection being made. */
-    int socket_error;        /**< errno if no socket could be opened; 0: it could. */
-    long connections; /**< Opened for it by the time its request was last about to be sent. */
-    /** No field line was received since libcurl freed the last response's fields. */
+    /** A pooled connection had unexpected input, so this run needs a new one. */
+    bool avoids_reuse;
+    /** HTTP/2: activity on the connection may belong to other exchanges. */
+    bool is_multiplexed;
+    /** TLS layers prepared for the connection being made: to a proxy, to the server. */
+    unsigned tls_layers;
+    int socket_error; /**< errno of the last socket that couldn't be opened; 0 if none failed. */
+    long connections; /**< CURLINFO_NUM_CONNECTS when its request was last about to be sent. */
+    /** libcurl has freed the fields of the last response, and no field line was received since; see handle.c. */
     bool awaits_field;
-    bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
+    /** The last line received was the status line of a response to CONNECT. */
+    bool is_behind_status_line;
     afc__receiving receiving;
-    bool has_yielded; /**< Receiving is paused until the next turn only; see body_flow.c. */
+    /** Receiving is paused only until the next turn of the loop; see body_flow.c. */
+    bool has_yielded;
     afc__sending sending;
-    /** libcurl is asked whether it still wants the request body; see peer_end.c. */
+    /**
+     * A nudge resumes the paused request body once: libcurl then ends the exchange, or asks for the body again; see
+     * peer_end.c.
+     */
     enum { AFC__NUDGE_NONE, AFC__NUDGE_DUE, AFC__NUDGED } nudge;
-    bool has_met_end; /**< See afc__reading_filter(). */
+    /** The end of the connection was read; see meets_end_again() in read_pause.c. */
+    bool has_met_end;
     afc__turn_budget budget;
     afc__gzip_end gzip_end;
-    afc__decoder *decoder;   /**< Decodes the body instead of libcurl; NULL: none does. */
-    int64_t passed;          /**< Body bytes that the transfer has consumed. */
-    curl_off_t moved;        /**< If multiplexed: body bytes at the last check. */
-    int64_t continue_due_us; /**< See afc__exchange_continue_due(); 0: never. */
-    int64_t connect_time_us; /**< When an attempt to connect begins; see next_address.c. */
+    /** Decodes the body instead of libcurl; NULL if libcurl does, or nothing. */
+    afc__decoder *decoder;
+    /** Body bytes that the transfer has consumed, before decoding by `decoder`. */
+    int64_t passed;
+    curl_off_t moved; /**< If multiplexed: body bytes in both directions at the last check. */
+    int64_t continue_due_us; /**< See afc__exchange_continue_due(); 0 if it isn't needed. */
+    /** CURLINFO_CONNECT_TIME_T when an attempt began; see next_address.c. */
+    int64_t connect_time_us;
     bool has_ended;
     CURLcode code;
 } afc__exchange_run;
@@ -70,37 +92,44 @@ struct afc__exchange {
     CURL *easy;
     afc__easy_state state;
     char error_text[CURL_ERROR_SIZE];
-    CURLU *url;                /**< The last hop's server, as libcurl parses it. */
-    char *origin;              /**< The same as text, "https://host:port"; NULL: none yet. */
-    struct curl_slist *fields; /**< `field_capacity` nodes, linked as far as needed. */
+    CURLU *url;   /**< The server of the last hop, as parsed by libcurl. */
+    char *origin; /**< The same as text, "https://host:port"; NULL if there is none yet. */
+    struct curl_slist *fields; /**< An array of `field_capacity` nodes; those in use are linked. */
     size_t field_capacity;
     afc__buffer field_text;
     afc__buffer proxy_text;
-    struct curl_slist proxy_field; /**< Proxy-Authorization, in `proxy_text`. */
-    uint64_t serial;               /**< Different for every hop. */
+    struct curl_slist proxy_field; /**< Proxy-Authorization, whose text is in `proxy_text`. */
+    /** Different for every hop of this exchange. Sockets store it to detect a later hop. */
+    uint64_t serial;
 
-    afc__node running_node; /**< In driver->running, from its start to its end. */
-    unsigned multi_number;  /**< The driver's when the exchange was made. */
+    afc__node running_node; /**< In driver->running while the exchange carries a hop. */
+    unsigned multi_number;  /**< afc__multi.number when the exchange was made. */
 
-    /* This hop. */
+    /* The current hop. */
     afc__exchange_hop hop;
     afc__exchange_run run;
-    /** Replaces libcurl's result. AFC_OK: libcurl's counts. */
-    afc_failure own_failure;
-    uint64_t carrier;   /**< Number of the HTTP/2 connection that carried it last; 0: none. */
-    int carrier_socket; /**< That connection's descriptor at the time. */
-    /** Peer of the connection that carried it last; NULL: none or no TLS. */
+    afc_failure own_failure; /**< Replaces libcurl's result, unless the status is AFC_OK. */
+    /** afc__socket.number of the HTTP/2 connection that last carried the request; 0 if none. */
+    uint64_t carrier;
+    int carrier_socket; /**< The descriptor of `carrier` at that time. */
+    /** TLS peer of the connection that last carried the request; NULL if there is none, or no TLS. */
     afc__tls_peer *carrier_peer;
     afc__tls_peer *peer;
-    afc__tls_peer *proxy_peer; /**< Peer of a new connection to a proxy over TLS. */
+    /** TLS peer of the proxy, if the connection to the proxy uses TLS. */
+    afc__tls_peer *proxy_peer;
     afc__direct direct;
-    /** Sockets that name it as their `exchange`, `last` and `opener`, also for an earlier hop. */
+    /**
+     * The sockets (afc__socket) whose members `exchange`, `last` and `opener` point to this exchange, even since an
+     * earlier hop.
+     */
     afc__list watched, used, opened;
-    afc__socket *held;      /**< HTTP/1: the socket that isn't watched for it; NULL: none. */
-    afc__node flush_node;   /**< In driver->to_flush, with AFC__RECEIVING_FLUSH_DUE. */
-    afc__node broken_node;  /**< In driver->broken. */
-    afc__node silent_node;  /**< In driver->silent: libcurl waited for nothing on its connection, */
-    int silent_socket;      /**< which had this descriptor. */
+    /** HTTP/1: the socket whose input isn't watched while the exchange is paused, or NULL. */
+    afc__socket *held;
+    /** In driver->bodies.to_flush while `receiving` is AFC__RECEIVING_FLUSH_DUE. */
+    afc__node flush_node;
+    afc__node broken_node;  /**< In driver->bodies.broken. */
+    afc__node silent_node;  /**< In driver->bodies.silent; see peer_end.c. */
+    int silent_socket;      /**< The descriptor on which libcurl waits for nothing any more. */
     afc__node attempt_node; /**< In driver->ended_attempts. */
     afc__trace trace;
     afc__hosts hosts;
@@ -108,7 +137,7 @@ struct afc__exchange {
     afc__early_response early;
 };
 
-/** Records what has become of the request. */
+/** Changes the progress of the request; request_progress.h says which changes are allowed. */
 static inline void afc__exchange_enter(afc__exchange *exchange, afc__request_progress progress) {
     assert(afc__request_progress_may_become(exchange->run.progress, progress));
     exchange->run.progress = progress;
@@ -120,67 +149,69 @@ static inline bool afc__exchange_is_connected(const afc__exchange *exchange) {
 }
 
 /**
- * Tells whether a body that ends with the connection counts as complete, though it broke while the request's body was
- * being sent. A reset may have lost its end (RFC 9112 section 8): only a response without success, whose status says
- * all, is accepted then.
+ * Returns whether a body that ends with the connection counts as complete, although the connection broke while the
+ * request body was being sent. A reset may have lost the end of the response (RFC 9112 section 8), so a body without an
+ * orderly end is accepted only if the status isn't 2xx: such a status is sufficient by itself.
  */
 static inline bool afc__exchange_accepts_end(const afc__exchange *exchange) {
     int status = exchange->hop.transfer->hop.reader->head.status;
     return exchange->early.has_orderly_end || status < 200 || status >= 300;
 }
 
-/** Returns whether the hop reads an early response from a listener of our own, and not from its server. */
+/**
+ * Returns whether the hop reads an early response from a listener of this process, and not from its server; see
+ * early_response.c.
+ */
 static inline bool afc__exchange_uses_own_listener(const afc__exchange *exchange) {
     return exchange->early.state == AFC__EARLY_REINJECTED;
 }
 
-/** Returns whether libcurl must read nothing for it; see afc__receiving_is_paused(). */
+/** Returns whether libcurl must read nothing for the exchange; see afc__receiving_is_paused(). */
 static inline bool afc__exchange_receiving_is_paused(const afc__exchange *exchange) {
     return afc__receiving_is_paused(exchange->run.receiving);
 }
 
 /**
- * Returns whether libcurl sends nothing until it is resumed, because the request body had no bytes, or wasn't allowed
- * to send them.
+ * Returns whether libcurl sends nothing until it is resumed: the request body has no bytes now, or may not be sent now.
  */
 static inline bool afc__exchange_sending_waits(const afc__exchange *exchange) {
     return exchange->run.sending == AFC__SENDING_WAITS;
 }
 
-/** The read callback had no bytes. */
+/** Call it when the read callback (CURLOPT_READFUNCTION) has no bytes. */
 static inline void afc__sending_waits(afc__exchange *exchange) {
     exchange->run.sending = AFC__SENDING_WAITS;
 }
 
-/** Call it before libcurl is resumed. */
+/** Call it before libcurl is resumed (curl_easy_pause()). */
 static inline void afc__sending_resumes(afc__exchange *exchange) {
     exchange->run.sending = AFC__SENDING_BY_LIBCURL;
 }
 
-/** Returns whether a direction waits for the transfer: afc__exchange_continue() has something to do. */
+/** Returns whether a direction is paused, or the transfer keeps bytes: afc__exchange_continue() has something to do. */
 static inline bool afc__exchange_waits(const afc__exchange *exchange) {
     return exchange->run.receiving != AFC__RECEIVING_OPEN || afc__exchange_sending_waits(exchange);
 }
 
-/** Returns whether TLS got no further than the proxy: that to the server begins after the handshake with the proxy. */
+/** Returns whether only the TLS handshake with the proxy began. The one with the server begins after it. */
 static inline bool afc__exchange_ended_at_proxy(const afc__exchange *exchange) {
     return exchange->peer == NULL && exchange->proxy_peer != NULL;
 }
 
-/** Ends the exchange with this result. */
+/** Marks the exchange as ended with this result of libcurl. */
 static inline void afc__exchange_end_with(afc__exchange *exchange, CURLcode code) {
     exchange->run.has_ended = true;
     exchange->run.code = code;
 }
 
-/** Records that something happened, for the idle time limit. */
+/** Records activity now, for the idle time limit. */
 static inline void afc__exchange_note_activity(afc__exchange *exchange) {
     exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
 }
 
 /**
- * Reports that a connection, or the lookup of its host, began at `since_us`; once, and once more after
- * afc__exchange_report_queued().
+ * Reports to the owner that a connection, or the lookup of its host, began at `since_us`. Further calls do nothing
+ * until afc__exchange_report_queued() is called.
  */
 static inline void afc__exchange_report_connecting(afc__exchange *exchange, int64_t since_us) {
     if (exchange->hop.has_reported_connecting) return;
@@ -188,7 +219,10 @@ static inline void afc__exchange_report_connecting(afc__exchange *exchange, int6
     exchange->hop.owner.connecting(exchange->hop.owner.context, since_us);
 }
 
-/** Reports that the addresses are known. What begins now is a wait for a free connection, as far as is known. */
+/**
+ * Reports to the owner that the addresses are known. From now on the hop may be waiting for a free connection: libcurl
+ * doesn't report whether it is.
+ */
 static inline void afc__exchange_report_queued(afc__exchange *exchange) {
     exchange->hop.has_reported_connecting = false;
     exchange->hop.owner.queued(exchange->hop.owner.context);

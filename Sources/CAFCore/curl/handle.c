@@ -1,4 +1,4 @@
-/* The options of an easy handle that are changed and read while libcurl runs it. */
+/* Options of an easy handle that are changed during a transfer. */
 #include "curl/handle.h"
 
 #include "curl/error_texts.h"
@@ -16,7 +16,7 @@ void afc__exchange_close_after(afc__exchange *exchange, bool closes) {
 
 void afc__exchange_set_verbose(afc__exchange *exchange, bool is_on) {
     if (exchange->state.is_verbose == is_on) return;
-    /* It only sets a flag of the handle, so it is allowed inside libcurl's callbacks. */
+    /* CURLOPT_VERBOSE only sets a flag of the handle, so it is allowed inside libcurl's callbacks. */
     curl_easy_setopt(exchange->easy, CURLOPT_VERBOSE, is_on ? 1L : 0L);
     exchange->state.is_verbose = is_on;
 }
@@ -30,13 +30,13 @@ void afc__exchange_set_verbose(afc__exchange *exchange, bool is_on) {
  * pointer, and a new handle for each hop (curl_easy_duphandle() and curl_easy_cleanup()) costs a fifth of a small
  * request.
  *
- * Those of them that are accepted, from 7.88.0 on, pass each line of a head to Curl_debug() before Curl_client_write()
- * pushes it, in the same buffer: http.c (Curl_http_readwrite_headers()) and http_proxy.c (recv_CONNECT_resp()). The
- * status line isn't pushed and goes to CURLOPT_HEADERFUNCTION first. So from the status line to the first field
- * CURLOPT_VERBOSE is on, and CURLOPT_DEBUGFUNCTION puts a NUL over the first byte of a folded line. Curl_headers_push()
- * finds no line then and returns CURLE_BAD_FUNCTION_ARGUMENT, as it does on a new handle. After the first field the
- * pointer is good until the next transfer: libcurl frees no field of several responses of one transfer, of rounds of
- * authentication for example.
+ * The affected versions that library.c accepts, from 7.88.0 on, pass each line of a head to Curl_debug() before
+ * Curl_client_write() pushes it, in the same buffer: http.c (Curl_http_readwrite_headers()) and http_proxy.c
+ * (recv_CONNECT_resp()). The status line isn't pushed, but goes to CURLOPT_HEADERFUNCTION first. So CURLOPT_VERBOSE is
+ * on from the status line to the first field, and CURLOPT_DEBUGFUNCTION puts a NUL over the first byte of a folded
+ * line. Curl_headers_push() finds no line then and returns CURLE_BAD_FUNCTION_ARGUMENT, as it does on a new handle.
+ * After the first field the pointer is valid until the next transfer: libcurl keeps the fields of all responses of one
+ * transfer, such as those of several rounds of authentication.
  */
 void afc__exchange_guard_fields(afc__exchange *exchange, afc_slice line) {
     if (!exchange->run.awaits_field) return;
@@ -44,7 +44,7 @@ void afc__exchange_guard_fields(afc__exchange *exchange, afc_slice line) {
         afc__exchange_set_verbose(exchange, true);
         return;
     }
-    /* The end of an interim head without fields: the next line is another status line. */
+    /* The end of a 1xx head without fields: the next line is another status line. */
     if (line.bytes[0] == '\r' || line.bytes[0] == '\n') return;
     exchange->run.awaits_field = false;
     if (!afc__transfer_is_traced(exchange->hop.transfer))
@@ -58,9 +58,9 @@ void afc__exchange_guard_line(const afc__exchange *exchange, char *line) {
 /* ---- Behind a response --------------------------------------------------------------------- */
 
 /*
- * Detects dropped bytes. libcurl discards what it reads together with the end of a response without
- * a body, or with the last chunk, and reuses the connection; up to 8.14 the only sign is a debug
- * message. With a Content-Length it closes the connection.
+ * Detects unexpected bytes behind a response. libcurl discards what it reads together with the end of a response
+ * without a body, or with the last chunk, and then reuses the connection. Up to 8.14 the only sign is a debug message.
+ * Behind a body with Content-Length, libcurl closes the connection by itself.
  */
 void afc__exchange_watch_excess(afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;

@@ -4,15 +4,15 @@
 #include "curl/exchange_state.h"
 #include "curl/request/network.h"
 
-/*
- * The maximum number of idle handles that are kept, some 8 KiB each. Others are freed after a
- * burst.
- */
+/* Maximum number of idle handles, which take about 8 KiB each. Those beyond it are freed after a burst. */
 enum { MAX_IDLE_HANDLES = 128 };
 
 /* ---- Which handles ------------------------------------------------------------------------- */
 
-/** Returns whether the handle, whose hop has ended, must not be freed before the multi handle. */
+/**
+ * Returns whether the handle, whose hop has ended, must not be freed before the multi handle: see
+ * afc__quirks.frees_lookups_too_early. A lookup that has failed isn't in progress any more.
+ */
 static bool must_be_parked(const afc__exchange *exchange) {
     if (!exchange->driver->quirks.frees_lookups_too_early || !exchange->hop.is_looking_up)
         return false;
@@ -25,23 +25,26 @@ static bool must_be_parked(const afc__exchange *exchange) {
 static bool may_serve_again(const afc__exchange *exchange) {
     const afc__driver *driver = exchange->driver;
     /*
-     * A handle cancelled while it waited for a connection keeps its buffers and then refuses other
-     * sizes for them. After a refused option, its buffers may not match its state.
+     * A handle that was cancelled while it waited for a connection keeps its buffers, and then refuses other sizes for
+     * them (CURLOPT_BUFFERSIZE). After a refused option, its buffers may not match its state.
      */
     if (!afc__exchange_is_connected(exchange)) return false;
     /* libcurl keeps more state of NTLM and Negotiate than can be reset. */
     if (exchange->state.connection_auth) return false;
-    /* libcurl before 8.8 never clears it: it would apply to the next hop. */
+    /* libcurl before 8.8 never clears CURLINFO_OS_ERRNO: it would apply to the next hop. */
     long system_error = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &system_error);
     if (system_error != 0) return false;
     /*
-     * libcurl repeats a request whose pooled connection ended without a response, counts that in the handle, and fails
-     * the sixth time, whosever requests they were (Curl_retry_request() in lib/transfer.c). Only curl_easy_reset()
-     * clears it.
+     * libcurl repeats a request whose pooled connection ended without a response. It counts the repetitions in the
+     * handle, of all of its requests, and fails at the sixth (Curl_retry_request() in lib/transfer.c). Only
+     * curl_easy_reset() clears the number.
      */
     if (exchange->hop.was_repeated || exchange->run.progress == AFC__PROGRESS_SENT) return false;
-    /* libcurl's own handles may still be looking up its name; they are freed with it. */
+    /*
+     * Handles that libcurl has made for DNS over HTTPS may still be looking up the hop's name; they are freed with this
+     * one.
+     */
     bool is_done = exchange->run.has_ended && exchange->run.code == CURLE_OK;
     return afc__network_doh_host(driver->network) == NULL || is_done;
 }
@@ -82,7 +85,7 @@ static void free_handle(afc__handle_pool *pool, afc__exchange *exchange) {
 void afc__handle_pool_give_back(afc__exchange *exchange) {
     afc__driver *driver = exchange->driver;
     afc__handle_pool *pool = &driver->pool;
-    /* The hop is looked at before it is reset. */
+    /* These depend on the hop, which is reset below. */
     bool is_current = exchange->multi_number == driver->multi.number;
     bool stays = is_current && may_serve_again(exchange);
     bool is_parked = is_current && must_be_parked(exchange);

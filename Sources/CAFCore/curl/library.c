@@ -28,7 +28,7 @@ const curl_version_info_data *afc__libcurl_info(void) {
     return version_info;
 }
 
-/** What failed once, for want of memory, may work next time. */
+/** Calls curl_global_init(), until it has succeeded once: it may have failed because memory was short. */
 static CURLcode init_global(void) {
     CURLcode result = CURLE_OK;
     pthread_mutex_lock(&init_lock);
@@ -41,7 +41,10 @@ static CURLcode init_global(void) {
     return result;
 }
 
-/** libcurl names all TLS libraries that it has, and those that it doesn't use in parentheses. */
+/**
+ * Returns whether libcurl's default TLS library is OpenSSL. `names` is ssl_version of curl_version_info(), which lists
+ * all TLS libraries, those that aren't used in parentheses.
+ */
 static bool uses_openssl(const char *names) {
     static const char name[] = "OpenSSL/";
     for (const char *at = names; (at = strstr(at, name)) != NULL; at++) {
@@ -51,7 +54,10 @@ static bool uses_openssl(const char *names) {
 }
 
 afc_status afc__libcurl_check(afc_failure *failure) {
-    /* First, as it needs no initialised libcurl: a thread that would wait for afc_prepare() does something useful. */
+    /*
+     * curl_version_info() needs no initialised libcurl. A thread that would otherwise wait for afc_prepare() on another
+     * thread, in init_global(), does this work meanwhile.
+     */
     const curl_version_info_data *info = afc__libcurl_info();
     CURLcode result = init_global();
     if (result != CURLE_OK) {

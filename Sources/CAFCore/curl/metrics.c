@@ -13,8 +13,8 @@ static int64_t number(CURL *easy, CURLINFO info) {
 }
 
 /**
- * Converts a time of libcurl, whose 0 means both "immediately" and "never"; a later phase tells
- * which.
+ * Converts a time of libcurl, where 0 means "immediately" or "never". It was immediately if a later phase has a time.
+ * Returns -1 for "never".
  */
 static int64_t reached(int64_t time, int64_t later) {
     return time > 0 || later > 0 ? time : -1;
@@ -32,7 +32,10 @@ static void copy_address(CURL *easy, CURLINFO address, CURLINFO port, char *text
     if (curl_easy_getinfo(easy, port, &value) == CURLE_OK) *number = (uint16_t)value;
 }
 
-/** For a hop that libcurl never started: its handle may still have another hop's metrics. */
+/**
+ * Sets the metrics of a hop that libcurl never started. They can't be read from the handle, which may still have
+ * another hop's.
+ */
 static void measure_unsent(const afc__exchange *exchange, afc_hop *hop) {
     bool waited = exchange->hosts.began_us != 0;
     hop->dns_us = hop->connect_us = hop->request_sent_us = hop->first_byte_us = -1;
@@ -40,18 +43,24 @@ static void measure_unsent(const afc__exchange *exchange, afc_hop *hop) {
     hop->total_us = waited ? afc__now_us() - exchange->hosts.began_us : 0;
 }
 
-/** Times that libcurl measured from its start of the hop. */
+/**
+ * Adds the duration of our own lookup, `waited_us`, to the times: libcurl measures them from the moment when it got the
+ * hop.
+ */
 static void add_wait(afc_hop *hop, int64_t waited_us) {
     int64_t *const moments[] = {&hop->dns_us, &hop->connect_us, &hop->request_sent_us,
                                 &hop->first_byte_us, &hop->total_us};
     for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
         if (*moments[i] >= 0) *moments[i] += waited_us;
     }
-    /* 0: there is no TLS. */
+    /* 0 means that there is no TLS, or that it was set up already. */
     if (hop->tls_us > 0) hop->tls_us += waited_us;
 }
 
-/** Not called for reused connections: each call of curl_easy_getinfo() costs some 80 instructions. */
+/**
+ * Sets the times of a new connection. Not called for reused ones: each call of curl_easy_getinfo() costs some 80
+ * instructions.
+ */
 static void collect_connect_times(CURL *easy, bool is_https, int64_t request, afc_hop *hop) {
     int64_t tls = number(easy, CURLINFO_APPCONNECT_TIME_T);
     int64_t connect = number(easy, CURLINFO_CONNECT_TIME_T);
@@ -75,7 +84,7 @@ void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop) 
     hop->first_byte_us = reached(first_byte, 0);
     hop->request_sent_us = reached(request, first_byte);
     if (!hop->is_reused) collect_connect_times(easy, transfer->request.url.is_https, request, hop);
-    /* The total of a hop that we end would stop at what libcurl did last. */
+    /* CURLINFO_TOTAL_TIME_T of a hop that is cancelled here would end at what libcurl did last. */
     hop->total_us = exchange->run.has_ended ? number(easy, CURLINFO_TOTAL_TIME_T)
                                             : afc__now_us() - exchange->hosts.added_us;
     int64_t sent = transfer->request.sends_body ? number(easy, CURLINFO_SIZE_UPLOAD_T) : 0;

@@ -4,7 +4,10 @@
 
 #include "curl/driver.h"
 
-/** Collects the metrics of the hop. */
+/**
+ * Sets the metrics of the hop that libcurl knows. Call it once, when the hop has ended: it also counts the connections
+ * that the hop opened.
+ */
 void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop);
 
 #endif

@@ -32,7 +32,7 @@ afc_status afc__multi_make(afc__driver *driver, afc_failure *failure) {
 void afc__multi_free(afc__driver *driver) {
     /* No exchange is left that could handle input on the connections closed below. */
     afc__driver_forget_last(driver);
-    /* These have loaded host overrides into the cache of this handle; new ones load them again. */
+    /* Idle handles have loaded host overrides into the DNS cache of this multi handle; new ones load them again. */
     afc__handle_pool_free_idle(&driver->pool);
     if (driver->multi.handle != NULL) curl_multi_cleanup(driver->multi.handle);
     driver->multi.handle = NULL;
@@ -54,7 +54,7 @@ static void end_exchange(afc__exchange *exchange, CURLMcode error) {
         afc__fail(&exchange->own_failure, status, "libcurl failed: %s", curl_multi_strerror(error));
     }
     afc__exchange_end_with(exchange, lacks_memory ? CURLE_OUT_OF_MEMORY : CURLE_FAILED_INIT);
-    /* One that failed before libcurl got it is in another list, and ends as well. */
+    /* An exchange that failed before libcurl got it is in driver->names.failed already. */
     if (exchange->hosts.stage != AFC__STAGE_FAILED) afc__exchange_report_end(exchange);
 }
 

@@ -1,4 +1,7 @@
-/* Maps libcurl's result codes to ours. */
+/*
+ * Maps libcurl's result of a hop to a failure of this library: from the code to a status first, then by rules about the
+ * code, libcurl's texts and the state of the hop.
+ */
 #include "curl/outcome.h"
 
 #include "base/failure.h"
@@ -21,7 +24,7 @@ static afc_status status_of(CURLcode code) {
     case CURLE_OK:
         return AFC_OK;
     case CURLE_OUT_OF_MEMORY:
-    case CURLE_ABORTED_BY_CALLBACK: /* Ours give reasons, but for a socket that can't be watched. */
+    case CURLE_ABORTED_BY_CALLBACK: /* A socket can't be watched; other callbacks give a reason. */
         return AFC_ENOMEM;
     case CURLE_URL_MALFORMAT:
         return AFC_EINVAL;
@@ -72,8 +75,8 @@ static afc_status status_of(CURLcode code) {
         return AFC_EINTERNAL;
     default:
         /*
-         * Invalid replies, encodings, chunks or HTTP/2 frames: the peer's fault. During a transfer
-         * that includes CURLE_BAD_FUNCTION_ARGUMENT, which a trailer line without a colon causes.
+         * Invalid replies, encodings, chunks or HTTP/2 frames: the peer's fault. So is CURLE_BAD_FUNCTION_ARGUMENT
+         * during a transfer: a trailer line without a colon causes it.
          */
         return AFC_EPROTOCOL;
     }
@@ -90,8 +93,8 @@ static bool is_bad_chunk(const afc__exchange *exchange, CURLcode code) {
 }
 
 /**
- * Detects a line of the head or trailers that exceeds libcurl's own buffer. libcurl reports out of
- * memory. That may be true, but an overlong line is more likely.
+ * Detects a line of the head or the trailers that exceeds libcurl's own buffer. libcurl reports it like a lack of
+ * memory, which is less likely to be the cause.
  */
 static bool is_long_line(const afc__exchange *exchange, CURLcode code) {
     curl_off_t first_byte = 0;
@@ -113,22 +116,29 @@ static bool is_cut_head(const afc__exchange *exchange, CURLcode code) {
 }
 
 /**
- * Detects a folded first field line, which libcurl before 8.1.0 can't join to anything; see handle.c. Later versions
- * pass it on, and message/head.c refuses it. Other lines that libcurl refuses have its text and another code.
+ * Detects a folded first field line, which libcurl before 8.1.0 can't append to another field; see handle.c. Later
+ * versions pass it on, and message/head.c refuses it. Other lines that libcurl refuses have a text of libcurl and
+ * another code.
  */
 static bool begins_folded(const afc__exchange *exchange, CURLcode code) {
     return code == CURLE_BAD_FUNCTION_ARGUMENT && afc__hop_in_head(&exchange->hop.transfer->hop) &&
            afc__exchange_is_connected(exchange);
 }
 
-/** Detects the same in a response to CONNECT: libcurl, or exchange.c, refused the line behind the status line. */
+/**
+ * Detects a folded first field line in a response to CONNECT: libcurl, or exchange.c, refused the line behind the
+ * status line.
+ */
 static bool begins_folded_in_connect(const afc__exchange *exchange, CURLcode code) {
     bool is_refusal = code == CURLE_BAD_FUNCTION_ARGUMENT || code == CURLE_WRITE_ERROR;
     return is_refusal && exchange->run.is_behind_status_line &&
            !afc__exchange_is_connected(exchange);
 }
 
-/** A body that ends with the connection is complete only if a TLS server sent close_notify. */
+/**
+ * Returns whether a body that ends with the connection may be truncated: over TLS it is complete only if the server
+ * sent close_notify.
+ */
 static bool lacks_close_notify(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     return afc__hop_ends_with_connection(&transfer->hop) && transfer->request.url.is_https &&
@@ -142,8 +152,9 @@ static bool is_cut_short(const afc__exchange *exchange, CURLcode code) {
 }
 
 /**
- * Returns whether the server reset its stream in the middle of a body. PROTOCOL_ERROR is also what
- * nghttp2 reports of a server that violates the protocol, such as by sending more than announced.
+ * Returns whether the server reset its stream in the middle of a body. The reset isn't the server's if the error is
+ * PROTOCOL_ERROR: nghttp2 resets a stream with it when the server violates the protocol, such as by sending more than
+ * Content-Length announced.
  */
 static bool is_reset_stream(const afc__exchange *exchange, CURLcode code) {
     return code == CURLE_HTTP2_STREAM && afc__hop_in_body(&exchange->hop.transfer->hop) &&
@@ -161,14 +172,14 @@ static bool lacks_socket_memory(const afc__exchange *exchange, CURLcode code) {
 }
 
 /**
- * No socket could be opened: the process or the system ran out of descriptors or memory. The host
- * isn't the cause.
+ * Returns whether no socket could be opened because the process or the system ran out of descriptors or memory. The
+ * host isn't the cause.
  */
 static bool lacks_sockets(const afc__exchange *exchange, CURLcode code) {
     return lacks_descriptors(exchange, code) || lacks_socket_memory(exchange, code);
 }
 
-/** Detects rounds of authentication, which libcurl counts as redirects; it follows no real ones. */
+/** Detects too many rounds of authentication, which libcurl counts as redirects; it follows no real ones. */
 static bool takes_too_many_rounds(const afc__exchange *exchange, CURLcode code) {
     (void)exchange;
     return code == CURLE_TOO_MANY_REDIRECTS;
@@ -207,7 +218,7 @@ static bool has_rest_behind_encoding(const afc__exchange *exchange, CURLcode cod
            afc__transfer_decodes_body(exchange->hop.transfer);
 }
 
-/** Detects libcurl's limit for decoded bytes of one read, 64 MiB. */
+/** Detects libcurl's limit for the decoded bytes that it keeps for a paused body, 64 MiB. */
 static bool decodes_too_much(const afc__exchange *exchange, CURLcode code) {
     return (code == CURLE_OUT_OF_MEMORY || (int)code == AFC__CURLE_TOO_LARGE) &&
            afc__exchange_receiving_is_paused(exchange) &&
@@ -215,7 +226,10 @@ static bool decodes_too_much(const afc__exchange *exchange, CURLcode code) {
            afc__transfer_decodes_body(exchange->hop.transfer);
 }
 
-/** After GOAWAY nghttp2 closes the streams above its last one. The end of the transport has a text or another code. */
+/**
+ * After GOAWAY nghttp2 closes the streams above the last one that it names, which leaves no error text. If the
+ * transport ends instead, libcurl reports a text or another code.
+ */
 bool afc__exchange_went_away(const afc__exchange *exchange, CURLcode code) {
     bool is_code = code == CURLE_HTTP2 || code == CURLE_PARTIAL_FILE;
     return exchange->driver->quirks.fails_after_goaway && is_code &&
@@ -223,7 +237,10 @@ bool afc__exchange_went_away(const afc__exchange *exchange, CURLcode code) {
            afc__hop_has_no_response(&exchange->hop.transfer->hop);
 }
 
-/** libcurl closes the connection before it reports the end; sockets are numbered anew. */
+/**
+ * libcurl closes a connection with invalid frames before it reports the end of a stream. Then the socket with this
+ * descriptor has another number.
+ */
 bool afc__exchange_has_doubtful_end(const afc__exchange *exchange, CURLcode code) {
     if (!exchange->driver->quirks.hides_broken_frames) return false;
     if (code != CURLE_OK || exchange->carrier == 0) return false;
@@ -235,7 +252,7 @@ bool afc__exchange_has_doubtful_end(const afc__exchange *exchange, CURLcode code
  * anything.
  */
 static bool is_ended_connection(const afc__exchange *exchange, CURLcode code) {
-    /* libcurl 8.21.0 leaves an error text about its socket. */
+    /* libcurl 8.21.0 leaves an error text about its socket, so a text doesn't exclude a GOAWAY. */
     long error = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &error);
     bool is_cut = error == EPIPE || error == ECONNRESET;
@@ -246,8 +263,8 @@ static bool is_ended_connection(const afc__exchange *exchange, CURLcode code) {
 }
 
 /**
- * Returns whether the server may not have read the whole request. What is sent with the head was sent before it is
- * read.
+ * Returns whether the server may not have read the whole request. A body that is sent together with the head
+ * (AFC__KIND_POST) is sent at once; that doesn't show that the server has read it.
  */
 static bool may_be_unread(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
@@ -255,7 +272,10 @@ static bool may_be_unread(const afc__exchange *exchange) {
                                             transfer->progress.sent < transfer->source.length);
 }
 
-/** Detects the end of a body that ends with the connection: a server that hasn't read the whole request resets it. */
+/**
+ * Detects the end of a body that ends with the connection, though by a reset: the kernel of a server that closes its
+ * socket before it has read the whole request resets the connection.
+ */
 static bool ends_by_reset(const afc__exchange *exchange, CURLcode code) {
     const afc__transfer *transfer = exchange->hop.transfer;
     long error = 0;
@@ -265,28 +285,37 @@ static bool ends_by_reset(const afc__exchange *exchange, CURLcode code) {
     return error == ECONNRESET && may_be_unread(exchange) && afc__exchange_accepts_end(exchange);
 }
 
-/** libcurl has read an early response from our listener, which ends in order though the connection didn't. */
+/**
+ * Returns whether the end of an early response may be missing. libcurl has read it from the listener of this process,
+ * which ends the connection in order even if the server hadn't.
+ */
 static bool lost_reinjected_end(const afc__exchange *exchange) {
     return afc__exchange_uses_own_listener(exchange) &&
            afc__hop_ends_with_connection(&exchange->hop.transfer->hop) &&
            !afc__exchange_accepts_end(exchange);
 }
 
-/** Returns whether the decoder of a body that ends with the connection still waits for its end. */
+/** Returns whether a gzip body that ends with the connection lacks its end. */
 static bool lacks_gzip_end(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     return afc__hop_ends_with_connection(&transfer->hop) &&
            afc__gzip_end_is_missing(&exchange->run.gzip_end, transfer->hop.decoded);
 }
 
-/** Some versions of libcurl report an interface or address that can't be used as a failed connection. */
+/**
+ * Returns whether the chosen interface or address can't be used. Some versions of libcurl report that as a failed
+ * connection.
+ */
 static bool lacks_interface(const afc__exchange *exchange, CURLcode code) {
     if (code == CURLE_INTERFACE_FAILED) return true;
     return code == CURLE_COULDNT_CONNECT && afc__network_has_interface(exchange->driver->network) &&
            text_means(exchange, AFC__TEXT_NOT_BOUND);
 }
 
-/** Nothing was to be sent, and the connection is there; see set_connect_only() in exchange.c. */
+/**
+ * Returns whether a request that only connects has succeeded: libcurl has a connection, and had nothing to send. See
+ * set_connect_only() in exchange.c.
+ */
 static bool is_connected_only(const afc__exchange *exchange, CURLcode code) {
     return code == CURLE_PARTIAL_FILE &&
            exchange->hop.transfer->purpose == AFC__PURPOSE_CONNECTION &&
@@ -300,25 +329,25 @@ bool afc__exchange_is_upgrade_over(const afc__exchange *exchange, CURLcode code)
 
 /* ---- Causes -------------------------------------------------------------------------------- */
 
-/** What is known of a failure. */
+/** What is known about the cause of a failure. */
 typedef struct failure_cause {
     afc_status status;
     afc_reason reason;
     afc_trust_reason trust;
     long system_error;
-    const char *text; /* Also `described`. */
+    const char *text; /* libcurl's, a constant, or `described`. */
     char described[AFC_FAILURE_TEXT_SIZE];
 } failure_cause;
 
 /**
- * What libcurl's code doesn't say by itself. The first rule that fits counts: later ones may take the same code for
- * something more general.
+ * The rules for what libcurl's code doesn't tell by itself. The first one that fits counts: later ones may map the same
+ * code to something more general.
  */
 static const struct {
     bool (*fits)(const afc__exchange *exchange, CURLcode code);
     afc_status status;
     afc_reason reason;
-    const char *text; /* NULL: libcurl's. */
+    const char *text; /* NULL keeps libcurl's text. */
 } rules[] = {
     {is_ended_connection, AFC_ELOST, AFC_REASON_NONE, "the server had closed the connection"},
     {takes_too_many_rounds, AFC_EAUTH, AFC_REASON_NONE,
@@ -357,7 +386,8 @@ static void apply_rules(const afc__exchange *exchange, CURLcode code, failure_ca
 }
 
 /**
- * Names the Unix-domain socket that couldn't be connected. libcurl names an address, which has nothing to do with it.
+ * Names the Unix-domain socket that couldn't be connected. libcurl's text has an IP address, which has nothing to do
+ * with the failure.
  */
 static void describe_socket(const afc__exchange *exchange, CURLcode code, failure_cause *cause) {
     const char *socket = afc__driver_socket(exchange->driver, exchange->hop.transfer);
@@ -367,7 +397,10 @@ static void describe_socket(const afc__exchange *exchange, CURLcode code, failur
     cause->text = cause->described;
 }
 
-/** Adds why no address could be connected. libcurl says only which one was tried last. */
+/**
+ * Adds the system's error to the text about a failed connection. libcurl's text has only the address that was tried
+ * last.
+ */
 static void describe_connect(const afc__exchange *exchange, CURLcode code, failure_cause *cause) {
     bool is_known = code == CURLE_COULDNT_CONNECT && cause->system_error != 0 &&
                     cause->text == exchange->error_text && cause->text[0] != '\0';
@@ -377,7 +410,7 @@ static void describe_connect(const afc__exchange *exchange, CURLcode code, failu
     cause->text = cause->described;
 }
 
-/** Puts a sentence before OpenSSL's text, if its meaning is known. `peer`: "server" or "proxy". */
+/** Puts a sentence before OpenSSL's text, if its meaning is known. `peer` is "server" or "proxy". */
 static void explain_tls(failure_cause *cause, const char *peer) {
     static const struct {
         afc__text_meaning meaning;
@@ -399,7 +432,7 @@ static void explain_tls(failure_cause *cause, const char *peer) {
     }
 }
 
-/** Adds what our own verification and the peer's alert say of a failed TLS connection. */
+/** Adds what our own verification and the peer's alert tell about a failed TLS connection. */
 static void describe_tls(const afc__exchange *exchange, failure_cause *cause) {
     bool may_be_tls = cause->status == AFC_EUNTRUSTED || cause->status == AFC_ETLS ||
                       cause->status == AFC_ELOST;
@@ -409,7 +442,7 @@ static void describe_tls(const afc__exchange *exchange, failure_cause *cause) {
     const afc__tls_peer *peer = is_proxys ? exchange->proxy_peer : exchange->peer;
     afc_status verdict = afc__tls_peer_get_verdict(peer, &cause->trust, &cause->text);
     const char *alert = afc__tls_peer_get_alert(peer, &cause->reason);
-    /* libcurl takes some alerts about our certificate for a failed verification of the server's. */
+    /* libcurl reports some alerts about the client certificate as a failed verification of the server's. */
     if (cause->status == AFC_EUNTRUSTED || alert != NULL) cause->status = AFC_ETLS;
     if (verdict != AFC_OK) {
         cause->status = verdict;
@@ -429,7 +462,7 @@ static void describe_tls(const afc__exchange *exchange, failure_cause *cause) {
     }
 }
 
-/** Adds which proxy it was that couldn't be reached, or that didn't connect. */
+/** Adds the name of the proxy that couldn't be reached, or that didn't connect. */
 static void describe_proxy(const afc__exchange *exchange, CURLcode code, failure_cause *cause) {
     const afc__proxy *proxy = exchange->hop.transfer->hop.proxy;
     afc_status by_proxy = afc__exchange_map_proxy_result(exchange, code);
@@ -472,7 +505,10 @@ static afc_party party_of(const afc__exchange *exchange, CURLcode code,
     return cause->status == AFC_EDNS ? AFC_PARTY_RESOLVER : AFC_PARTY_SERVER;
 }
 
-/** Returns whether the hop didn't fail, or with something that libcurl doesn't know; `failure` is set then. */
+/**
+ * Returns whether the result is known without the mapping of libcurl's code: the hop didn't fail, or `*failure` is set
+ * to a failure that libcurl doesn't know.
+ */
 static bool is_settled(const afc__exchange *exchange, CURLcode code, afc_failure *failure) {
     if (code == CURLE_OK && lacks_close_notify(exchange)) {
         afc__fail(failure, AFC_ETRUNCATED, "the connection was closed before the end of the body");
@@ -485,7 +521,7 @@ static bool is_settled(const afc__exchange *exchange, CURLcode code, afc_failure
         afc__fail(failure, AFC_ETRUNCATED,
                   "the connection was closed before the end of the gzip body");
     }
-    /* The transfer knows how much of its head was received. */
+    /* The transfer reports a head that was cut, as it knows how much was received. */
     if (has_ended || is_cut_head(exchange, code)) return true;
     if (exchange->early.is_complete) return true;
     if (is_connected_only(exchange, code) || afc__exchange_is_upgrade_over(exchange, code))
@@ -496,7 +532,7 @@ static bool is_settled(const afc__exchange *exchange, CURLcode code, afc_failure
         return true;
     }
     if (code != CURLE_OPERATION_TIMEDOUT) return false;
-    /* libcurl was a moment earlier than the task's own alarm. */
+    /* libcurl's connect timeout fired a moment before the task's own alarm. */
     afc__fail_connect_timeout(failure, exchange->hop.transfer->timeouts.connect_ms);
     failure->curl_code = (int)code;
     return true;
@@ -515,7 +551,10 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     describe_connect(exchange, code, &cause);
     describe_tls(exchange, &cause);
     describe_proxy(exchange, code, &cause);
-    /* Other names are looked up before libcurl gets the request, unless an override lacks the family of addresses. */
+    /*
+     * A lookup that failed inside libcurl was one with DNS over HTTPS: all other names are looked up before libcurl
+     * gets the request. The exception is an override without addresses of the required family.
+     */
     bool is_doh = afc__network_doh_host(exchange->driver->network) != NULL;
     if (cause.status == AFC_EDNS && code == CURLE_COULDNT_RESOLVE_HOST && is_doh)
         cause.reason = AFC_REASON_DNS_OVER_HTTPS;
@@ -524,7 +563,7 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     failure->reason = cause.reason;
     failure->party = party_of(exchange, code, &cause);
     failure->curl_code = (int)code;
-    /* Not the error of an address that was tried before the connected one. */
+    /* CURLINFO_OS_ERRNO may still be that of an address that was tried before the connected one. */
     if (cause.system_error != exchange->hop.connect_error)
         failure->system_error = (int)cause.system_error;
 }

@@ -1,13 +1,14 @@
 /**
- * What a version of libcurl does differently, decided once for each session. Versions before 7.88.0 are refused: see
- * library.c. Behaviour that all versions show, or that is met whatever the version, is described beside the code. Pure.
+ * What the loaded version of libcurl does differently from others, decided once for each session. Versions before
+ * 7.88.0 are refused; see library.c. Behaviour that all versions show, or that is handled whatever the version, is
+ * described beside the code. Pure functions.
  */
 #ifndef AFC_CURL_QUIRKS_H
 #define AFC_CURL_QUIRKS_H
 
 #include <stdbool.h>
 
-/** A member is true if this version behaves as it says. */
+/** A member is true if the version behaves as its comment says. */
 typedef struct afc__quirks {
     /* HTTP/2 and connections. */
 
@@ -32,11 +33,11 @@ typedef struct afc__quirks {
      */
     bool repeats_without_text_if_refused;
     /**
-     * From 8.12.0: doesn't use a connection without a response yet. If HTTP/2 is possible, it opens another one, or
-     * with CURLOPT_PIPEWAIT waits for that response.
+     * From 8.12.0: doesn't use a connection that has had no response yet. If HTTP/2 is possible, it opens another
+     * connection, or with CURLOPT_PIPEWAIT waits for that response.
      */
     bool wants_response_first;
-    /** From 8.16.0: of the above, the result of ALPN is enough; plain HTTP has none. */
+    /** From 8.16.0: the result of ALPN counts as such a response. Plain HTTP has no ALPN. */
     bool is_content_with_alpn;
     /**
      * 8.5.0 to 8.8.0: frees the handles that look up a name over HTTPS together with the handle that needs the name,
@@ -62,16 +63,16 @@ typedef struct afc__quirks {
      */
     bool hides_broken_frames;
     /**
-     * From 8.22.0: keeps a connection whose HTTP/2 frames were invalid, and fails each later request on it: that there
-     * is input doesn't make it drop a multiplexed connection (Curl_cpool_conn_seems_healthy() in lib/conncache.c).
+     * From 8.22.0: keeps a connection whose HTTP/2 frames were invalid, and fails each later request on it. Pending
+     * input doesn't make it drop a multiplexed connection (Curl_cpool_conn_seems_healthy() in lib/conncache.c).
      */
     bool keeps_broken_connections;
 
     /**
      * Before 8.1.0: when a part of a connection's input fills the buffer of one read (CURLOPT_BUFFERSIZE), cf_h2_recv()
-     * in lib/http2.c keeps the rest, but nothing makes it pass that on: it sets no timer, cf_h2_data_pending() never
-     * finds the rest, and the end of a stream whose last DATA frame didn't fit is only noticed with the next bytes of
-     * the socket. If none come, the exchange hangs.
+     * in lib/http2.c keeps the rest, but nothing makes it pass the rest on: it sets no timer, cf_h2_data_pending()
+     * never finds the rest, and the end of a stream whose last DATA frame didn't fit is only noticed with the next
+     * bytes of the socket. If none come, the exchange hangs.
      */
     bool hangs_if_read_buffer_fills;
 
@@ -87,49 +88,52 @@ typedef struct afc__quirks {
     /** From 8.13.0: omits a field with a long name or value (MAX_FIELD in request_fields.c), without an error. */
     bool omits_long_fields;
     /**
-     * Before 8.7.0: sends the rest of a head that the socket didn't take at once by way of the upload buffer. Without a
-     * body it takes the request for sent after the first buffer (readwrite_upload() in lib/transfer.c), and the
-     * transfer hangs.
+     * Before 8.7.0: sends the rest of a head that the socket didn't accept at once from the upload buffer. If the
+     * request has no body, it considers the request sent after the first buffer (readwrite_upload() in lib/transfer.c),
+     * and the transfer hangs.
      */
     bool sends_heads_by_upload_buffer;
 
     /* Bodies. */
 
     /**
-     * Before 8.5.0: looks at CURLOPT_HTTP_CONTENT_DECODING when a part of a body arrives. Later versions do so at the
-     * head.
+     * Before 8.5.0: reads CURLOPT_HTTP_CONTENT_DECODING when a part of a body arrives, so it can be changed once the
+     * head is known. Later versions read it at the head.
      */
     bool can_stop_decoding;
     /**
-     * Before 8.7.0: a handle has a buffer of its own while it runs, and refuses another size. Since then the handles of
-     * a session share one buffer, which grows before the next read (Curl_multi_xfer_buf_borrow() in lib/multi.c).
+     * Before 8.7.0: a handle has its own receive buffer while it runs, and refuses another size (CURLOPT_BUFFERSIZE).
+     * Since then the handles of a session share one buffer, which grows before the next read
+     * (Curl_multi_xfer_buf_borrow() in lib/multi.c).
      */
     bool has_fixed_read_buffers;
     /**
-     * Before 8.7.0: may wait for 100 (Continue) for ever. Its wait begins anew when a part of a response arrives, but
-     * the timer that ends it doesn't, and it isn't looked at when something arrives at that moment.
+     * Before 8.7.0: may wait for 100 (Continue) for ever. Each part of a response that arrives starts the wait anew,
+     * but not the timer that ends it, and the end of the wait isn't checked if something arrives when the timer fires.
      */
     bool forgets_waiting_body;
     /**
-     * From 8.18.0: after a final response to Expect, waits for its timeout and then sends the body that was refused.
+     * From 8.18.0: if a final response refuses a body that waits for 100 (Continue), waits for its timeout and then
+     * sends the body all the same.
      */
     bool sends_unwanted_body;
     /**
-     * From 8.1.0: passes on a body with a transfer coding that wasn't requested as it is, encoded or even chunked, or
-     * refuses it (8.10.0). Earlier versions decode it.
+     * From 8.1.0: passes on a body with a transfer coding that wasn't requested without decoding it, or even its
+     * chunks, or refuses it (8.10.0). Earlier versions decode it.
      */
     bool passes_on_coded_bodies;
-    /** 8.5.0: reads for paused exchanges; see read_pause.c. */
+    /** 8.5.0: reads from the connection for paused exchanges; see read_pause.c. */
     bool reads_while_paused;
     /**
      * 8.8.0 to 8.14.1: reads for an exchange that pauses again while curl_easy_pause() resumes it, as the call has
-     * marked it as ready to send (select_bits in curl_easy_pause() and select_bits_paused() in lib/transfer.c). What it
-     * holds grows with each call, and if the connection has ended, it ends the exchange and drops it. Fixed in 8.15.0.
+     * marked it as ready to send (select_bits in curl_easy_pause() and select_bits_paused() in lib/transfer.c). What
+     * libcurl holds grows with each call, and if the connection has ended, it ends the exchange and drops what it
+     * holds. Fixed in 8.15.0.
      */
     bool reads_after_pausing_again;
 } afc__quirks;
 
-/** `version` is the version_num of curl_version_info(). */
+/** Returns the quirks of a version, which is `version_num` of curl_version_info(). */
 afc__quirks afc__quirks_of(unsigned version);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * Reports the events of a traced hop: request heads, from libcurl's CURLOPT_DEBUGFUNCTION, response
- * lines, and the connection used.
+ * Reports the events of a traced hop: the connection used, request heads, from libcurl's CURLOPT_DEBUGFUNCTION, and
+ * response lines, from its CURLOPT_HEADERFUNCTION. The debug callback also serves handle.c and gzip_end.c.
  *
- * CURLOPT_VERBOSE is only set when the connection starts: before 8.4, libcurl's handles for DNS
- * over HTTPS copy CURLOPT_VERBOSE without CURLOPT_DEBUGFUNCTION, and would print to standard error.
+ * CURLOPT_VERBOSE is only set when the connection starts. Before 8.4, the handles that libcurl makes for DNS over HTTPS
+ * copy CURLOPT_VERBOSE but not CURLOPT_DEBUGFUNCTION, and would print to standard error.
  */
 #include "curl/trace.h"
 
@@ -17,14 +17,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/** The end of a head. */
+/** The empty line that ends a head. */
 static const char empty_line[] = "\r\n\r\n";
 
 /* ---- The connection ------------------------------------------------------------------------ */
 
 /**
- * Copies the remote address. Until the tunnel is established, or the exchange has ended, libcurl
- * doesn't report it; the last address tried is used.
+ * Copies the remote address. libcurl reports none until the tunnel is established or the exchange has ended; until
+ * then, the last address tried is used.
  */
 static void copy_remote(const afc__exchange *exchange, afc_trace_connection *out) {
     const char *address = NULL;
@@ -56,10 +56,11 @@ static afc_trace_connection connection_of(const afc__exchange *exchange) {
 }
 
 /**
- * Adds what TLS says to a connection, and reports it.
+ * Adds the facts of TLS to a connection, and reports it.
  *
- * facts: What the handshake negotiated; NULL without TLS, or if nothing was.
- * peer: The owner of the certificate; NULL: none.
+ * facts: What the handshake negotiated; NULL without TLS, or if it negotiated nothing.
+ * peer: The peer whose certificate was verified, or NULL.
+ * is_tunnel: The connection is to a proxy that hasn't made its tunnel yet.
  */
 static void report(afc__exchange *exchange, afc_trace_connection *connection,
                    const afc__tls_facts *facts, const afc__tls_peer *peer, bool is_tunnel) {
@@ -86,7 +87,7 @@ static void report_connection(afc__exchange *exchange) {
     bool is_origin = is_connected && exchange->hop.transfer->request.url.is_https;
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     if (tls != NULL) ssl = tls->internals;
-    /* Since 8.16.0 libcurl doesn't expose the SSL of a proxy. */
+    /* Since 8.16.0 CURLINFO_TLS_SSL_PTR is never the SSL of a proxy. */
     if (ssl == NULL) ssl = afc__tls_peer_get_ssl(exchange->proxy_peer);
     if (ssl != NULL) afc__tls_describe(ssl, &facts);
     connection.is_reused = is_connected && is_reused(exchange);
@@ -114,7 +115,7 @@ void afc__exchange_trace_socket(afc__exchange *exchange, const struct curl_socka
     trace->address[0] = '\0';
     trace->port = 0;
     if (afc__socket_address_read(&ip, &trace->port, &address->addr)) {
-        /* As libcurl writes the addresses of connections. */
+        /* The same notation as that of CURLINFO_PRIMARY_IP. */
         inet_ntop(address->family, ip.bytes, trace->address, sizeof trace->address);
     }
     afc__exchange_set_verbose(exchange, true);
@@ -129,16 +130,11 @@ void afc__exchange_trace_ready(afc__exchange *exchange) {
 
 /* ---- Heads --------------------------------------------------------------------------------- */
 
-/**
- * Collects a sent head, which the socket may accept in several pieces. An incomplete head is never
- * reported.
- */
+/** Collects a request head, which may be sent in several pieces, and reports it once it is complete. */
 static void take_sent(afc__exchange *exchange, afc_slice bytes) {
     afc__buffer *head = &exchange->trace.head;
     bool is_tunnel = !afc__exchange_is_connected(exchange);
-    /*
-     * The request on the connection to ourselves, which returns an early response, isn't reported.
-     */
+    /* The request to the listener of this process, which returns an early response, isn't reported. */
     if (afc__exchange_uses_own_listener(exchange)) return;
     if (head->size == 0 && is_tunnel) report_connection(exchange);
     if (afc__buffer_append(head, bytes.bytes, bytes.size) != AFC_OK) {
@@ -156,7 +152,7 @@ static void take_sent(afc__exchange *exchange, afc_slice bytes) {
 
 static int take_debug(CURL *easy, curl_infotype type, char *bytes, size_t size, void *context) {
     afc__exchange *exchange = context;
-    /* libcurl's own handles for DNS over HTTPS belong to no exchange of ours. */
+    /* The handles that libcurl makes for DNS over HTTPS inherit the callback; they belong to no exchange. */
     if (easy != exchange->easy || exchange->hop.transfer == NULL || size == 0) return 0;
     if (type == CURLINFO_HEADER_IN) afc__exchange_guard_line(exchange, bytes);
     if (type == CURLINFO_TEXT) afc__exchange_close_after_excess(exchange, (afc_slice){bytes, size});
@@ -168,7 +164,10 @@ static int take_debug(CURL *easy, curl_infotype type, char *bytes, size_t size, 
 }
 
 void afc__exchange_trace_line(afc__exchange *exchange, afc_slice line) {
-    /* CURLINFO_HEADER_IN omits trailers and the ends of interim heads (libcurl 7.88). */
+    /*
+     * The lines aren't taken from CURLINFO_HEADER_IN, which omits trailers and the ends of interim heads (libcurl
+     * 7.88).
+     */
     if (!afc__transfer_is_traced(exchange->hop.transfer)) return;
     afc__transfer_trace_response(exchange->hop.transfer, line, &exchange->trace.redaction,
                                  !afc__exchange_is_connected(exchange));

@@ -1,12 +1,11 @@
 /*
  * Passes bodies between libcurl and the transfer, and handles back-pressure.
  *
- * A paused response body stays in libcurl: CURL_WRITEFUNC_PAUSE stops reading, and libcurl keeps
- * the rest of the last read. If libcurl decodes the body, it decodes that whole read, whatever its
- * decoded size, and collects the result without calling back (pausewrite() in sendf.c; cw-out.c
- * since 8.7), so our limits don't apply there. So as soon as libcurl has returned, flush() makes it
- * pass on what it collected, and the transfer checks and keeps it. A body that isn't decoded is
- * never longer than the read, and stays in libcurl; nor is one that the decoder decodes.
+ * A paused response body stays in libcurl: CURL_WRITEFUNC_PAUSE stops reading, and libcurl keeps the rest of the last
+ * read. If libcurl decodes the body, it decodes that whole read, whatever its decoded size, and collects the result
+ * without calling back (pausewrite() in sendf.c; cw-out.c since 8.7), so our limits don't apply there. So flush() makes
+ * it pass on what it collected as soon as libcurl has returned, and the transfer checks and keeps it. A body that isn't
+ * decoded, or is decoded by decoder.c, is never longer than the read, and stays in libcurl.
  */
 #include "curl/body/body_flow.h"
 
@@ -19,7 +18,7 @@
 #include "curl/exchange_state.h"
 #include "curl/outcome.h"
 #include "transfer/response_body.h"
-/* The most that libcurl passes on at once (CURL_MAX_WRITE_SIZE). */
+/* The longest piece that libcurl passes on (CURL_MAX_WRITE_SIZE). */
 enum { MAX_CHUNK = 16 * 1024 };
 
 void afc__body_lists_init(afc__body_lists *lists) {
@@ -52,8 +51,9 @@ static bool is_turn_over(afc__exchange *exchange) {
 }
 
 /**
- * Returns whether others come first. Most responses are one piece. Streams of a shared connection are
- * read together, so one of them can't yield for the others.
+ * Returns whether the exchange must be paused until the next turn. The first piece of a turn is free and needs no
+ * clock, as most responses are one piece. Streams of a shared connection are read together, so one of them can't yield
+ * to the others.
  */
 static bool must_yield(afc__exchange *exchange) {
     return !exchange->run.is_multiplexed && is_turn_over(exchange);
@@ -75,7 +75,7 @@ static void report_filled(afc__exchange *exchange) {
 }
 
 /**
- * Keeps a chunk that libcurl had collected. The last chunk is shorter and stays in libcurl: as long
+ * Keeps a chunk that libcurl had collected, during a flush. The last chunk, which is shorter, stays in libcurl: as long
  * as libcurl holds bytes, it neither reads nor ends the exchange.
  */
 static afc__flow keep_collected(afc__exchange *exchange, afc_slice chunk, int64_t received) {
@@ -97,7 +97,7 @@ static int64_t count_received(const afc__exchange *exchange, size_t size) {
     return passed > received ? passed : received;
 }
 
-/** Fails as libcurl does when it decodes: callers don't learn who did. */
+/** Fails the transfer with the errors of libcurl's decoders, so that callers can't tell which decoder was used. */
 static afc__flow refuse_encoded(afc__exchange *exchange, afc__decoding cause) {
     afc__transfer *transfer = exchange->hop.transfer;
     const afc__decoder *decoder = exchange->run.decoder;
@@ -110,14 +110,15 @@ static afc__flow refuse_encoded(afc__exchange *exchange, afc__decoding cause) {
         failure.curl_code = CURLE_BAD_CONTENT_ENCODING;
         afc__transfer_fail(transfer, &failure);
     }
-    /* outcome.c describes bytes behind the end, of any encoding. */
+    /* outcome.c describes bytes behind the end of an encoded body (AFC__DECODE_BEHIND_END). */
     return AFC__STOP;
 }
 
 /**
- * Passes on a part of the body. One that is paused comes again, with what was read behind it. As a few bytes can become
- * any number of pieces, it yields between two of them, also on a shared connection: as if the transfer made it wait. A
- * body that is collected in memory, whose limit ends it soon, doesn't make others wait on such a connection.
+ * Passes on a part of the body. libcurl passes a paused part again, with what was read behind it. The decoder can make
+ * any number of pieces of a few bytes, so the exchange yields between two pieces if its turn is over: `*yields` is then
+ * true, and the part is paused. A body that is collected in memory, whose size limit ends it soon, doesn't yield on a
+ * shared connection, as a pause would make the other exchanges wait.
  */
 static afc__flow pass_on(afc__exchange *exchange, afc_slice chunk, int64_t received, bool *yields) {
     afc__transfer *transfer = exchange->hop.transfer;
@@ -194,7 +195,7 @@ void afc__exchange_report_end(afc__exchange *exchange) {
 
 /* ---- Received without libcurl --------------------------------------------------------------- */
 
-/** Keeps what the transfer didn't take, and pauses libcurl as if it had passed these bytes on. */
+/** Keeps what the transfer didn't consume, and pauses libcurl as if it had passed these bytes on. */
 static afc__flow hold_input(afc__exchange *exchange, afc_slice chunk, int64_t received) {
     if (afc__transfer_keep(exchange->hop.transfer, chunk, received, true) == AFC__STOP)
         return AFC__STOP;
@@ -218,7 +219,7 @@ void afc__exchange_take_received(afc__exchange *exchange, afc_slice chunk) {
 
 /* ---- Pausing ------------------------------------------------------------------------------- */
 
-/** Returns whether the request was sent, as far as its head says how long it is. */
+/** Returns whether the whole request was sent. Never true for a body of unknown length. */
 static bool has_sent_all(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     if (!transfer->request.sends_body) return true;
@@ -228,9 +229,10 @@ static bool has_sent_all(const afc__exchange *exchange) {
 }
 
 /**
- * Returns what to pause besides receiving, as long as the exchange may be paused again: curl_easy_pause() first passes
- * on what libcurl holds, and the receiver may pause again meanwhile. If libcurl then reads all the same, an exchange
- * that has nothing to send, or is upgraded, is resumed with its sending paused first.
+ * Returns CURLPAUSE_SEND if sending must be paused as long as receiving may be paused again, or 0. For versions of
+ * libcurl that read after that (afc__quirks.reads_after_pausing_again): curl_easy_pause() first passes on what libcurl
+ * holds, and the receiver may pause again meanwhile. libcurl doesn't read then if sending is paused. That is harmless
+ * if the exchange has nothing to send, or is upgraded.
  */
 static int sending_to_pause(const afc__exchange *exchange) {
     if (!exchange->driver->quirks.reads_after_pausing_again) return 0;
@@ -238,18 +240,21 @@ static int sending_to_pause(const afc__exchange *exchange) {
     return may_pause ? CURLPAUSE_SEND : 0;
 }
 
-/** Returns CURLPAUSE_RECV or CURLPAUSE_RECV_CONT, so that receiving is or stays as its state says. */
+/** Returns CURLPAUSE_RECV or CURLPAUSE_RECV_CONT, which makes libcurl's state of receiving equal to ours. */
 static int receiving_to_set(const afc__exchange *exchange) {
     return afc__exchange_receiving_is_paused(exchange) ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
 }
 
-/** `receiving` is receiving_to_set(), before libcurl passes on what it holds. */
+/** Resumes libcurl. `receiving` is the result of receiving_to_set(), taken before libcurl passes on what it holds. */
 static CURLcode resume(afc__exchange *exchange, int receiving) {
     int sending = sending_to_pause(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, receiving | sending);
     if (code != CURLE_OK || sending == 0) return code;
     if (!afc__exchange_waits(exchange)) return curl_easy_pause(exchange->easy, receiving);
-    /* While it is paused again, libcurl can't finish it, so the sending of a request may stay paused. */
+    /*
+     * Paused again meanwhile. libcurl can't end the exchange before it is resumed, so the sending of a request may stay
+     * paused until then; that of an upgraded connection may not.
+     */
     bool sends = afc__transfer_is_upgraded(exchange->hop.transfer) &&
                  afc__direct_has_output(exchange);
     return sends ? curl_easy_pause(exchange->easy, CURLPAUSE_RECV) : code;
@@ -258,10 +263,10 @@ static CURLcode resume(afc__exchange *exchange, int receiving) {
 /* ---- Flushing ------------------------------------------------------------------------------ */
 
 /**
- * Resumes the exchange with callbacks that keep the chunks; the last one pauses again. libcurl
- * doesn't read in curl_easy_pause(), nor afterwards as long as it holds bytes: only in that case,
- * before 8.6, it sets conn->cselect_bits. If the last chunk is as long as the others, libcurl holds
- * nothing and reads at most once more.
+ * Makes libcurl pass on what it has collected: resumes the exchange in a state in which the write callback keeps the
+ * chunks and pauses again at the last one. libcurl doesn't read in curl_easy_pause(), nor afterwards as long as it
+ * holds bytes: only otherwise, before 8.6, it sets conn->cselect_bits. If the last chunk is as long as the others,
+ * libcurl holds nothing and reads at most once more.
  */
 static void flush(afc__exchange *exchange) {
     int sending = sending_to_pause(exchange);
@@ -285,7 +290,9 @@ void afc__driver_flush(afc__driver *driver) {
     }
 }
 
-/** As afc__driver_flush(), for what libcurl has collected in a call outside of drive(). */
+/**
+ * Does the same as afc__driver_flush() for one exchange, for what libcurl has collected in a call outside of drive().
+ */
 static void flush_if_due(afc__exchange *exchange) {
     if (exchange->run.receiving != AFC__RECEIVING_FLUSH_DUE) return;
     if (exchange->run.has_ended)
@@ -311,9 +318,9 @@ afc__exchange *afc__driver_next_broken(afc__driver *driver) {
 /* ---- Bodies that wait for 100 (Continue) ---------------------------------------------------- */
 
 enum {
-    /* libcurl's own timer comes first, as a rule. */
+    /* Added to the wait, so that libcurl's own timer usually fires first. */
     AFTER_TIMER_MS = 20,
-    /* Once more, if something arrived at the same moment. */
+    /* The time until the next try, if something arrived at the same moment. */
     NEXT_TRY_MS = 100
 };
 
@@ -335,8 +342,8 @@ int64_t afc__exchange_continue_due(const afc__exchange *exchange) {
 }
 
 /**
- * libcurl checks whether the wait is over when it runs the exchange. A change of its pauses makes it run; receiving
- * stays paused if it was.
+ * Sets the wait to 0 and makes libcurl run the exchange, which checks whether the wait is over. A change of what is
+ * paused makes it run; receiving stays paused if it was.
  */
 bool afc__exchange_send_waiting_body(afc__exchange *exchange) {
     int receiving = receiving_to_set(exchange);
@@ -368,7 +375,7 @@ static afc__flow deliver(afc__exchange *exchange) {
 bool afc__exchange_resume(afc__exchange *exchange) {
     exchange->run.has_yielded = false;
     exchange->run.budget = (afc__turn_budget){0};
-    /* curl_easy_pause() would use the broken handle. The exchange ends once that is replaced. */
+    /* curl_easy_pause() would use the broken multi handle. The exchange ends once that is replaced. */
     if (afc__multi_is_broken(&exchange->driver->multi)) return true;
     if (afc__direct_send(exchange)) return true;
     afc__flow flow = deliver(exchange);
@@ -380,19 +387,16 @@ bool afc__exchange_resume(afc__exchange *exchange) {
     if (flow == AFC__CONSUMED) {
         afc__receiving_resumes(exchange);
     } else if (!exchange->hop.transfer->request.sends_body) {
-        /* Then libcurl has nothing to do either: only a request body may have bytes again. */
+        /* Receiving stays paused, and without a request body there is nothing else to resume. */
         return true;
     } else if (afc__transfer_is_upgraded(exchange->hop.transfer)) {
-        /* What was received without libcurl comes before what libcurl would read. */
+        /* What was received without libcurl must be consumed before what libcurl would read. */
         afc__receiving_pauses(exchange);
     } else {
         afc__receiving_falls_behind(exchange);
     }
     afc__sending_resumes(exchange);
-    /*
-     * libcurl delivers the bytes that it holds inside this call; the exchange may be paused again
-     * at once.
-     */
+    /* libcurl passes on the bytes that it holds inside this call; the exchange may be paused again at once. */
     CURLcode code = resume(exchange, receiving_to_set(exchange));
     if (!afc__reading_begins(exchange) && code == CURLE_OK) code = CURLE_ABORTED_BY_CALLBACK;
     /* Here libcurl returns a callback's error instead of ending the transfer with it. */

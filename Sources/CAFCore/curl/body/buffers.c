@@ -9,7 +9,7 @@ enum {
     /* Large enough for any request head. */
     HEAD_UPLOAD_BUFFER = 1024 * 1024,
     /*
-     * The most that one read of an HTTP/2 stream passes on, before 8.1.0: the longest heads that libcurl accepts
+     * More than one read of an HTTP/2 stream can pass on before 8.1.0: the longest heads that libcurl accepts
      * (DYN_H2_HEADERS), and one part of the connection's input (H2_BUFSIZE).
      */
     UNFILLABLE_BUFFER = 128 * 1024 + 32 * 1024
@@ -23,8 +23,8 @@ static bool receives_bulk(const afc__transfer *transfer) {
 }
 
 /**
- * Returns a large size for large bodies, a small one for small responses, to save memory. A low rate
- * limit is only smooth with small pieces; libcurl's minimum is 1 KiB.
+ * Returns a large size for large bodies and a small one for small responses, to save memory. A low rate limit is only
+ * smooth with small pieces; libcurl's minimum is 1 KiB.
  */
 static long first_read_size(const afc__transfer *transfer) {
     if (transfer->receive_rate.per_second != 0) {
@@ -34,18 +34,17 @@ static long first_read_size(const afc__transfer *transfer) {
     if (transfer->purpose == AFC__PURPOSE_UPGRADE) return AFC__UPGRADED_BUFFER;
     if (!receives_bulk(transfer)) return AFC__SMALL_READ;
     /*
-     * If a decoded body can't be passed on, all that libcurl decodes from one read must be kept. So
-     * reads are short until the head says that the body isn't encoded. But they are twice as long
-     * as libcurl's, which takes a sixth of the processor time of the rows `file` and `events` of
-     * Benchmarks/run.
+     * If a decoded body is paused, all that libcurl decodes from one read must be kept. So reads are short until the
+     * head shows that the body isn't encoded. But they are twice as long as libcurl's default, which saves a sixth of
+     * the processor time of the rows `file` and `events` of Benchmarks/run.
      */
     return transfer->coding == AFC__CODING_DECODED ? AFC__DECODED_READ : AFC__BULK_BUFFER;
 }
 
 /**
- * Returns whether libcurl needs a buffer that HTTP/2 never fills. Reads don't become longer than one TLS record (16
- * KiB), or than what libcurl takes of an HTTP/2 connection at once; under a low rate limit, that is longer than the
- * pieces wanted. Of the buffer, only what is used costs memory.
+ * Returns whether libcurl needs a buffer that HTTP/2 never fills (afc__quirks.hangs_if_read_buffer_fills). A read
+ * doesn't become longer by that than one TLS record (16 KiB), or than what libcurl takes of an HTTP/2 connection at
+ * once; under a low rate limit, that is more than the wanted pieces. Only the used part of the buffer costs memory.
  */
 static bool needs_unfillable_buffer(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;

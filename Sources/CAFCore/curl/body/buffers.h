@@ -1,4 +1,4 @@
-/** How many bytes libcurl reads and sends at once. */
+/** How many bytes libcurl reads and sends at once (CURLOPT_BUFFERSIZE, CURLOPT_UPLOAD_BUFFERSIZE). */
 #ifndef AFC_CURL_BODY_BUFFERS_H
 #define AFC_CURL_BODY_BUFFERS_H
 
@@ -10,15 +10,15 @@ enum {
     AFC__SMALL_UPLOAD_BUFFER = 64 * 1024
 };
 
-/** Sets what libcurl reads at once, before the hop. */
+/** Sets how much libcurl reads at once. Call it before the hop starts. */
 void afc__exchange_set_read_size(afc__exchange *exchange);
 
 /**
- * Sets what libcurl sends at once, before the hop. Call it after the fields, whose size counts.
+ * Sets how much libcurl sends at once. Call it before the hop starts, and after the fields are set, whose size counts.
  */
 void afc__exchange_set_upload_buffer(afc__exchange *exchange);
 
-/** Reads more at once if the head says that the body isn't decoded. Call it after each line of a head. */
+/** Makes libcurl read more at once if the head shows that the body isn't decoded. Call it after each line of a head. */
 void afc__exchange_grow_reads(afc__exchange *exchange);
 
 #endif

@@ -1,34 +1,41 @@
-/** The content codings that a decoder (curl/body/decoder.h) knows, each with the functions of its library. */
+/** The content codings that a decoder (curl/body/decoder.h) can decode, each with the functions of its library. */
 #ifndef AFC_CURL_BODY_CODEC_H
 #define AFC_CURL_BODY_CODEC_H
 
 #include <afcore/base.h>
 
 typedef enum afc__codec_result {
-    AFC__CODEC_MORE,    /**< It needs more bytes, or more room. */
-    AFC__CODEC_ENDED,   /**< The body has ended: nothing may follow. */
-    AFC__CODEC_INVALID, /**< What was decoded before is there. */
+    AFC__CODEC_MORE,  /**< More bytes or more room at `out` are needed. */
+    AFC__CODEC_ENDED, /**< The encoded body has ended: no bytes may follow. */
+    /** The bytes can't be decoded from here; those decoded before are at `out`. */
+    AFC__CODEC_INVALID,
     AFC__CODEC_NO_MEMORY
 } afc__codec_result;
 
 /** What a step reads and writes. */
 typedef struct afc__codec_step {
-    afc_slice in; /**< Shortened by what was used. */
+    afc_slice in; /**< The encoded bytes; those used are removed from the start. */
     char *out;
-    size_t room;   /**< At `out`. */
-    size_t filled; /**< Set to what was written there. */
+    size_t room;   /**< Size of `out`. */
+    size_t filled; /**< Set to the number of bytes written to `out`. */
 } afc__codec_step;
 
 typedef struct afc__codec {
     const char *name;
-    /** Looks up the functions of the library, once. false: libcurl hasn't loaded it. Call it before the others. */
+    /**
+     * Looks up the functions of the library, once. Returns false if libcurl hasn't loaded it; the other functions must
+     * not be called then. Any thread.
+     */
     bool (*is_available)(void);
-    /** NULL when out of memory. */
+    /** Makes the state of one body. Returns NULL when out of memory. */
     void *(*new_state)(void);
     void (*free_state)(void *state);
-    /** Decodes as much as there is room for. Without progress it needs more bytes. */
+    /**
+     * Decodes as much as there is room for. AFC__CODEC_MORE without output or used bytes means that more bytes are
+     * needed.
+     */
     afc__codec_result (*decode)(void *state, afc__codec_step *step);
-    /** Returns the library's words for what is wrong with the bytes, which are static; NULL: none. */
+    /** Returns the library's text about invalid bytes, a static string; NULL if it has none. */
     const char *(*problem)(const void *state);
 } afc__codec;
 

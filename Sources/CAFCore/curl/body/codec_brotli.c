@@ -1,4 +1,4 @@
-/* Brotli (RFC 7932), with libbrotlidec. Its window takes up to 16 MiB, as the body says (RFC 7932 9.1). */
+/* Brotli (RFC 7932), with libbrotlidec. Its window takes up to 16 MiB, as the body demands (RFC 7932 9.1). */
 #include "base/alloc.h"
 #include "base/symbol.h"
 #include "curl/body/codec.h"
@@ -6,13 +6,13 @@
 #include <pthread.h>
 #include <stdint.h>
 
-/* Declarations of brotli/decode.h. */
+/* Copied from brotli/decode.h, as the core isn't linked with libbrotlidec. */
 enum {
     BROTLI_ERROR = 0,
     BROTLI_SUCCESS = 1,
     BROTLI_NEEDS_MORE_INPUT = 2,
     BROTLI_NEEDS_MORE_OUTPUT = 3,
-    /* The codes of errors between these are of allocations. */
+    /* Error codes in this range mean that an allocation failed. */
     FIRST_ALLOC_ERROR = -21,
     LAST_ALLOC_ERROR = -30
 };

@@ -1,6 +1,6 @@
 /*
- * gzip (RFC 1952), with zlib. As libcurl, it accepts the format of zlib (RFC 1950), which some servers send under that
- * name.
+ * gzip (RFC 1952), with zlib. Like libcurl, it also accepts the format of zlib (RFC 1950), which some servers send
+ * under that name.
  */
 #include "base/alloc.h"
 #include "base/symbol.h"
@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-/* Declarations of zlib.h. */
+/* Copied from zlib.h, as the core isn't linked with zlib. */
 typedef struct zlib_stream {
     const void *next_in;
     unsigned avail_in;
@@ -32,7 +32,7 @@ enum {
     Z_MEM_ERROR = -4,
     Z_BUF_ERROR = -5,
     WINDOW_BITS = 15,
-    /* Added to the window's. */
+    /* Added to the window's size: inflateInit2() then detects the format by its header. */
     GZIP_OR_ZLIB = 32
 };
 
@@ -70,7 +70,7 @@ static void *new_state(void) {
     if (stream == NULL) return NULL;
     stream->zalloc = allocate;
     stream->zfree = release;
-    /* The first digit of the version has to match. */
+    /* zlib compares only the first digit of the version. */
     if (init(stream, WINDOW_BITS + GZIP_OR_ZLIB, "1", sizeof *stream) == Z_OK) return stream;
     afc_free(stream);
     return NULL;

@@ -1,9 +1,10 @@
 /*
- * Zstandard (RFC 8878), with libzstd. A body may be several frames, so it ends anywhere between two.
+ * Zstandard (RFC 8878), with libzstd. A body may consist of several frames, so it may end after each of them:
+ * AFC__CODEC_ENDED is never returned.
  *
- * libzstd accepts windows of 128 MiB, and reserves them as soon as it knows a frame's head. As a content coding, no window
- * may be larger than 8 MiB (RFC 9659); that of a frame in a single segment is as large as its content. Where libzstd is
- * built with them, it also reads formats from before the standard, for which it knows no such limit.
+ * libzstd accepts windows of 128 MiB, and reserves them as soon as it knows a frame's head. As a content coding, no
+ * window may be larger than 8 MiB (RFC 9659); that of a frame in a single segment is as large as its content. Where
+ * libzstd is built with them, it also reads formats from before the standard, for which it has no such limit.
  */
 #include "base/alloc.h"
 #include "base/symbol.h"
@@ -11,7 +12,7 @@
 
 #include <pthread.h>
 
-/* Declarations of zstd.h and zstd_errors.h. */
+/* Copied from zstd.h and zstd_errors.h, as the core isn't linked with libzstd. */
 typedef struct zstd_in {
     const void *bytes;
     size_t size, used;
@@ -106,7 +107,10 @@ static afc__codec_result decode(void *memory, afc__codec_step *part) {
     zstd_state *state = memory;
     zstd_in in = {part->in.bytes, part->in.size, 0};
     zstd_out out = {part->out, part->room, 0};
-    /* libzstd stops behind a frame, also if it was empty or skipped, and others follow. */
+    /*
+     * libzstd returns at the end of each frame, even of an empty or skippable one (RFC 8878 section 3.1.2), though
+     * others follow.
+     */
     do {
         decode_some(state, &out, &in);
     } while (state->error == ZSTD_NO_ERROR && out.filled == 0 && in.used < in.size);
@@ -116,6 +120,7 @@ static afc__codec_result decode(void *memory, afc__codec_step *part) {
     return state->error == ZSTD_NO_MEMORY ? AFC__CODEC_NO_MEMORY : AFC__CODEC_INVALID;
 }
 
+/** Describes the error that decode() has kept, as libzstd doesn't store it in the stream. NULL if it has no name. */
 static const char *problem(const void *memory) {
     const zstd_state *state = memory;
     if (state->error == ZSTD_WINDOW_TOO_LARGE) return "a window of more than 8 MiB (RFC 9659)";

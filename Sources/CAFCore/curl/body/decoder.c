@@ -3,14 +3,14 @@
 #include "base/alloc.h"
 #include "curl/body/codec.h"
 
-/* As much as libcurl passes on at once (CURL_MAX_WRITE_SIZE). */
+/* Like libcurl's largest piece (CURL_MAX_WRITE_SIZE). */
 enum { PIECE = 16 * 1024 };
 
 struct afc__decoder {
     const afc__codec *codec;
     void *state;
-    size_t used;   /**< Bytes at the start of what comes again. */
-    size_t filled; /**< Bytes in `piece` that aren't passed on yet; 0 when it is empty. */
+    size_t used;   /**< Bytes at the start of the caller's that are decoded already. */
+    size_t filled; /**< Bytes in `piece` that the caller hasn't taken yet. */
     enum { AT_BODY, AT_END, AT_DAMAGE } progress;
     char piece[PIECE];
 };
@@ -61,7 +61,7 @@ const char *afc__decoder_problem(const afc__decoder *decoder) {
     return text != NULL ? text : "the bytes are damaged";
 }
 
-/** What was decoded before the damage is passed on first. */
+/** Returns the result of the last step. What was decoded before damaged bytes is passed on first. */
 static afc__decoding result_of(const afc__decoder *decoder) {
     if (decoder->filled > 0) return AFC__DECODED_PIECE;
     return decoder->progress == AT_DAMAGE ? AFC__DECODE_INVALID : AFC__DECODED_ALL;

@@ -1,7 +1,7 @@
 /**
- * Decodes bodies with the libraries that libcurl has loaded, piece by piece: no more is decoded than is taken. libcurl
- * decodes all that it has read at once: 32 KiB of gzip can become 32 MiB, of Brotli and Zstandard any number of bytes,
- * which it collects twice while the body is paused.
+ * Decodes bodies with the libraries that libcurl has loaded, instead of libcurl, so that no more is decoded than the
+ * caller takes. libcurl decodes all that it has read at once: 32 KiB of gzip can become 32 MiB, of Brotli and Zstandard
+ * any number of bytes, and it holds them twice while the body is paused.
  */
 #ifndef AFC_CURL_BODY_DECODER_H
 #define AFC_CURL_BODY_DECODER_H
@@ -11,34 +11,38 @@
 typedef struct afc__decoder afc__decoder;
 
 typedef enum afc__decoding {
-    AFC__DECODED_PIECE, /**< There is a piece; it comes again until afc__decoder_took_piece() is called. */
-    AFC__DECODED_ALL,       /**< All the bytes are used, and their pieces are taken. */
-    AFC__DECODE_INVALID,    /**< The bytes aren't of this coding, or are damaged. */
-    AFC__DECODE_BEHIND_END, /**< The body has ended, and bytes follow. */
+    /** A piece was decoded; the next call returns the same one, unless afc__decoder_took_piece() was called. */
+    AFC__DECODED_PIECE,
+    AFC__DECODED_ALL,       /**< All bytes are decoded, and their pieces are taken. */
+    AFC__DECODE_INVALID,    /**< The bytes have another coding, or are damaged. */
+    AFC__DECODE_BEHIND_END, /**< The encoded body has ended, but more bytes follow. */
     AFC__DECODE_NO_MEMORY
 } afc__decoding;
 
-/** Returns whether libcurl has loaded what decodes this coding. */
+/** Returns whether libcurl has loaded the library that decodes this coding. Any thread. */
 bool afc__decoder_is_available(afc__content_coding coding);
 
-/** For a coding that is available. Returns NULL when out of memory. Free it with afc__decoder_free(). */
+/**
+ * Makes a decoder for a coding that is available. Returns NULL when out of memory. Free it with afc__decoder_free().
+ */
 afc__decoder *afc__decoder_new(afc__content_coding coding);
 
-/** NULL is allowed. */
+/** Frees a decoder. NULL is allowed. */
 void afc__decoder_free(afc__decoder *decoder);
 
-/** Returns the name of the coding for error texts; static. */
+/** Returns the name of the coding for error texts, a static string. */
 const char *afc__decoder_name(const afc__decoder *decoder);
 
-/** Returns words for what is wrong with the bytes, after AFC__DECODE_INVALID; static. */
+/** Returns what is wrong with the bytes after AFC__DECODE_INVALID, a static string. */
 const char *afc__decoder_problem(const afc__decoder *decoder);
 
 /**
- * Decodes the next piece of at most 16 KiB. Until AFC__DECODED_ALL, call it with the same bytes, or with more behind
- * them: it skips what it has used.
+ * Decodes the next piece of at most 16 KiB and sets `*piece`, which is valid until the next call. Until this returns
+ * AFC__DECODED_ALL, call it with the same bytes, or with more behind them: it skips those that it has decoded.
  */
 afc__decoding afc__decoder_next(afc__decoder *decoder, afc_slice bytes, afc_slice *piece);
 
+/** Call it when the piece was consumed, so that the next call of afc__decoder_next() decodes another one. */
 void afc__decoder_took_piece(afc__decoder *decoder);
 
 #endif

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-/* Then libcurl continues, which lets other sockets have their turn. */
+/* After this many writes libcurl continues, so that other sockets aren't kept waiting. */
 enum { MAX_WRITES = 8 };
 
 /* ---- When ---------------------------------------------------------------------------------- */
@@ -54,7 +54,7 @@ static bool can_bypass_libcurl(const afc__exchange *exchange) {
     return sent == direct->given;
 }
 
-/** Makes a buffer of the driver at its first use. false: out of memory. */
+/** Makes a buffer of the driver at its first use. Returns false when out of memory. */
 static bool make_buffer(char **buffer) {
     if (*buffer == NULL) *buffer = afc__alloc(AFC__UPGRADED_BUFFER);
     return *buffer != NULL;
@@ -96,7 +96,7 @@ bool afc__direct_has_output(afc__exchange *exchange) {
     return true;
 }
 
-/** Returns how many bytes the socket took; 0 also after an error, which libcurl will meet and report. */
+/** Returns how many bytes the socket accepted; 0 also after an error, which libcurl will meet and report. */
 static size_t write_some(int descriptor, const char *bytes, size_t size) {
     ssize_t count;
     do {
@@ -144,7 +144,7 @@ bool afc__direct_receive(afc__exchange *exchange, curl_socket_t descriptor, afc_
     do {
         count = recv(descriptor, driver->direct.incoming, AFC__UPGRADED_BUFFER, MSG_DONTWAIT);
     } while (count < 0 && errno == EINTR);
-    /* libcurl meets the end again. */
+    /* Errors and the end are left to libcurl, which gets them again. */
     if (count <= 0) return count < 0 && errno == EAGAIN;
     exchange->direct.received += count;
     *out = (afc_slice){driver->direct.incoming, (size_t)count};

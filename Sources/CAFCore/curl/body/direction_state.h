@@ -1,11 +1,15 @@
-/** What the two directions of an exchange do, and which state of receiving may follow which. Pure. */
+/**
+ * The states of the two directions of an exchange, receiving and sending, and which state of receiving may follow
+ * which. Pure functions.
+ */
 #ifndef AFC_CURL_BODY_DIRECTION_STATE_H
 #define AFC_CURL_BODY_DIRECTION_STATE_H
 
 #include <stdbool.h>
 
 /**
- * Only read_pause.c changes it. A hop, and each request that is sent for it, begins with OPEN, whatever was before.
+ * The state of receiving. Only read_pause.c changes it. A hop, and each request that is sent for it, begins with OPEN,
+ * whatever the state was before.
  *
  *     from        to
  *     OPEN        itself, BEHIND, HELD
@@ -17,11 +21,14 @@
  */
 typedef enum afc__receiving {
     AFC__RECEIVING_OPEN, /**< libcurl passes on what it receives. */
-    AFC__RECEIVING_BEHIND, /**< So it does, or has ended, but the transfer keeps bytes that come first. */
+    /** libcurl passes on what it receives, or has ended, but the transfer keeps earlier bytes. */
+    AFC__RECEIVING_BEHIND,
     AFC__RECEIVING_HELD, /**< Paused: libcurl or the transfer holds bytes that the caller hasn't taken. */
-    AFC__RECEIVING_FLUSH_DUE, /**< HELD, and flushed once libcurl has returned; see body_flow.c. */
+    /** HELD, and to be flushed once libcurl has returned; see body_flow.c. */
+    AFC__RECEIVING_FLUSH_DUE,
     AFC__RECEIVING_FLUSHING, /**< HELD, and libcurl is passing on what it has decoded, for the transfer to keep. */
-    AFC__RECEIVING_FLUSHED /**< HELD, and it has passed on all but the last piece, which it holds. */
+    /** HELD, and libcurl has passed on all but the last piece, which it holds. */
+    AFC__RECEIVING_FLUSHED
 } afc__receiving;
 
 enum { AFC__RECEIVING_STATES = AFC__RECEIVING_FLUSHED + 1 };
@@ -33,10 +40,12 @@ static inline bool afc__receiving_is_paused(afc__receiving receiving) {
     return receiving >= AFC__RECEIVING_HELD;
 }
 
-/** Either may follow the other. */
+/** The state of sending. Either may follow the other. */
 typedef enum afc__sending {
-    AFC__SENDING_BY_LIBCURL, /**< libcurl may have bytes, and will ask for some. */
-    AFC__SENDING_WAITS /**< It was told that there are none now, and sends nothing until it is resumed. */
+    /** libcurl may hold bytes to send, and calls the read callback for more. */
+    AFC__SENDING_BY_LIBCURL,
+    /** The read callback had no bytes: libcurl sends nothing until it is resumed. */
+    AFC__SENDING_WAITS
 } afc__sending;
 
 #endif

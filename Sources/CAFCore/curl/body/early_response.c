@@ -1,23 +1,21 @@
 /*
- * Recovers responses that arrived while a body was still being sent, on a connection that then
- * broke.
+ * Recovers responses that arrived while a body was still being sent, on a connection that then broke.
  *
- * libcurl gives up at the first byte that it can't send, and never reads what has arrived. In
- * cleartext those bytes are still in the socket when libcurl closes it. They are read here and
- * given to libcurl again, as the response on a separate connection, or used as the rest of a body
- * that has begun. Over TLS tls/tls.c hides the failed write from libcurl, which then reads on by
- * itself.
+ * libcurl gives up at the first byte that it can't send, and never reads what has arrived. Without TLS those bytes are
+ * still in the socket when libcurl closes it. They are read here and reinjected: if the head hasn't begun, libcurl gets
+ * them as the response on a separate connection, to a listener of this process; if the body has begun, they are used as
+ * its rest. With TLS, tls/tls.c hides the failed write from libcurl, which then reads on by itself.
  *
- * Over HTTP/2 a server may respond and stop reading the body. libcurl would keep waiting to send
- * the rest, so the exchange is ended here once such a response, other than a success, is complete.
- * Over HTTP/1 libcurl stops sending at such a response, but still waits for a body that has paused.
- * If only libcurl knows where the response ends (chunks, codings), peer_end.c makes it look again.
+ * Over HTTP/2 a server may respond and stop reading the body. libcurl would keep waiting to send the rest, so the
+ * exchange is ended here once such a response, other than a success, is complete. Over HTTP/1 libcurl stops sending at
+ * such a response, but still waits for a body that has paused. If only libcurl knows where the response ends (chunks,
+ * codings), peer_end.c makes it check again.
  *
- * Not recoverable: the rest of a chunked or encoded body that has begun, or of a line; a response
- * that has not begun, through SOCKS or a proxy over TLS.
+ * Not recoverable: the rest of a line, or of a chunked or encoded body, that has begun; a response that has not begun,
+ * through SOCKS or a proxy over TLS.
  *
- * early_test and h2_early_test have the responses that would be lost. A request without a body
- * spends 165 of its 76,000 instructions on it (row small_64 of Benchmarks/run, callgrind).
+ * Tests: early_test and h2_early_test. A request without a body spends 165 of its 76,000 instructions on this (row
+ * small_64 of Benchmarks/run, callgrind).
  */
 #include "curl/body/early_response.h"
 
@@ -35,7 +33,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The size that a socket accepts at once. The rest of a longer response is lost. */
+/* The largest response that is kept, which a socket accepts at once. The rest of a longer response is lost. */
 enum { MAX_RESPONSE = 128 * 1024 };
 
 #define TO(state) (1u << AFC__EARLY_##state)
@@ -74,7 +72,7 @@ static bool may_have_response(const afc__exchange *exchange) {
     if (afc__hop_in_body(&transfer->hop)) return afc__transfer_has_plain_body(transfer);
     if (!afc__hop_expects_status(&transfer->hop) || transfer->purpose == AFC__PURPOSE_UPGRADE)
         return false;
-    /* SOCKS starts with a handshake, which the connection to our own listener doesn't have. */
+    /* SOCKS starts with a handshake, which the listener of this process doesn't implement. */
     return transfer->hop.proxy == NULL || transfer->hop.proxy->kind == AFC__PROXY_HTTP;
 }
 
@@ -85,8 +83,8 @@ void afc__exchange_drop_early_response(afc__exchange *exchange) {
 }
 
 /**
- * Tells whether the peer closed in order a connection whose end was read. A reset isn't always an error of recv(): once
- * send() has reported it, recv() returns 0. Unix-domain sockets lose nothing.
+ * Returns whether the peer closed a connection in order. recv() has returned 0 for it, which doesn't exclude a reset:
+ * once send() has reported the reset, recv() returns 0. Unix-domain sockets have no TCP_INFO, and lose no bytes.
  */
 static bool was_closed_in_order(curl_socket_t descriptor) {
     struct tcp_info info = {0};
@@ -95,7 +93,7 @@ static bool was_closed_in_order(curl_socket_t descriptor) {
     return info.tcpi_state != TCP_CLOSE;
 }
 
-/** Reads what is left in the socket; as much as the buffer may hold. */
+/** Reads what is left in the socket, up to MAX_RESPONSE bytes. */
 static void read_rest(afc__exchange *exchange, curl_socket_t descriptor) {
     char bytes[16 * 1024];
     afc__buffer *kept = &exchange->early.bytes;
@@ -133,8 +131,8 @@ bool afc__exchange_begin_reinjection(afc__exchange *exchange) {
 }
 
 /**
- * Opens a socket that libcurl can connect, to a listener of our own: libcurl before 8.0 calls
- * connect() even if told that the socket is connected (CURL_SOCKOPT_ALREADY_CONNECTED).
+ * The socket isn't connected here: libcurl before 8.0 calls connect() even if told that the socket is connected
+ * (CURL_SOCKOPT_ALREADY_CONNECTED).
  */
 curl_socket_t afc__exchange_open_reinjection(afc__exchange *exchange,
                                              struct curl_sockaddr *address) {
@@ -144,8 +142,8 @@ curl_socket_t afc__exchange_open_reinjection(afc__exchange *exchange,
     int listener = socket(AF_UNIX, flags, 0);
     if (listener < 0) return CURL_SOCKET_BAD;
     /*
-     * Without a name the system chooses one in the abstract namespace, which isn't a file (unix(7),
-     * autobind).
+     * bind() with the family only makes the system choose a name in the abstract namespace, which isn't a file
+     * (unix(7), autobind).
      */
     bool listens = bind(listener, (struct sockaddr *)&name, sizeof name.sun_family) == 0 &&
                    getsockname(listener, (struct sockaddr *)&name, &size) == 0 &&
@@ -155,7 +153,7 @@ curl_socket_t afc__exchange_open_reinjection(afc__exchange *exchange,
         close(listener);
         return CURL_SOCKET_BAD;
     }
-    /* libcurl may have given up an earlier one, and asks for another socket. */
+    /* libcurl may have given up an earlier socket, and open another one. */
     if (exchange->early.listener >= 0) close(exchange->early.listener);
     exchange->early.listener = listener;
     address->family = AF_UNIX;
@@ -165,7 +163,7 @@ curl_socket_t afc__exchange_open_reinjection(afc__exchange *exchange,
     return descriptor;
 }
 
-/** Checks the peer: any process may connect to a name chosen by the system. */
+/** Returns whether the peer is this process: any process may connect to a name chosen by the system. */
 static bool is_own(int descriptor) {
     struct ucred peer;
     socklen_t size = sizeof peer;
@@ -177,7 +175,7 @@ bool afc__exchange_feed_reinjection(afc__exchange *exchange) {
     int capacity = 2 * MAX_RESPONSE;
     int peer = accept4(exchange->early.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (peer < 0) return false;
-    /* Receives the request that libcurl sends before it reads; its bytes are ignored. */
+    /* It stays open to receive the request that libcurl sends; the bytes are never read. */
     exchange->early.peer = peer;
     if (!is_own(peer)) return false;
     setsockopt(peer, SOL_SOCKET, SO_SNDBUF, &capacity, sizeof capacity);
@@ -201,7 +199,10 @@ static bool sends_unwanted_body(const afc__exchange *exchange) {
            afc__transfer_expects_unsent_body(exchange->hop.transfer);
 }
 
-/** libcurl would wait for the end of a request body that never begins. Only the body of a refusal is read. */
+/**
+ * Returns whether an exchange that asked for an upgrade can end: with a response other than the 101. libcurl would wait
+ * for the end of a request body that never begins. Only the body of a refusal is read first.
+ */
 static bool has_decided_upgrade(const afc__transfer *transfer) {
     if (transfer->hop.phase == AFC__PHASE_AWAITING_ANSWER) return false;
     if (afc__transfer_refuses_upgrade(transfer)) return afc__transfer_has_whole_body(transfer);
@@ -213,7 +214,7 @@ bool afc__exchange_has_whole_response(const afc__exchange *exchange) {
     const afc_head *head = &transfer->hop.reader->head;
     if (!transfer->request.sends_body || afc__hop_in_head(&transfer->hop)) return false;
     if (transfer->purpose == AFC__PURPOSE_UPGRADE) return has_decided_upgrade(transfer);
-    /* libcurl sends a body with HEAD only as a POST, and would wait for a response body. */
+    /* With HEAD, libcurl sends a body only as a POST, and would wait for a response body. */
     if (afc__request_head_is(&transfer->request, "HEAD"))
         return afc__transfer_has_whole_body(transfer);
     if (sends_unwanted_body(exchange)) return afc__transfer_has_whole_body(transfer);
@@ -227,9 +228,8 @@ bool afc__exchange_has_whole_response(const afc__exchange *exchange) {
 void afc__exchange_finish_body(afc__exchange *exchange) {
     afc__transfer *transfer = exchange->hop.transfer;
     /*
-     * RST_STREAM after a complete response: the server doesn't want the rest of our body. Some
-     * versions of libcurl 8 report that as a failure to send. HTTP/2 bodies never end with their
-     * connection.
+     * RST_STREAM after a complete response means that the server doesn't read the rest of our body. Some versions of
+     * libcurl 8 report that as a failure to send. HTTP/2 bodies never end with their connection.
      */
     bool is_reset = exchange->run.code == CURLE_HTTP2_STREAM ||
                     exchange->run.code == CURLE_SEND_ERROR;

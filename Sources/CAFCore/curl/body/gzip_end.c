@@ -6,7 +6,10 @@
 
 #include <string.h>
 
-/* A header of 10 bytes, an empty block and a trailer of 8: the zeros within the header aren't the size of anything. */
+/*
+ * The size of the shortest gzip file: a header of 10 bytes, an empty block and a trailer of 8. The zeros in the header
+ * of a shorter one must not be taken for a size.
+ */
 enum { SHORTEST = 20 };
 
 void afc__gzip_end_add(afc__gzip_end *end, afc_slice bytes) {
@@ -17,7 +20,10 @@ void afc__gzip_end_add(afc__gzip_end *end, afc_slice bytes) {
     end->size += bytes.size;
 }
 
-/* zlib has compared the trailer with the content if it has read it, so its size shows that it has. */
+/*
+ * If zlib has read the trailer, it has compared its checksum and size with the content. So a matching size shows that
+ * the trailer was read.
+ */
 bool afc__gzip_end_is_missing(const afc__gzip_end *end, uint64_t decoded) {
     if (!end->is_watched || end->size == 0) return false;
     return end->size < SHORTEST || afc__load_32(end->last) != (uint32_t)decoded;

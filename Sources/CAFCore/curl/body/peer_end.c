@@ -1,16 +1,16 @@
 /*
  * Ends exchanges whose peer has ended its direction while ours is paused.
  *
- * libcurl ends a transfer only when both directions are over. With an upgrade ours is paused as a rule, until there is
- * a message to send, and the body of a request is paused while its source has nothing. libcurl would then not report
- * that the peer's direction has ended, with the response or without one, but it waits for nothing.
+ * libcurl ends a transfer only when both directions have ended. After an upgrade our direction is usually paused, until
+ * there is a message to send, and a request body is paused while its source has no bytes. libcurl doesn't report then
+ * that the peer's direction has ended, with or without a response. But it waits for nothing on the connection any more.
  */
 #include "curl/body/peer_end.h"
 
 #include "curl/connection/socket.h"
 #include "curl/exchange_state.h"
 
-/** A request whose upgrade was refused ends as any other. */
+/** A request whose upgrade was refused ends like any other. */
 static bool asks_for_upgrade(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     return transfer->purpose == AFC__PURPOSE_UPGRADE && !afc__transfer_refuses_upgrade(transfer);
@@ -26,7 +26,7 @@ static void look_later(afc__exchange *exchange) {
     afc__list_append(&exchange->driver->bodies.silent, &exchange->silent_node);
 }
 
-/* libcurl stops sending at a refusal, but forgets that a paused body isn't awaited any more. */
+/* At a response that isn't a success libcurl stops sending, but a paused body makes it wait all the same. */
 void afc__exchange_got_head(afc__exchange *exchange) {
     bool is_refusal = exchange->hop.transfer->hop.reader->head.status >= 300;
     if (!is_refusal || asks_for_upgrade(exchange) || !afc__exchange_waits_for_body(exchange))
@@ -42,7 +42,10 @@ void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t desc
     look_later(exchange);
 }
 
-/** Returns whether libcurl could read and doesn't, or would. What is paused here is resumed in both directions. */
+/**
+ * Returns whether libcurl may read for the exchange at the moment, so that silence has a meaning. An exchange that is
+ * held, suspended or has yielded isn't read, and is resumed in both directions later.
+ */
 static bool may_read(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     if (transfer->hop.is_held || afc__transfer_is_suspended(transfer)) return false;
@@ -52,7 +55,10 @@ static bool may_read(const afc__exchange *exchange) {
     return !afc__exchange_receiving_is_paused(exchange) && afc__exchange_waits_for_body(exchange);
 }
 
-/** Returns whether only the peer can be the reason that libcurl waits for nothing, or would wait for nothing. */
+/**
+ * Returns whether libcurl waits for nothing on the connection, or would if it weren't called again and again
+ * (read_pause.c), for which only the end of the peer's direction can be the reason.
+ */
 static bool has_peer_ended(const afc__exchange *exchange) {
     if (exchange->run.has_met_end) return true;
     if (afc__driver_waits_on(exchange->driver, exchange->silent_socket)) return false;
@@ -60,8 +66,8 @@ static bool has_peer_ended(const afc__exchange *exchange) {
 }
 
 /**
- * If libcurl has given up sending, it ends the exchange once that isn't paused any more. Otherwise it asks for the body
- * again.
+ * Resumes the paused request body. If libcurl has given up sending, it ends the exchange now. Otherwise it calls the
+ * read callback again.
  */
 static void nudge(afc__exchange *exchange) {
     afc__sending_resumes(exchange);
@@ -71,7 +77,8 @@ static void nudge(afc__exchange *exchange) {
 }
 
 /**
- * Ends the exchange if its response has ended with the connection; libcurl still wants to send the rest of the body.
+ * Ends the exchange if its response has ended with the connection, although libcurl would still send the rest of the
+ * request body.
  */
 static void end_with_connection(afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;

@@ -1,16 +1,15 @@
 /*
  * Pauses the receiving of an exchange, and keeps libcurl from reading meanwhile.
  *
- * libcurl 8.5.0 waits for input on the socket of a paused transfer (cf_socket_adjust_pollset() adds
- * it; 8.6.0 doesn't), and reads when readiness is reported. The bytes are appended to what libcurl
- * holds, without a limit. An end of the connection clears KEEP_RECV_PAUSE and so ends the transfer:
- * it succeeds, and the held bytes are lost. So readiness isn't reported to this libcurl. A
- * connection without readers isn't watched for input. On one that other exchanges read, no
- * readiness is reported at all: libcurl then checks the socket itself, for the exchanges that
- * aren't paused.
+ * libcurl 8.5.0 waits for input on the socket of a paused transfer (cf_socket_adjust_pollset() adds it; 8.6.0 doesn't),
+ * and reads when readiness is reported. The bytes are appended to what libcurl holds, without a limit. The end of the
+ * connection clears KEEP_RECV_PAUSE and so ends the transfer: it succeeds, and the held bytes are lost. So readiness
+ * isn't reported to this libcurl. If all exchanges of a connection are stopped, the connection isn't watched for input.
+ * If only some are, no readiness is reported for it: libcurl is called without readiness, and then checks the socket
+ * itself, for the exchanges that aren't paused.
  *
- * It also waits for input behind the end of the connection while a request body is paused, and would
- * be called without a pause. So the second time that the end is met, the socket isn't watched any more.
+ * While a request body is paused, this libcurl also waits for input behind the end of the connection, which makes the
+ * loop call it again and again. So when the end is met for the second time, the socket isn't watched any more.
  */
 #include "curl/body/read_pause.h"
 
@@ -23,18 +22,19 @@
 
 /* ---- Which exchanges ----------------------------------------------------------------------- */
 
-/** Returns the HTTP/2 connection that carries the exchange; NULL: none. */
+/** Returns the HTTP/2 connection that carries the exchange, or NULL. */
 static afc__socket *carrier_of(const afc__exchange *exchange) {
     if (exchange->carrier == 0) return NULL;
     afc__socket *socket = exchange->driver->sockets[exchange->carrier_socket];
     return socket->number == exchange->carrier ? socket : NULL;
 }
 
-/** Returns whether libcurl's wanted readiness may be that of any exchange on the connection. */
+/** Returns whether the readiness that libcurl waits for may be that of any exchange on the connection. */
 static bool is_shared(const afc__socket *socket) {
     return socket->kind == AFC__CONNECTION_HTTP_2;
 }
 
+/** Returns whether all exchanges of the connection are stopped. */
 static bool has_stopped(const afc__socket *socket) {
     if (is_shared(socket)) return socket->streams > 0 && socket->stopped == socket->streams;
     const afc__exchange *exchange = socket->exchange;
@@ -44,7 +44,7 @@ static bool has_stopped(const afc__socket *socket) {
 
 /* ---- Transitions --------------------------------------------------------------------------- */
 
-/** Counts the exchange among the stopped ones of its connection, or not any more. */
+/** Counts the exchange as stopped, or as not stopped any more, on its connection. */
 static void count_stopped(const afc__exchange *exchange, bool is_stopped) {
     if (!exchange->driver->quirks.reads_while_paused) return;
     afc__socket *socket = carrier_of(exchange);
@@ -111,8 +111,8 @@ static void stop_watching_input(afc__socket *socket) {
 }
 
 /**
- * Returns whether the end of the connection was met before: libcurl has read it, and would be called for it again and
- * again, as it waits for the request body.
+ * Returns whether the end of the connection is met for the second time: libcurl has read it then, and would be called
+ * for it again and again, as it waits for input while the request body is paused.
  */
 static bool meets_end_again(const afc__socket *socket) {
     char byte;
@@ -147,7 +147,7 @@ bool afc__reading_begins(afc__exchange *exchange) {
     if (socket == NULL) socket = exchange->held;
     exchange->held = NULL;
     if (socket == NULL || (!is_shared(socket) && socket->exchange != exchange)) return true;
-    /* curl_easy_pause() has allowed all exchanges of the connection to read. */
+    /* curl_easy_pause() makes libcurl read for all exchanges of the connection. */
     if (afc__reading_is_mixed(socket)) socket->driver->rechecks = socket->must_recheck = true;
     return afc__socket_watch(socket);
 }

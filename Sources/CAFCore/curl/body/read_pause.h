@@ -1,6 +1,7 @@
 /**
- * Pauses the receiving of an exchange: each function that changes afc__receiving. It also keeps libcurl from reading
- * for a paused exchange, if it does that (afc__quirks.reads_while_paused).
+ * Pauses the receiving of an exchange: all functions that change its state (afc__receiving in direction_state.h). Also
+ * keeps libcurl from reading for a paused exchange, which version 8.5 does (afc__quirks.reads_while_paused). A stopped
+ * exchange is one whose receiving is paused. Loop thread only.
  */
 #ifndef AFC_CURL_BODY_READ_PAUSE_H
 #define AFC_CURL_BODY_READ_PAUSE_H
@@ -11,49 +12,56 @@
 
 /* ---- Transitions; see direction_state.h ------------------------------------------------------ */
 
-/** A request is about to be sent, or the hop is over: nothing is held any more. */
+/** Enters OPEN from any state. Call it when a request is about to be sent, or the hop has ended. */
 void afc__receiving_begins(afc__exchange *exchange);
 
-/**
- * Holds what the transfer hasn't taken. Call it before libcurl is paused. What is paused already stays as it is, also
- * while it is flushed.
- */
+/** Enters HELD, unless receiving is paused already: also a flush goes on. Call it before libcurl is paused. */
 void afc__receiving_pauses(afc__exchange *exchange);
 
-/** The transfer has taken all it kept. Call it before libcurl is resumed. */
+/** Enters OPEN, when the transfer keeps no bytes any more. Call it before libcurl is resumed. */
 void afc__receiving_resumes(afc__exchange *exchange);
 
-/** The transfer keeps bytes, but libcurl is resumed all the same, or has ended. */
+/** Enters BEHIND, when the transfer keeps bytes, but libcurl is resumed all the same, or has ended. */
 void afc__receiving_falls_behind(afc__exchange *exchange);
 
-/** Has what is held flushed by afc__driver_flush(), unless that is done already. */
+/** Enters FLUSH_DUE if the state is HELD: afc__driver_flush() will flush what libcurl holds. */
 void afc__receiving_flush_later(afc__exchange *exchange);
 
-/** Call these before libcurl passes on what is flushed, and when it has done so, or won't as the exchange has ended. */
+/** Enters FLUSHING. Call it before libcurl is made to pass on what it holds. */
 void afc__receiving_flush_begins(afc__exchange *exchange);
+/** Enters HELD. Call it when libcurl has passed the bytes on, or won't as the exchange has ended. */
 void afc__receiving_flush_ends(afc__exchange *exchange);
 
-/** Between the two: pauses at the last piece. */
+/** Enters FLUSHED during a flush, at the last piece, which libcurl is made to hold again. */
 void afc__receiving_flush_stops(afc__exchange *exchange);
 
 /* ---- Sockets --------------------------------------------------------------------------------- */
 
-/** Returns the part of this readiness that may be reported to libcurl; 0: none. */
+/** Returns the part of a socket's readiness that may be reported to libcurl, or 0. May stop watching the socket. */
 unsigned afc__reading_filter(afc__socket *socket, unsigned readiness);
 
-/** Returns whether some exchanges of this connection read and others are stopped. */
+/**
+ * Returns whether exchanges of this HTTP/2 connection are stopped. Others may not be: no readiness may then be reported
+ * to libcurl.
+ */
 bool afc__reading_is_mixed(const afc__socket *socket);
 
-/** Call it after curl_easy_pause() has resumed. false: the socket can't be watched. */
+/**
+ * Watches the exchange's socket again, unless receiving is paused. Call it after curl_easy_pause(). Returns false if
+ * the socket can't be watched.
+ */
 bool afc__reading_begins(afc__exchange *exchange);
 
 /**
- * Call it before libcurl runs: stops paused exchanges that may read because another one of their
- * connection was resumed.
+ * Makes libcurl check the state of paused exchanges that may read, because another one on the same connection was
+ * resumed. Call it before libcurl runs.
  */
 CURLMcode afc__driver_recheck(afc__driver *driver);
 
-/** Records the connection of the exchange, which isn't paused; NULL: none. false: its socket can't be watched. */
+/**
+ * Records the connection of the exchange, which isn't paused; `socket` NULL means none. Returns false if the socket
+ * can't be watched.
+ */
 bool afc__exchange_set_carrier(afc__exchange *exchange, afc__socket *socket);
 
 #endif

@@ -12,8 +12,8 @@
 #include <strings.h>
 
 /*
- * libcurl counts rounds of authentication as redirects (CURLOPT_MAXREDIRS); it follows no real
- * ones.
+ * Maximum number of rounds. libcurl counts them as redirects (CURLOPT_MAXREDIRS), of which it follows no real ones
+ * here.
  */
 static const long MAX_ROUNDS = 10;
 
@@ -34,10 +34,7 @@ void afc__exchange_set_auth(afc__exchange *exchange) {
     const afc_credentials *credentials = afc__transfer_connection_auth(
         exchange->hop.transfer, AFC__AUTH_TO_ORIGIN, &scheme);
     if (credentials == NULL || afc__exchange_uses_own_listener(exchange)) return;
-    /*
-     * libcurl keeps more authentication state than can be reset, so this handle isn't reused after
-     * this hop.
-     */
+    /* libcurl keeps more state of the authentication than can be reset, so this handle isn't reused after this hop. */
     exchange->state.connection_auth = true;
     bool has_user = credentials->user != NULL;
     AFC__SET(exchange, CURLOPT_MAXREDIRS, MAX_ROUNDS);
@@ -47,7 +44,7 @@ void afc__exchange_set_auth(afc__exchange *exchange) {
     AFC__SET(exchange, CURLOPT_PASSWORD, has_user ? credentials->password : "");
 }
 
-/** Sets the user. The one in the proxy's URL is sent preemptively by libcurl, as Basic. */
+/** Sets the proxy's user and password. libcurl sends them preemptively, as Basic, unless CURLOPT_PROXYAUTH is set. */
 static void set_user(afc__exchange *exchange, const char *user, const char *password) {
     AFC__SET(exchange, CURLOPT_PROXYUSERNAME, user);
     AFC__SET(exchange, CURLOPT_PROXYPASSWORD, password);

@@ -1,18 +1,14 @@
 /*
- * Decides, when a hop has its connection and its request is about to be sent, whether the request
- * may be sent there, or at all.
+ * Decides, when a hop has its connection and its request is about to be sent, whether the request may be sent there, or
+ * at all.
  *
- * Bytes that arrive while no request waits for a response aren't a response (RFC 9112 6.3), but
- * libcurl 7 gives them to the next request, and so does libcurl from 8.22.0 on, which looks at a
- * connection once a second. So a pooled HTTP/1 connection with pending input is abandoned here,
- * before a byte is sent, and the hop starts again on a new one. A connection that receives input
- * while idle is shut down as soon as the loop notices.
- *
- * The same holds for a pooled connection whose local address this machine has lost.
- *
- * libcurl retries a request by itself if a pooled connection ends before the first byte of the
- * response. The server may have processed the request by then, so requests that aren't idempotent
- * end here (RFC 9110 9.2.2).
+ * - Bytes that arrive while no request waits for a response aren't a response (RFC 9112 section 6.3). But libcurl 7
+ *   gives them to the next request, and so does libcurl from 8.22.0 on, which checks a connection only once a second.
+ *   So a pooled HTTP/1 connection with pending input is abandoned here, before a byte is sent, and the hop starts again
+ *   on a new one. A connection that receives input while idle is shut down as soon as the loop notices.
+ * - A pooled connection whose local address this machine has lost is shut down, and so abandoned in the same way.
+ * - libcurl retries a request by itself if a pooled connection ends before the first byte of the response. The server
+ *   may have processed the request by then, so requests that aren't idempotent fail here (RFC 9110 section 9.2.2).
  */
 #include "curl/connection/connection_reuse.h"
 
@@ -32,9 +28,11 @@
 #include <sys/socket.h>
 
 enum {
-    /* How many bytes are drained after shutdown(), so that libcurl sees the end of the connection. */
+    /* How many reads drain a socket after shutdown(), so that libcurl sees the end of the connection. */
     MAX_DRAIN = 16,
-    /* A connection that rests for less isn't checked for its local address: that takes four system calls. */
+    /*
+     * A connection that was idle for less than this isn't checked for its local address: that takes four system calls.
+     */
     MIN_REST_US = 100000
 };
 
@@ -48,8 +46,8 @@ static const void *ssl_of(const afc__exchange *exchange) {
 }
 
 /**
- * TLS records without HTTP bytes, such as a late ticket, count as input as well: they can't be
- * distinguished here, and the cost is one new connection at most.
+ * Returns whether a pooled connection has pending input. TLS records without HTTP bytes, such as a late session ticket,
+ * count as well: they can't be distinguished here, and the cost is one new connection at most.
  */
 static bool is_unclean(const afc__socket *socket, const void *ssl) {
     if (socket->kind == AFC__CONNECTION_ENDED) return true;
@@ -95,7 +93,10 @@ static void copy_text(char *out, size_t size, const char *text) {
     out[length] = '\0';
 }
 
-/** Finds the connection that was just made: of several sockets, the one that connected. */
+/**
+ * Finds the connection that was just made, among the sockets that were opened for several addresses, and adds it to the
+ * table.
+ */
 static afc__socket *register_new(afc__exchange *exchange, const reuse_route *route) {
     afc__driver *driver = exchange->driver;
     for (afc__node *node = exchange->opened.head.next; node != &exchange->opened.head;
@@ -124,10 +125,10 @@ static bool is_on_route(const afc__socket *socket, const reuse_route *route) {
 }
 
 /**
- * Returns whether an HTTP/1 connection carries a running exchange. After a response with an HTTP/2
- * status line, libcurl sends further requests to that host over connections in use, whatever their
- * protocol. The events that libcurl waits for, or the pause, then belong to the other exchange.
- * Between two exchanges libcurl releases the connection.
+ * Returns whether an HTTP/1 connection carries another running exchange. After a response with an HTTP/2 status line,
+ * libcurl sends further requests to that host over connections in use, whatever their protocol. Such a connection has
+ * events that libcurl waits for, or a pause, which belong to the other exchange: between two exchanges libcurl releases
+ * a connection.
  */
 static bool serves_another(const afc__socket *socket, const afc__exchange *exchange) {
     if (socket->kind == AFC__CONNECTION_HTTP_2 || socket->last == exchange) return false;
@@ -135,7 +136,7 @@ static bool serves_another(const afc__socket *socket, const afc__exchange *excha
            (afc__socket_is_in_use(socket) && afc__exchange_waits(socket->last));
 }
 
-/** Returns whether nothing that is sent on a pooled connection would be answered. */
+/** Returns whether a pooled connection has lost its local address, so that no request on it would be answered. */
 static bool leads_nowhere(const afc__socket *socket) {
     if (socket->idle.state != AFC__IDLE_RESTING || afc__socket_is_in_use(socket)) return false;
     int64_t rest_us = afc__loop_now(socket->driver->loop) - socket->idle.since_us;
@@ -143,8 +144,9 @@ static bool leads_nowhere(const afc__socket *socket) {
 }
 
 /**
- * Finds a pooled connection. Addresses may be ambiguous, for example for Unix-domain sockets: then
- * the result is NULL, and `*is_clean` covers all candidates.
+ * Finds a pooled connection by its addresses, and sets `*is_clean` to whether the request may be sent there. Addresses
+ * may be ambiguous, such as for Unix-domain sockets: the result is then NULL, and `*is_clean` is true only if all
+ * candidates are clean.
  */
 static afc__socket *find_pooled(const afc__exchange *exchange, const reuse_route *route,
                                 bool *is_clean) {
@@ -185,7 +187,7 @@ void afc__reuse_closing(afc__socket *socket) {
         while (*at != NULL && *at != socket) at = &(*at)->next_alike;
         if (*at == socket) *at = socket->next_alike;
         /*
-         * Nothing is recorded about an address that couldn't be connected to, which had the same
+         * Only for connections: an attempt that failed must not change what is known of the last one with this
          * descriptor.
          */
         socket->was_open = socket->kind == AFC__CONNECTION_HTTP_2 &&
@@ -211,7 +213,7 @@ void afc__reuse_end(afc__socket *socket) {
 }
 
 void afc__reuse_on_input(afc__socket *socket) {
-    /* A paused exchange isn't read either. */
+    /* libcurl doesn't wait for input of a paused exchange either, but its input isn't unexpected. */
     if (socket->kind == AFC__CONNECTION_HTTP_1 && !afc__socket_is_in_use(socket))
         afc__reuse_end(socket);
 }
@@ -220,7 +222,7 @@ void afc__reuse_broke(const afc__exchange *exchange) {
     if (exchange->carrier == 0) return;
     afc__socket *socket = exchange->driver->sockets[exchange->carrier_socket];
     if (socket->number != exchange->carrier) return;
-    /* So that libcurl drops it, too, when it looks at it. */
+    /* Makes libcurl drop the connection, too, when it checks it. */
     shutdown(socket->watch.descriptor, SHUT_RDWR);
     socket->kind = AFC__CONNECTION_ENDED;
 }
@@ -228,11 +230,13 @@ void afc__reuse_broke(const afc__exchange *exchange) {
 /* ---- Sending again ------------------------------------------------------------------------- */
 
 /**
- * Returns whether a connection in cleartext is open, and libcurl would have reported broken frames. It isn't known what
- * libcurl has read, so a connection with pending input, including an end, doesn't count as open.
+ * Returns whether the exchange's HTTP/2 connection without TLS is still open, by a libcurl that reports broken frames.
+ * It isn't known what libcurl has read, so a connection with pending input, including an end, doesn't count as open.
  */
 static bool is_clear_connection_open(const afc__exchange *exchange) {
-    /* libcurl 8.0 repeats after broken frames, too. Earlier versions don't: they pool no such connections. */
+    /*
+     * libcurl 8.0 also repeats requests after broken frames. Earlier versions don't, as they pool no such connections.
+     */
     const afc__quirks *quirks = &exchange->driver->quirks;
     if (quirks->hides_broken_frames && !quirks->fails_on_second_clear_request) return false;
     const afc__socket *socket = exchange->driver->sockets[exchange->carrier_socket];
@@ -242,12 +246,11 @@ static bool is_clear_connection_open(const afc__exchange *exchange) {
 }
 
 /**
- * Returns whether the server refused the stream, or requires HTTP/1.1. Both mean that the request
- * wasn't processed (RFC 9113 8.7). libcurl also retries HTTP/2 requests after CURLE_RECV_ERROR and
- * CURLE_SEND_ERROR on a pooled connection (Curl_retry_request() in lib/transfer.c). Those are
- * caused by an end of the connection, and otherwise by broken frames or a stream reset with
- * NO_ERROR, which leave an error text; a refusal doesn't. Before 8.1.0 broken frames leave none,
- * but then nghttp2's GOAWAY is the last frame that libcurl sends.
+ * Returns whether the server refused the stream, or requires HTTP/1.1. Both mean that the request wasn't processed (RFC
+ * 9113 section 8.7). libcurl also retries HTTP/2 requests after CURLE_RECV_ERROR and CURLE_SEND_ERROR on a pooled
+ * connection (Curl_retry_request() in lib/transfer.c). Their causes are the end of the connection, or broken frames, or
+ * a stream reset with NO_ERROR. The latter two leave an error text, which a refusal doesn't. Before 8.1.0 broken frames
+ * leave none, but then nghttp2's GOAWAY is the last frame that libcurl has sent.
  */
 static bool was_refused(const afc__exchange *exchange) {
     const afc__tls_peer *peer = exchange->carrier_peer;
@@ -258,6 +261,7 @@ static bool was_refused(const afc__exchange *exchange) {
     return !afc__tls_peer_has_ended(peer);
 }
 
+/** Returns false and fails the transfer if libcurl repeats a request that the server may have processed. */
 static bool may_send(afc__exchange *exchange) {
     if (exchange->run.progress != AFC__PROGRESS_SENT) return true;
     exchange->hop.was_repeated = true;
@@ -271,7 +275,7 @@ static bool may_send(afc__exchange *exchange) {
         "the connection was lost; the server may have processed the request");
 }
 
-/** Counts a request on its connection, which is closed after the last one that it may carry. */
+/** Counts a request on its connection, which is to be closed after the last one that it may carry. */
 static void count_request(afc__exchange *exchange, afc__socket *socket) {
     uint32_t most = exchange->driver->pooled.max_requests;
     if (exchange->hop.transfer->purpose == AFC__PURPOSE_CONNECTION || most == 0) return;
@@ -279,7 +283,10 @@ static void count_request(afc__exchange *exchange, afc__socket *socket) {
     if (socket->requests >= most) afc__exchange_close_after(exchange, true);
 }
 
-/** Returns false if the hop ends here or starts again. */
+/**
+ * Decides whether the request may be sent, and records its connection. Returns false if the hop ends here, or starts
+ * again on another connection (AFC__PROGRESS_NOT_SENT).
+ */
 static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
     long connections = 0;
     bool is_clean = true;
@@ -294,7 +301,7 @@ static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
                                        "the server sent data after its response");
     }
     if (!is_clean) {
-        /* One of HTTP/2 would stay in the pool, and be chosen each time. */
+        /* An HTTP/2 connection would stay in the pool, and be chosen each time. */
         afc__exchange_close_after(exchange, true);
         afc__exchange_enter(exchange, AFC__PROGRESS_NOT_SENT);
         return false;

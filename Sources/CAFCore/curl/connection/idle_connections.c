@@ -5,10 +5,11 @@
 
 enum {
     SECOND = 1000000,
-    /* libcurl measures whole seconds, from a moment after ours. */
+    /* libcurl measures the age in whole seconds, and from a slightly later moment. */
     SLACK = 20000
 };
 
+/** Returns how long a connection rests before libcurl considers it too old, in microseconds. */
 static int64_t lifetime(const afc__driver *driver) {
     return (driver->max_idle_s + (int64_t)1) * SECOND + SLACK;
 }
@@ -85,7 +86,8 @@ void afc__idle_on_input(afc__socket *socket, unsigned readiness) {
     bool has_ended = (readiness & (AFC__ENDED | AFC__BROKEN)) != 0;
     if (socket->kind == AFC__CONNECTION_HTTP_2 && !has_ended) {
         /*
-         * Frames, which libcurl reads with the next request. If there is an end behind them, that is reported at once.
+         * HTTP/2 frames, which libcurl reads with the next request. From now on only the end of the connection is
+         * watched; if it is there already, it is reported at once.
          */
         (void)afc__loop_watch(socket->driver->loop, &socket->watch, AFC__ENDED);
         return;

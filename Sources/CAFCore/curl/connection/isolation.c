@@ -1,15 +1,13 @@
 /*
- * Gives responses that may be paused by their reader, disk or rate limit a connection of their own.
+ * Gives responses that may be paused by their reader, the disk or a rate limit a connection of their own.
  *
- * Over HTTP/2, libcurl keeps reading for a paused stream as long as other streams of the connection
- * are read: version 7 buffers up to 64 MiB and then fails, or, with a small buffer, reads for no
- * stream and spins. A connection with one stream isn't read while that stream is paused, so the
- * server stops sending.
+ * Over HTTP/2, libcurl keeps reading for a paused stream as long as other streams of the connection are read. Version 7
+ * buffers up to 64 MiB and then fails, or, with a small buffer, reads for no stream and spins. A connection with one
+ * stream isn't read while that stream is paused, so the server stops sending.
  *
- * libcurl shares connections only between handles with equal TLS options. So a handle with options
- * that no other of its host has at the time is alone on its connection, which can later be reused
- * with the same options. The queue gives each such hop a slot among those of its host; the slot
- * decides the options.
+ * libcurl shares connections only between handles with equal TLS options. So a handle whose options no other handle to
+ * its host has at the time is alone on its connection. The connection can later be reused with the same options. The
+ * queue gives each such hop a slot among those of its host, and the slot decides the options.
  */
 #include "curl/connection/isolation.h"
 
@@ -18,16 +16,17 @@
 #include "curl/request/proxy.h"
 #include "transfer/auth.h"
 
-/* Options that affect Schannel only. */
+/* Options of CURLOPT_SSL_OPTIONS that affect Schannel (Windows) only, so they are free for use as marks. */
 static const long marks[] = {CURLSSLOPT_NO_REVOKE, CURLSSLOPT_REVOKE_BEST_EFFORT,
                              CURLSSLOPT_AUTO_CLIENT_CERT};
 
-/* A slot is a combination of these marks. ONE_SHOT connections have one of their own. */
+/* The bits of a slot select these marks. ONE_SHOT connections have one of their own. */
 enum { NO_SLOT = 0, ONE_SHOT_SLOT = 7 };
 _Static_assert((int)AFC__SLOTS_MAX < (int)ONE_SHOT_SLOT, "ONE_SHOT has marks of its own");
 
 /* ---- The decision -------------------------------------------------------------------------- */
 
+/** Returns whether the response body may be paused. */
 static bool may_have_to_wait(const afc__transfer *transfer) {
     return transfer->receive_rate.per_second != 0 || transfer->sink.kind != AFC_SINK_MEMORY;
 }
@@ -35,15 +34,15 @@ static bool may_have_to_wait(const afc__transfer *transfer) {
 /** Returns how the next hop of the transfer uses its connection. */
 static afc__connection_use use_of(const afc__driver *driver, const afc__transfer *transfer) {
     /*
-     * libcurl compares proxy credentials only for SOCKS: a tunnel made with some would be used for
-     * a request with others. The session's own are always the same.
+     * libcurl compares proxy credentials only for SOCKS: it would reuse a tunnel that was made with other credentials.
+     * Those of the session's own proxies are always the same.
      */
     if (transfer->own_proxy != NULL) return AFC__USE_ONE_SHOT;
     /* After a 101 the connection speaks another protocol. */
     if (transfer->purpose == AFC__PURPOSE_UPGRADE) return AFC__USE_ONE_SHOT;
     /*
-     * The connection itself is authenticated, and several versions of libcurl reused such
-     * connections wrongly (CVE-2026-1965, CVE-2026-5545). So it is never reused.
+     * NTLM and Negotiate authenticate the connection, and several versions of libcurl reused such connections wrongly
+     * (CVE-2026-1965, CVE-2026-5545). So it is never reused.
      */
     if (afc__transfer_authenticates_connection(transfer)) return AFC__USE_ONE_SHOT;
     if (afc__transfer_identifies_to_proxy(transfer)) return AFC__USE_ONE_SHOT;
@@ -56,7 +55,7 @@ static afc__connection_use use_of(const afc__driver *driver, const afc__transfer
     if (transfer->version == AFC_HTTP_PREFER_1_1) return AFC__USE_EXCLUSIVE;
     if (!is_https && !is_clear_http_2) return AFC__USE_EXCLUSIVE;
     if (!may_have_to_wait(transfer)) return AFC__USE_SHARED;
-    /* Without TLS a connection can only be isolated by closing it afterwards. */
+    /* Without TLS there are no options that differ: a connection can only be isolated by closing it afterwards. */
     return is_https ? AFC__USE_SLOT : AFC__USE_ONE_SHOT;
 }
 
@@ -91,7 +90,7 @@ void afc__driver_place(const afc__driver *driver, const afc__transfer *transfer,
     *key = (afc__queue_key){url->host, url->port, afc__driver_socket(driver, transfer)};
     bool is_shared = use_of(driver, transfer) == AFC__USE_SHARED;
     *lane = is_shared ? AFC__LANE_SHARED : AFC__LANE_ISOLATED;
-    /* An invalid proxy ends the hop when the hop is prepared. */
+    /* An invalid proxy fails the hop later, in afc__exchange_set_proxy(). */
     if (afc__driver_choose_proxy(driver, transfer, &proxy, NULL) != AFC_OK || proxy == NULL) return;
     /* libcurl counts connections per forwarding proxy, and otherwise per server. */
     if (!afc__proxy_speaks_http(proxy) || afc__transfer_needs_tunnel(transfer)) return;
@@ -107,6 +106,6 @@ afc__sharing afc__exchange_sharing(const afc__exchange *exchange) {
     if (afc__exchange_uses_own_listener(exchange)) return AFC__SHARING_UNKNOWN;
     if (exchange->run.is_multiplexed && exchange->driver->quirks.multiplexes)
         return AFC__SHARING_STREAMS;
-    /* The request may have chosen HTTP/1.1. */
+    /* HTTP/1.1 shows what the server supports only if the request allowed HTTP/2. */
     return exchange->run.use == AFC__USE_SHARED ? AFC__SHARING_NONE : AFC__SHARING_UNKNOWN;
 }

@@ -3,7 +3,7 @@
 #include "curl/body/body_flow.h"
 #include "curl/exchange_state.h"
 
-/** Returns the time that the connections of the exchange took, in microseconds. It grows when one is made. */
+/** Returns the time that the connections of the exchange took so far, in microseconds. It grows when one is made. */
 static int64_t connect_time(const afc__exchange *exchange) {
     curl_off_t time_us = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_CONNECT_TIME_T, &time_us);
@@ -22,8 +22,8 @@ void afc__exchange_attempt_ended(afc__exchange *exchange) {
 }
 
 /**
- * Changes what is paused and changes it back: libcurl then runs the handle at once, which is all that is wanted.
- * Nothing is paused before there is a connection.
+ * Changes what is paused and changes it back, as libcurl then runs the handle at once. Nothing can be paused before
+ * there is a connection.
  */
 static void run_soon(afc__exchange *exchange) {
     CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_ALL);

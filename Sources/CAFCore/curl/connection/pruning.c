@@ -1,11 +1,11 @@
 /*
  * libcurl closes connections that are too old or dead only when a request looks for a connection
  * (prune_dead_connections() in lib/url.c, later Curl_cpool_prune_dead() in lib/conncache.c), and at most once a second.
- * A session without requests would keep them, and what they cost the server, for ever. So a handle that can't be
- * connected makes libcurl look.
+ * A session without requests would keep them for ever, with what they cost the server. So a handle that can't be
+ * connected makes libcurl prune them.
  *
- * From 8.22.0 on, libcurl looks with the limit of a handle of its own. So what it has kept is shut down first, and
- * found dead when it looks again.
+ * From 8.22.0 on, libcurl prunes with its own handle, whose limits of age are the defaults. So what libcurl has kept is
+ * shut down first, and found dead when libcurl prunes again.
  */
 #include "curl/connection/pruning.h"
 
@@ -16,16 +16,16 @@
 #include "curl/connection/sockets.h"
 #include "curl/driver_internal.h"
 
-/* libcurl's second, and a bit. */
+/* libcurl prunes at most once a second; this is slightly longer. */
 static const int64_t interval_us = 1100000;
 
 /*
- * How often one connection is pruned. What libcurl keeps then, for whatever reason, it will look at with the next
- * request.
+ * How often libcurl is made to prune because of one connection. If libcurl still keeps the connection, for whatever
+ * reason, it checks it again with the next request.
  */
 enum { MAX_PRUNES = 4 };
 
-/* No server can listen there. So no connection in the pool fits, and no name is looked up. */
+/* A path where no server can listen. So no connection in the pool matches, and no name is looked up. */
 static const char nowhere[] = "/dev/null/nowhere";
 
 /* ---- Closing ------------------------------------------------------------------------------- */
@@ -35,7 +35,7 @@ static curl_socket_t open_none(void *context, curlsocktype purpose, struct curl_
     return CURL_SOCKET_BAD;
 }
 
-/** NULL: out of memory. */
+/** Makes a handle that looks for a connection and can't open one. Returns NULL when out of memory. */
 static CURL *make_handle(const afc__driver *driver) {
     CURL *easy = curl_easy_init();
     if (easy == NULL) return NULL;
@@ -57,7 +57,7 @@ static void prune(afc__driver *driver) {
     if (!afc__multi_is_usable(&driver->multi)) return;
     CURL *easy = make_handle(driver);
     if (easy == NULL) return;
-    /* At the limit libcurl would close another connection for this one, or let it wait. */
+    /* At the limit of connections libcurl would close another one for this handle, or make the handle wait. */
     curl_multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, 0L);
     if (curl_multi_add_handle(multi, easy) == CURLM_OK) {
         afc__driver_run_due(driver);
@@ -67,7 +67,7 @@ static void prune(afc__driver *driver) {
     curl_easy_cleanup(easy);
 }
 
-/** What libcurl has kept. */
+/** Shuts down the due connections that libcurl has kept, and gives up those that it keeps too often. */
 static void end_remaining(afc__driver *driver) {
     afc__list *due = &driver->idle.due;
     for (afc__node *node = due->head.next, *next; node != &due->head; node = next) {

@@ -7,7 +7,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/** Moves the socket from the list of one exchange to that of another; either may be NULL. */
+/**
+ * Changes a socket's pointer `*from` to an exchange, and moves its node to that exchange's list; either exchange may be
+ * NULL.
+ */
 static void move(afc__exchange **from, afc__node *node, afc__exchange *to, afc__list *list) {
     if (*from == to) return;
     afc__list_remove(node);
@@ -63,7 +66,7 @@ bool afc__socket_has_input(int descriptor) {
     return count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
-/* The kernel has no direct question for it: only an address of this machine can be bound. */
+/* No system call answers this directly. But only an address of this machine can be bound. */
 bool afc__socket_has_lost_address(int descriptor) {
     struct sockaddr_storage name;
     socklen_t size = sizeof name;

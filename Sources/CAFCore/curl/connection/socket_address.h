@@ -1,4 +1,4 @@
-/** Addresses of sockets. */
+/** Conversions of socket addresses. Pure functions. */
 #ifndef AFC_CURL_CONNECTION_SOCKET_ADDRESS_H
 #define AFC_CURL_CONNECTION_SOCKET_ADDRESS_H
 
@@ -8,7 +8,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/** Reads an address and its port. false: it is neither IPv4 nor IPv6, such as that of a Unix-domain socket. */
+/**
+ * Reads an address and its port. Returns false if it is neither IPv4 nor IPv6, such as that of a Unix-domain socket.
+ */
 static inline bool afc__socket_address_read(afc__ip *out, uint16_t *port,
                                             const struct sockaddr *address) {
     if (address->sa_family == AF_INET) {
@@ -28,7 +30,7 @@ static inline bool afc__socket_address_read(afc__ip *out, uint16_t *port,
     return true;
 }
 
-/** Makes any port of the address. false: it is neither IPv4 nor IPv6. */
+/** Sets the port to 0, which means any port. Returns false if the address is neither IPv4 nor IPv6. */
 static inline bool afc__socket_address_clear_port(struct sockaddr_storage *address) {
     if (address->ss_family == AF_INET) {
         ((struct sockaddr_in *)address)->sin_port = 0;

@@ -1,4 +1,4 @@
-/* libcurl's socket, timer, open and close callbacks, implemented on the loop. */
+/* libcurl's callbacks for sockets (open, close, watch) and its timer, implemented on the loop. */
 #include "curl/connection/sockets.h"
 
 #include "base/alloc.h"
@@ -27,8 +27,8 @@
 /* ---- Sockets ------------------------------------------------------------------------------- */
 
 /**
- * Records activity of a ready socket. For a shared connection, each exchange's bytes are more
- * precise.
+ * Records activity on a ready socket. On a shared connection it may be another exchange's;
+ * afc__exchange_last_activity() counts the bytes of each exchange there.
  */
 static void note_activity(afc__exchange *exchange) {
     if (exchange != NULL && exchange->hop.transfer != NULL && !exchange->run.is_multiplexed)
@@ -36,8 +36,8 @@ static void note_activity(afc__exchange *exchange) {
 }
 
 /**
- * Returns whether it is known how often bytes have moved. Through a proxy over TLS, only those of the inner connection
- * would be counted.
+ * Sets `*moves` to the number of times that bytes were moved on a TLS connection. Returns false if it isn't known:
+ * through a proxy over TLS, only the moves of the inner connection would be counted.
  */
 static bool counts_moves(const afc__exchange *exchange, uint64_t *moves) {
     return exchange != NULL && exchange->proxy_peer == NULL &&
@@ -51,7 +51,9 @@ static void forget_socket(afc__driver *driver, afc__socket *entry) {
     curl_multi_assign(driver->multi.handle, entry->watch.descriptor, NULL);
 }
 
-/** Calls libcurl for a ready socket or a timeout. */
+/**
+ * Calls libcurl for a ready socket, or for a timeout (CURL_SOCKET_TIMEOUT), and does what must follow each such call.
+ */
 static void drive(afc__driver *driver, curl_socket_t descriptor, int what) {
     int running;
     if (afc__multi_is_usable(&driver->multi))
@@ -67,8 +69,9 @@ static void drive(afc__driver *driver, curl_socket_t descriptor, int what) {
 }
 
 /**
- * Returns whether there is something to read on a socket that libcurl doesn't wait for. What was there when the loop
- * looked may have been read since then: for another socket, libcurl also runs the transfers whose timers have expired.
+ * Returns whether there is something to read on a socket that libcurl doesn't wait for. `readiness` may be stale: when
+ * it is called for another socket, libcurl also runs the transfers whose timers have expired, which may have read the
+ * input.
  */
 static bool is_still_readable(const afc__watch *watch, unsigned readiness) {
     if ((readiness & (AFC__ENDED | AFC__BROKEN)) != 0) return true;
@@ -79,7 +82,9 @@ static void socket_is_ready(afc__watch *watch, unsigned readiness) {
     afc__socket *entry = (afc__socket *)(void *)watch;
     afc__driver *driver = entry->driver;
     if (entry->wanted == 0) {
-        /* Still watched from its last use; that it is writable isn't relevant. */
+        /*
+         * The socket is still watched for its last use, perhaps also for being writable, which isn't relevant any more.
+         */
         if (!is_still_readable(watch, readiness) &&
             afc__loop_watch(driver->loop, watch, AFC__READABLE) == AFC_OK) {
             return;
@@ -107,7 +112,7 @@ static void socket_is_ready(afc__watch *watch, unsigned readiness) {
     if (readiness & AFC__BROKEN) what |= CURL_CSELECT_ERR;
     if (afc__reading_is_mixed(entry)) what = 0;
     drive(driver, watch->descriptor, what);
-    /* OpenSSL reads nothing while it lacks memory for a record, and the socket stays ready. */
+    /* No bytes moved if OpenSSL lacks memory for a record: it reads nothing then, and the socket stays ready. */
     if (is_counted && (!counts_moves(exchange, &after) || after != before)) note_activity(exchange);
 }
 
@@ -133,16 +138,19 @@ static afc__socket *socket_entry(afc__driver *driver, curl_socket_t descriptor) 
 }
 
 /**
- * Notes that a socket can't be watched. libcurl now fails every transfer, each one when it runs next. 7.88.1 crashes if
- * that one has no connection yet, so the handle isn't used any more. curl_easy_pause() calls back, too, and doesn't
- * always return the error.
+ * Records that a socket can't be watched, and returns the error for libcurl. libcurl now fails every transfer when it
+ * runs that transfer next. 7.88.1 crashes if the transfer has no connection yet, so the multi handle isn't used any
+ * more. The error is recorded here because curl_easy_pause(), which calls back, too, doesn't always return it.
  */
 static int fail_to_watch(afc__driver *driver) {
     afc__multi_check(&driver->multi, CURLM_ABORTED_BY_CALLBACK);
     return -1;
 }
 
-/** A connection that is being made is its opener's; see afc__reuse_opened(). */
+/**
+ * Reports that an attempt to connect has ended, if the socket was one. Until it is established, a connection belongs to
+ * the exchange that opened it; see afc__reuse_opened().
+ */
 static void note_end_of_attempt(const afc__socket *entry) {
     bool is_attempt = entry->opener != NULL && entry->opener->serial == entry->opener_serial;
     if (is_attempt) afc__exchange_attempt_ended(entry->opener);
@@ -161,9 +169,9 @@ static void forget_closed(afc__socket *entry) {
 }
 
 /**
- * CURLMOPT_SOCKETFUNCTION: sets the readiness that libcurl waits for. A socket that we opened stays
- * registered when libcurl releases it after an exchange: that saves two system calls per request on
- * a reused connection.
+ * CURLMOPT_SOCKETFUNCTION: sets the readiness that libcurl waits for. A socket that this driver opened stays registered
+ * with the loop when libcurl releases it after an exchange. That saves two system calls per request on a reused
+ * connection.
  */
 static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *context,
                           void *assigned) {
@@ -172,7 +180,7 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
     afc__socket *entry = socket_entry(driver, descriptor);
     if (entry == NULL) return fail_to_watch(driver);
     if (what == CURL_POLL_REMOVE) {
-        /* libcurl before 8.2 doesn't report that it closes the socket of an attempt. */
+        /* libcurl before 8.2 doesn't call CURLOPT_CLOSESOCKETFUNCTION for the socket of an attempt to connect. */
         note_end_of_attempt(entry);
         if (entry->exchange != NULL) {
             afc__exchange_waits_for_nothing(entry->exchange, descriptor);
@@ -184,7 +192,7 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
             afc__idle_begins(entry);
         else
             forget_socket(driver, entry);
-        /* Otherwise libcurl 7 would give the next request the response to this one. */
+        /* Otherwise libcurl 7 would pool the connection, and give the next request the response to this one. */
         if (driver->multi.is_abandoning) shutdown(descriptor, SHUT_RDWR);
         return 0;
     }
@@ -192,14 +200,14 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
     unsigned wanted = 0;
     if (what & CURL_POLL_IN) wanted |= AFC__READABLE;
     if (what & CURL_POLL_OUT) wanted |= AFC__WRITABLE;
-    /* Usually it is known already: take_connection() has set it. */
+    /* Usually `last` is the handle's exchange already: take_connection() has set it. */
     if (entry->last == NULL || entry->last->easy != easy) {
         char *exchange = NULL;
         curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
         afc__socket_set_last(entry, (afc__exchange *)(void *)exchange);
     }
     afc__socket_set_exchange(entry, entry->last);
-    /* libcurl's own handles for DNS over HTTPS belong to no exchange of ours. */
+    /* `last` is NULL for the handles that libcurl makes for DNS over HTTPS. */
     if (entry->last != NULL) {
         entry->last_serial = entry->last->serial;
         if (wanted & AFC__READABLE) afc__direct_watches(entry->last, descriptor, true);
@@ -223,9 +231,7 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
     exchange->hop.is_looking_up = false;
     afc__exchange_attempt_begins(exchange);
     if (!afc__exchange_may_connect(exchange, address)) return no_socket(exchange);
-    /*
-     * Close-on-exec from the start, so that programs started by the host process don't inherit it.
-     */
+    /* SOCK_CLOEXEC, so that programs started by the host process don't inherit it. */
     curl_socket_t descriptor = afc__exchange_uses_own_listener(exchange)
                                    ? afc__exchange_open_reinjection(exchange, address)
                                    : socket(address->family, address->socktype | SOCK_CLOEXEC,
@@ -237,7 +243,7 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
     if (!afc__exchange_uses_own_listener(exchange)) afc__exchange_trace_socket(exchange, address);
     afc__socket *entry = socket_entry(exchange->driver, descriptor);
     if (entry == NULL) {
-        /* libcurl only knows that there is no socket, and would report a refused connection. */
+        /* From CURL_SOCKET_BAD libcurl only learns that there is no socket, and would report a refused connection. */
         if (exchange->hop.transfer != NULL) {
             afc__transfer_fail_text(exchange->hop.transfer, AFC_ENOMEM,
                                     "out of memory for a connection");
@@ -245,7 +251,7 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
         close(descriptor);
         return no_socket(exchange);
     }
-    /* One with this descriptor was closed without a report. */
+    /* libcurl has closed the last socket with this descriptor without calling back. */
     if (entry->is_own) forget_closed(entry);
     entry->is_own = true;
     afc__reuse_opened(entry, exchange);
@@ -255,7 +261,7 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
     afc__exchange_names_are_loaded(exchange);
     afc__exchange_add_scope(exchange, address);
     if (exchange->hop.transfer != NULL) {
-        /* The lookup counts towards the timeout, the wait for a free connection doesn't. */
+        /* The lookup counts towards the connect limit, the wait for a free connection doesn't. */
         afc__exchange_report_connecting(exchange, afc__now_us() - exchange->hosts.waited_us);
     }
     return descriptor;
@@ -278,6 +284,7 @@ int afc__driver_close_socket(void *context, curl_socket_t descriptor) {
 
 /* ---- Time ---------------------------------------------------------------------------------- */
 
+/** CURLMOPT_TIMERFUNCTION: arms or disarms the driver's alarm. */
 static int timer_changed(CURLM *multi, long timeout_ms, void *context) {
     (void)multi;
     afc__driver *driver = context;
@@ -294,8 +301,8 @@ void afc__driver_run_due(afc__driver *driver) {
     drive(driver, CURL_SOCKET_TIMEOUT, 0);
     if (afc__timer_is_armed(&driver->alarm.timer) || !afc__multi_is_usable(&driver->multi)) return;
     /*
-     * libcurl doesn't call back if its next timeout equals the last one. If ours fired slightly too
-     * early, it would never fire again.
+     * libcurl doesn't call CURLMOPT_TIMERFUNCTION if its next timeout equals the last one. If the alarm fired slightly
+     * too early for libcurl, it would never be armed again.
      */
     long left = -1;
     if (curl_multi_timeout(driver->multi.handle, &left) != CURLM_OK || left < 0) return;

@@ -7,8 +7,8 @@
 #include "curl/request/network.h"
 
 /**
- * Prepares libcurl's own connection to the DNS over HTTPS server. HTTP/1.1: if the request behind
- * it is cancelled, libcurl 7 leaves an HTTP/2 stream to a handle that was freed.
+ * Prepares libcurl's connection to the DNS over HTTPS server. Only HTTP/1.1 is offered: if the request that needs the
+ * lookup is cancelled, libcurl 7 leaves an HTTP/2 stream to a handle that was freed.
  */
 static CURLcode prepare_doh(const afc__exchange *exchange, void *ssl_context) {
     const char *host = afc__network_doh_host(exchange->driver->network);
@@ -20,9 +20,8 @@ static CURLcode prepare_doh(const afc__exchange *exchange, void *ssl_context) {
 }
 
 /**
- * Prepares a connection to a proxy over TLS, verified by the policy for proxies before any host
- * name is sent to it. HTTP/1.1: libcurl 7 would use HTTP/2 with a forwarding proxy, which is
- * untested.
+ * Prepares a connection to a proxy over TLS, which is verified by the policy for proxies before any host name is sent
+ * to it. Only HTTP/1.1 is offered: libcurl 7 would use HTTP/2 with a forwarding proxy, which is untested.
  */
 static CURLcode prepare_proxy(afc__exchange *exchange, void *ssl_context) {
     const char *host = exchange->hop.transfer->hop.proxy->host;
@@ -33,8 +32,8 @@ static CURLcode prepare_proxy(afc__exchange *exchange, void *ssl_context) {
 }
 
 /**
- * Returns whether this call is for the proxy. libcurl calls back for each TLS layer, the outer one
- * first.
+ * Returns whether this call of CURLOPT_SSL_CTX_FUNCTION is for the proxy. libcurl calls back for each TLS layer, the
+ * outer one first.
  */
 static bool is_for_proxy(afc__exchange *exchange) {
     const afc__proxy *via = exchange->hop.transfer->hop.proxy;
@@ -43,15 +42,16 @@ static bool is_for_proxy(afc__exchange *exchange) {
 }
 
 /*
- * libcurl caches TLS sessions by host, port and options, for proxies and servers alike. A proxy's
- * session must not be resumed with a server or vice versa, as the chain wouldn't be verified by the
- * right policy. So proxies get one more option, which has no effect because we verify the chain.
+ * Keeps TLS sessions of proxies and servers apart. libcurl caches both by host, port and options. A proxy's session
+ * must not be resumed with a server or vice versa, as the chain wouldn't be verified by the right policy. So proxies
+ * get an option that has no effect here, as libcurl doesn't verify the chain itself.
  */
 static const long proxy_mark = CURLSSLOPT_NO_PARTIALCHAIN;
 
 /*
- * An empty CRL, with an empty issuer and dated 1970: accepted as a file of certificates, but it can't be an anchor. For
- * a libcurl that loads the system's certificates without such a file.
+ * A CRL without entries, with an empty issuer and dated 1970. libcurl accepts it as a file of certificates, but it
+ * can't be an anchor. For versions of libcurl that otherwise load the system's certificates
+ * (afc__quirks.loads_default_anchors).
  */
 static const char no_anchors[] =
     "-----BEGIN X509 CRL-----\n"
@@ -61,7 +61,7 @@ static const char no_anchors[] =
     "-----END X509 CRL-----\n";
 
 /*
- * A folder without certificates. OpenSSL reads it only to find an issuer, which it isn't asked for
+ * A folder without certificates, for CURLOPT_CAPATH. OpenSSL reads it only to find an issuer, which it isn't asked for
  * here.
  */
 #define NO_FOLDER "/dev/null"
@@ -70,7 +70,7 @@ typedef struct anchor_options {
     CURLoption file, folder, blob;
 } anchor_options;
 
-/** Keeps libcurl from loading certificates: trust/evaluate does that. */
+/** Keeps libcurl from loading certificates: trust/evaluate.c verifies chains with the session's. */
 static CURLcode set_no_anchors(const afc__exchange *exchange, anchor_options options) {
     CURL *easy = exchange->easy;
     struct curl_blob blob = {(void *)(uintptr_t)no_anchors, sizeof no_anchors - 1,

@@ -18,11 +18,17 @@
 #include <pthread.h>
 #include <string.h>
 
-/** libidn2 reads the name in the encoding of the thread's locale (idn2_lookup_ul), which is "C" in most programs. */
+/**
+ * The locale C.UTF-8; 0 until it is needed. libidn2, which libcurl uses, reads a name in the encoding of the thread's
+ * locale (idn2_lookup_ul()), and that locale is "C" in most programs.
+ */
 static locale_t utf8;
 static pthread_mutex_t utf8_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/** Sets 0 if the system has no such locale. AFC_ENOMEM: out of memory or descriptors, and nothing is remembered. */
+/**
+ * Sets `*out` to the locale, or to 0 if the system has no such locale. Fails with AFC_ENOMEM if out of memory or
+ * descriptors; the next call tries again.
+ */
 static afc_status get_locale(locale_t *out) {
     afc_status status = AFC_OK;
     pthread_mutex_lock(&utf8_lock);
@@ -46,7 +52,10 @@ static bool can_convert(void) {
 #endif
 }
 
-/** The caller frees `*out` with curl_free(). AFC_EINVAL: the name can't be converted. AFC_ENOMEM. */
+/**
+ * Sets `*out` to the name as A-labels. The caller frees it with curl_free(). Fails with AFC_EINVAL if the name can't be
+ * converted, or AFC_ENOMEM.
+ */
 static afc_status convert(char **out, const char *name) {
     CURLUcode code = CURLUE_UNKNOWN_PART;
     bool is_set = false;
@@ -67,11 +76,11 @@ static afc_status convert(char **out, const char *name) {
     (void)name, (void)get_locale;
 #endif
     if (code == CURLUE_OK) return AFC_OK;
-    /* libcurl 7.88 also calls it a lack of memory that a name can't be converted. */
+    /* libcurl 7.88 also returns CURLUE_OUT_OF_MEMORY if a name can't be converted. */
     return code == CURLUE_OUT_OF_MEMORY && !is_set ? AFC_ENOMEM : AFC_EINVAL;
 }
 
-/** AFC_EINVAL: this libcurl can't convert it. AFC_ENOMEM. */
+/** Writes a host as A-labels. Fails with AFC_EINVAL if this libcurl can't convert it, or AFC_ENOMEM. */
 static afc_status write_ascii(char *out, size_t size, afc_slice host) {
     char *name = afc__copy_text(host), *found = NULL;
     afc_status status = name != NULL ? convert(&found, name) : AFC_ENOMEM;
@@ -81,7 +90,7 @@ static afc_status write_ascii(char *out, size_t size, afc_slice host) {
     if (is_converted) out[length] = '\0';
     curl_free(found);
     afc_free(name);
-    /* The mapping may produce delimiters: U+FF0F becomes a slash, U+FF20 an "@". */
+    /* The mapping of UTS #46 may produce delimiters: U+FF0F becomes a slash, U+FF20 an "@". */
     bool is_name = is_converted && afc__is_dns_name((afc_slice){out, length});
     return status == AFC_OK && !is_name ? AFC_EINVAL : status;
 }
@@ -116,7 +125,7 @@ afc_status afc_url_write_origin(char out[AFC_URL_ORIGIN_SIZE], afc_slice text,
     afc__clear_failure(failure);
     afc_status status = afc__url_parse(&url, text, failure);
     if (status != AFC_OK) return status;
-    /* This needs no session, and no libcurl for ASCII hosts. */
+    /* No session has initialised libcurl here, and an ASCII host doesn't need it. */
     if (!afc__is_ascii(url.host)) status = afc__libcurl_check(failure);
     if (status == AFC_OK) status = afc__driver_convert_host(&url, failure);
     if (status == AFC_OK) afc__url_write_origin(&url, out);

@@ -15,7 +15,8 @@
 enum { MAX_EYEBALLS_MS = 60000, MAX_OVERRIDES = 65536 };
 
 struct afc__network {
-    struct curl_slist *overrides; /* One block with their nodes; NULL: none. */
+    /* A block of linked nodes, two for each override; NULL if there are none. */
+    struct curl_slist *overrides;
     size_t override_count;
     char *dns_servers, *doh_url, *doh_host, *interface, *unix_socket; /* NULL: none. */
     uint16_t doh_port;
@@ -81,7 +82,7 @@ static afc_status set_servers(afc__network *network, const afc_network_options *
         return afc__give_reason(failure, AFC_REASON_DOH_URL, status);
     }
     if (options->interface != NULL) {
-        /* libcurl's handles for it don't inherit CURLOPT_INTERFACE. */
+        /* The handles that libcurl makes for DNS over HTTPS don't inherit CURLOPT_INTERFACE. */
         status = afc__fail(failure, AFC_EUNSUPPORTED,
                            "DNS over HTTPS can't be combined with an interface: libcurl would send "
                            "the queries from another one");
@@ -191,7 +192,10 @@ bool afc__exchange_may_connect(const afc__exchange *exchange, const struct curl_
 
 /* ---- For libcurl --------------------------------------------------------------------------- */
 
-/** libcurl refuses a socket beside an IP version: to it, the socket's address is of another family. */
+/**
+ * Returns the value for CURLOPT_IPRESOLVE. libcurl refuses a Unix-domain socket together with an IP version, as the
+ * socket's address has another family.
+ */
 static long ip_version_for(const afc__network *network, const char *socket) {
     bool is_any = network == NULL || socket != NULL;
     return is_any ? CURL_IPRESOLVE_WHATEVER : network->ip_version;
@@ -217,7 +221,7 @@ CURLcode afc__exchange_set_network(afc__exchange *exchange) {
     }
     if (code == CURLE_OK && network->doh_url != NULL) {
         code = curl_easy_setopt(easy, CURLOPT_DOH_URL, network->doh_url);
-        /* The host name is compared during verification, as everywhere. */
+        /* trust/evaluate.c compares the host name, as for other servers. */
         if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_DOH_SSL_VERIFYHOST, 0L);
     }
     if (code == CURLE_OK && network->eyeballs_ms != 0) {

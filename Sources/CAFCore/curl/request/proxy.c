@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/** Returns an environment variable; NULL in a set-user-ID program. */
 static const char *variable(void *context, const char *name) {
     (void)context;
     return secure_getenv(name);
@@ -20,7 +21,7 @@ afc_status afc__driver_set_proxies(afc__driver *driver, const afc_proxies *proxi
     return afc__proxies_init(&driver->proxies, proxies, variable, NULL, failure);
 }
 
-/** getenv(), as libcurl: unlike the session's own proxies also in a set-user-ID program. */
+/** Calls getenv(), as libcurl does: unlike variable(), it also reads the environment in a set-user-ID program. */
 static const char *variable_for_libcurl(void *context, const char *name) {
     (void)context;
     return getenv(name);
@@ -61,7 +62,10 @@ afc_status afc__driver_choose_proxy(const afc__driver *driver, const afc__transf
     bool is_unchecked = *out != NULL && driver->proxies.is_environment &&
                         afc__network_requires_public(driver->network);
     if (!is_unchecked) return status;
-    /* A program that asks for checks must not lose them by a variable that it may not know of. */
+    /*
+     * A program that requires public addresses must not lose that check by an environment variable that it may not know
+     * of.
+     */
     *out = NULL;
     return afc__fail(failure, AFC_EUNSUPPORTED,
                      "the host's address can't be checked behind the environment's proxy: "
@@ -69,10 +73,7 @@ afc_status afc__driver_choose_proxy(const afc__driver *driver, const afc__transf
 }
 
 static afc_status choose(afc__exchange *exchange, const afc__proxy **out, afc_failure *failure) {
-    /*
-     * An early response comes from this process itself; a different proxy would make libcurl look
-     * up another host.
-     */
+    /* An early response is reinjected by this process; a different proxy would make libcurl look up another host. */
     *out = exchange->hop.transfer->hop.proxy;
     if (afc__exchange_uses_own_listener(exchange)) return AFC_OK;
     return afc__driver_choose_proxy(exchange->driver, exchange->hop.transfer, out, failure);
@@ -102,25 +103,28 @@ afc_status afc__exchange_set_proxy(afc__exchange *exchange, afc_failure *failure
     AFC__SET(exchange, CURLOPT_PROXY, address);
     status = afc__exchange_set_proxy_auth(exchange, failure);
     if (status != AFC_OK || proxy == NULL) return status;
-    /* Without a tunnel the request target is the whole URL. */
+    /* To a forwarding proxy the request target is the absolute URL (RFC 9112 section 3.2.2). */
     bool speaks_http = afc__proxy_speaks_http(proxy);
     bool is_forwarded = speaks_http && !afc__transfer_needs_tunnel(transfer);
     if (is_forwarded) AFC__SET(exchange, CURLOPT_REQUEST_TARGET, transfer->request.url.text);
     return AFC_OK;
 }
 
-/** Returns whether what was received is from a proxy that hasn't opened its tunnel. */
+/** Returns whether the hop ended while an HTTP proxy hadn't opened its tunnel. */
 static bool awaits_tunnel(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     return afc__proxy_speaks_http(transfer->hop.proxy) && afc__transfer_needs_tunnel(transfer) &&
            !afc__exchange_is_connected(exchange) && exchange->peer == NULL;
 }
 
-/** Returns whether libcurl reports an invalid response in this way, or a connection that ended before its end. */
+/**
+ * Returns whether libcurl reports an invalid response with this code, or a connection that ended before the response
+ * did.
+ */
 static bool may_be_invalid_response(CURLcode code) {
     switch ((int)code) {
     case CURLE_WEIRD_SERVER_REPLY:
-    case CURLE_UNSUPPORTED_PROTOCOL: /* A status line of another version. */
+    case CURLE_UNSUPPORTED_PROTOCOL: /* The status line has another version. */
     case CURLE_BAD_FUNCTION_ARGUMENT:
     case CURLE_WRITE_ERROR: /* exchange.c refused a line. */
     case CURLE_GOT_NOTHING:

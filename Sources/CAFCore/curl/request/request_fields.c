@@ -10,10 +10,11 @@
 
 enum {
     /*
-     * libcurl's own limit is 1 MiB for a head with a small body, and is reported as out of memory.
+     * The largest head. libcurl's own limit is 1 MiB for a head with a small body, and its error would be
+     * CURLE_OUT_OF_MEMORY.
      */
     MAX_HEAD = 900 * 1024,
-    /* MAX_HTTP_RESP_HEADER_SIZE of libcurl; see has_long_field(). */
+    /* The longest field: MAX_HTTP_RESP_HEADER_SIZE of libcurl; see has_long_field(). */
     MAX_FIELD = 300 * 1024
 };
 
@@ -34,8 +35,8 @@ static afc_status remove_field(afc__buffer *text, const char *name) {
 }
 
 /**
- * Writes a default field, unless the request sets it. It stands in the same list as the request's fields, so that
- * one rule decides which are sent.
+ * Writes a default field, unless the request sets or suppresses it. Default fields are in the same list as the
+ * request's, so that one rule decides which are sent.
  */
 static afc_status add_default(const afc__exchange *exchange, afc__buffer *text, const char *name,
                               const char *value, size_t *count) {
@@ -46,8 +47,8 @@ static afc_status add_default(const afc__exchange *exchange, afc__buffer *text, 
 }
 
 /**
- * Returns whether Expect must be suppressed: by default libcurl adds it for every body that it
- * reads through a callback, of any size.
+ * Returns whether Expect must be suppressed: by default libcurl adds "Expect: 100-continue" for every body that it
+ * reads through a callback, of any size. Any other expectation of the caller is sent.
  */
 static bool must_not_ask(const afc__transfer *transfer) {
     const afc__request_head *request = &transfer->request;
@@ -61,7 +62,7 @@ static bool must_not_ask(const afc__transfer *transfer) {
     return true;
 }
 
-/** Returns whether libcurl would omit an expectation that is wanted. */
+/** Returns whether Expect must be added, as libcurl would omit it although the caller demands it. */
 static bool must_ask(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     return afc__transfer_expects(transfer) && transfer->expect == AFC_EXPECT_ALWAYS &&
@@ -76,7 +77,7 @@ static afc_status remove_additions(const afc__exchange *exchange, afc__buffer *t
         afc__request_head_sends(&transfer->request, afc_slice_of("Content-Type")) ? NULL
                                                                                   : "Content-Type",
         must_not_ask(transfer) ? "Expect" : NULL,
-        /* What follows a 101 isn't chunked. */
+        /* libcurl chunks a body of unknown length; after a 101 it must not. */
         transfer->purpose == AFC__PURPOSE_UPGRADE ? "Transfer-Encoding" : NULL};
     for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++) {
         if (unwanted[i] == NULL) continue;
@@ -95,12 +96,12 @@ static afc_status add_own(const afc__request_head *request, afc__buffer *text,
         return add_field(text, header->name, ":", afc_slice_of(""));
     }
     ++*count;
-    /* After blanks only, libcurl would see the end of the line, and remove the field. */
+    /* Trimmed, as libcurl would take "Name:   " for a field that is to be removed. */
     afc_slice value = afc__trim(header->value);
     return add_field(text, header->name, value.size == 0 ? ";" : ": ", value);
 }
 
-/** Returns whether a field is for a proxy (RFC 9110 11.7.2), but this head goes to the server. */
+/** Returns whether a field is for a proxy (RFC 9110 section 11.7.2), but this head goes to the server. */
 static bool is_for_proxy(const afc__transfer *transfer, const afc_header *header) {
     const afc__proxy *proxy = transfer->hop.proxy;
     bool forwards = proxy != NULL && afc__proxy_speaks_http(proxy) &&
@@ -108,7 +109,7 @@ static bool is_for_proxy(const afc__transfer *transfer, const afc_header *header
     return !forwards && afc__same_name(header->name, "Proxy-Authorization");
 }
 
-/** Returns whether a field of the request is in the hop's Cookie field already. */
+/** Returns whether a field of the request is a Cookie field that was merged into the hop's Cookie field. */
 static bool is_merged_cookie(const afc__transfer *transfer, const afc_header *header) {
     return transfer->hop.cookies != NULL && afc__same_name(header->name, "Cookie");
 }
@@ -138,7 +139,7 @@ static afc_status write_fields(afc__exchange *exchange, afc__buffer *text, size_
         status = add_own(request, text, &conditions[i], count);
     }
     for (size_t i = 0; i < request->header_count && status == AFC_OK; i++) {
-        /* libcurl adds it, where it can, and waits for the response. */
+        /* libcurl adds "Expect: 100-continue" where it can, and then waits for the response. */
         if (afc__is_continue_expectation(&request->headers[i])) continue;
         if (is_for_proxy(transfer, &request->headers[i])) continue;
         if (is_merged_cookie(transfer, &request->headers[i])) continue;
@@ -188,7 +189,7 @@ static bool has_long_field(const afc__exchange *exchange, size_t count) {
     return false;
 }
 
-/** Returns AFC__FIELDS_OF_REQUEST if the hop has fields of its own. */
+/** Returns AFC__FIELDS_OF_REQUEST if the hop has fields of its own, or which of the shared lists it uses. */
 static unsigned kind_of_fields(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     size_t condition_count;
@@ -208,7 +209,7 @@ static afc_status set_fields(afc__exchange *exchange) {
     if (kind != AFC__FIELDS_OF_REQUEST && kind == exchange->state.fields) return AFC_OK;
     exchange->state.fields = AFC__FIELDS_OF_REQUEST;
     text->size = 0;
-    /* Reserved at once: a growing buffer would leave copies behind that aren't overwritten. */
+    /* Reserved at once, because a growing buffer would leave copies of secrets behind that aren't overwritten. */
     afc_status status = afc__buffer_reserve(text, size_of_fields(exchange));
     if (status == AFC_OK) status = write_fields(exchange, text, &count);
     if (status != AFC_OK) return status;
@@ -232,7 +233,7 @@ static afc_status set_fields(afc__exchange *exchange) {
     return AFC_OK;
 }
 
-/** Returns whether libcurl can build the head: the request line, which may have the whole URL, and the fields. */
+/** Returns whether libcurl can build the head: the request line, which may contain the whole URL, and the fields. */
 static bool has_short_head(const afc__exchange *exchange) {
     const afc__request_head *request = &exchange->hop.transfer->request;
     size_t line = strlen(request->method) + strlen(request->url.text);

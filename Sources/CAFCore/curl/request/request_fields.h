@@ -1,4 +1,4 @@
-/** The fields of a request, and those that libcurl adds without being asked. */
+/** The header fields of a request, including those that libcurl would add or omit by itself. Loop thread only. */
 #ifndef AFC_CURL_REQUEST_REQUEST_FIELDS_H
 #define AFC_CURL_REQUEST_REQUEST_FIELDS_H
 
@@ -6,13 +6,13 @@
 
 /**
  * Sets the fields of the hop's request (CURLOPT_HTTPHEADER), unless the handle has the same ones from its last hop.
- * Call it when the kind of the request is set.
+ * Call it after the kind of the request (AFC__KIND_…) and the proxy are set.
  *
- * @return AFC_ETOOBIG: libcurl can't send a head of this size.
+ * Fails with AFC_ETOOBIG if libcurl can't send a head of this size, or with AFC_ENOMEM.
  */
 afc_status afc__exchange_set_fields(afc__exchange *exchange);
 
-/** Overwrites the credentials that were sent. */
+/** Overwrites the text of the fields that were sent, as they may be secret. */
 void afc__exchange_forget_fields(afc__exchange *exchange);
 
 #endif

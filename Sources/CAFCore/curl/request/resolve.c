@@ -1,11 +1,10 @@
 /*
  * Decides which names are looked up, and when libcurl gets the addresses.
  *
- * CURLOPT_RESOLVE adds permanent entries to the multi handle's DNS cache. They never expire, so
- * libcurl always finds them, even if a transfer waited long for its connection. Renewing and
- * removing them is therefore done here. libcurl reads a list when a transfer starts
- * (Curl_pretransfer). That is only known to have happened once a callback of the transfer was
- * called; until then, every transfer includes the entry.
+ * CURLOPT_RESOLVE adds permanent entries to the multi handle's DNS cache. They never expire, so libcurl always finds
+ * them, even if a transfer has waited long for its connection. So they are renewed and removed here. libcurl reads the
+ * list when a transfer starts (Curl_pretransfer()), which is only certain once a callback of the transfer was called.
+ * Until then, every transfer that needs an entry includes it.
  */
 #include "curl/request/resolve.h"
 
@@ -30,34 +29,38 @@ enum {
     MAX_BUCKETS = 65536,
     /* "65535", a colon, a minus and NUL. */
     KEY_SIZE = AFC__HOST_MAX + 8,
-    /* The delay after a failed background lookup. */
+    /* The delay after a failed renewal. */
     RETRY_US = 1000 * 1000
 };
 
-/** An entry given to libcurl. Loop thread only, immutable. */
+/** The addresses of a name, as an entry for libcurl. Immutable. */
 struct afc__resolved {
     unsigned references;
     afc__addresses *addresses;
     char text[]; /* "host:port:address,address" */
 };
 
+/** A host and port that hops or connections use, or that libcurl's cache still has. */
 struct afc__name {
-    afc__text_entry entry; /* Its key is "host:port", in `text`. */
-    bool is_override;      /* libcurl has it from the session's own list. */
+    afc__text_entry entry; /* Its key is "host:port", a part of `text`. */
+    /* One of the session's overrides, which libcurl has from their own list. */
+    bool is_override;
     bool is_looking_up;
     bool is_loaded; /* libcurl's cache has `resolved`. */
     afc__lookup lookup;
-    int64_t
-        expires_us; /* When `resolved` is to be looked up again, on the clock of afc__since_boot_us(). */
-    int64_t retry_us;  /* Not before this, if no hop waits: the last lookup failed. */
-    afc__list waiting; /* Uses that have no addresses yet. */
+    /* When `resolved` must be looked up again, on the clock of afc__since_boot_us(). */
+    int64_t expires_us;
+    /* The earliest time of a renewal (afc__now_us()), as the last lookup failed. */
+    int64_t retry_us;
+    afc__list waiting; /* Uses (afc__host_use) that wait for addresses. */
     afc__resolved *resolved;
-    unsigned users; /* Exchanges and connections. */
+    unsigned users; /* Number of exchanges and connections that use the name. */
     unsigned connections;
-    afc__node idle;         /* In names->idle, if it has no users and is in no `evictor`. */
-    afc__exchange *evictor; /* Takes it out of libcurl's cache. */
+    afc__node idle;         /* In names->idle, if the name has no users and no `evictor`. */
+    afc__exchange *evictor; /* The exchange that removes the name from libcurl's cache, or NULL. */
     size_t host_size;
-    char text[]; /* "-host:port": with its minus an entry that takes it out. */
+    /* "-host:port". The minus makes it an entry of CURLOPT_RESOLVE that removes the name. */
+    char text[];
 };
 
 /* ---- Resolved ------------------------------------------------------------------------------ */
@@ -68,7 +71,7 @@ static void release_resolved(afc__resolved *resolved) {
     afc_free(resolved);
 }
 
-/** Retains `addresses`. NULL: out of memory. */
+/** Makes an entry, which retains `addresses`. Returns NULL when out of memory. */
 static afc__resolved *new_resolved(const afc__name *name, afc__addresses *addresses) {
     size_t key_size = name->entry.key.size;
     size_t text_size = key_size + 2 + addresses->count * (INET6_ADDRSTRLEN + 3);
@@ -143,8 +146,8 @@ static void use_name(afc__names *names, afc__name *name) {
     afc__list_remove(&name->idle);
     if (name->evictor == NULL) return;
     /*
-     * libcurl skips an entry without text. If libcurl has read it already, the name is added again
-     * later.
+     * The removal is cancelled: libcurl skips an entry without text. If libcurl has read the entry already, the name is
+     * added to its cache again.
      */
     afc__hosts *hosts = &name->evictor->hosts;
     hosts->list[AFC__HOSTS_MAX].data = NULL;
@@ -157,7 +160,10 @@ static void stop_using_name(afc__names *names, afc__name *name) {
     if (--name->users == 0) make_idle(names, name);
 }
 
-/** Makes room for one more name: this exchange evicts the least recently used one. */
+/**
+ * Makes room for one more name if too many are idle: frees the least recently used one, if necessary by an entry in the
+ * exchange's list.
+ */
 static void evict(afc__names *names, afc__exchange *exchange) {
     if (names->idle_count < AFC__IDLE_NAMES_MAX || exchange->hosts.evicted != NULL) return;
     afc__name *name = AFC__OWNER(afc__list_first(&names->idle), afc__name, idle);
@@ -177,13 +183,13 @@ static void fail_exchange(afc__exchange *exchange) {
     afc__driver *driver = exchange->driver;
     exchange->hosts.stage = AFC__STAGE_FAILED;
     afc__list_append(&driver->names.failed, &exchange->hosts.node);
-    /* Makes the loop check again before it sleeps. */
+    /* Makes the loop call afc__driver_next_ended() before it waits. */
     afc__loop_arm(driver->loop, &driver->alarm, afc__loop_now(driver->loop));
 }
 
 /**
- * Sets the names missing from libcurl's cache, then the session's overrides: an override for every
- * host is only effective as part of the list.
+ * Sets CURLOPT_RESOLVE to the names that libcurl's cache lacks, followed by the session's overrides. Those must be in
+ * each list, as an override for every host ("*") is only effective as part of it.
  */
 static CURLcode set_list(afc__exchange *exchange) {
     afc__hosts *hosts = &exchange->hosts;
@@ -207,7 +213,7 @@ static CURLcode set_list(afc__exchange *exchange) {
     return curl_easy_setopt(exchange->easy, CURLOPT_RESOLVE, first);
 }
 
-/** Adds the hop to libcurl, once all addresses are known. */
+/** Adds the handle to the multi handle, once all addresses are known. */
 static void add_to_libcurl(afc__exchange *exchange) {
     afc__hosts *hosts = &exchange->hosts;
     CURLMcode code = CURLM_OUT_OF_MEMORY;
@@ -262,7 +268,7 @@ static void fail_waiting(afc__name *name, int error, int system_error) {
     }
 }
 
-/** Handles the end of a lookup. Uses that wait for it continue. */
+/** Handles the end of a lookup: the exchanges that wait for it start or fail. */
 static void handle_lookup_end(afc__name *name) {
     afc__addresses *found = name->lookup.found;
     int error = name->lookup.error, system_error = name->lookup.system_error;
@@ -340,7 +346,7 @@ static afc_status need_name(afc__exchange *exchange, size_t index, afc_slice hos
     if (afc__is_ascii(host)) {
         memcpy(key, host.bytes, host.size);
     } else {
-        /* libcurl refuses a name that can't be converted. */
+        /* libcurl itself refuses a name that can't be converted. */
         if (!afc__driver_host_to_ascii(key, AFC__HOST_MAX + 1, host)) return AFC_OK;
         host = afc_slice_of(key);
     }
@@ -368,13 +374,13 @@ static afc_status need_names(afc__exchange *exchange) {
     afc_slice doh = afc__network_doh_server(network, &doh_port);
     if (afc__exchange_uses_own_listener(exchange) || afc__exchange_uses_socket(exchange))
         return AFC_OK;
-    /* c-ares uses no threads, and only c-ares supports custom DNS servers. */
+    /* Custom DNS servers require c-ares, which uses no threads: libcurl looks up the names then. */
     if (afc__network_has_servers(network)) return AFC_OK;
     /* With DNS over HTTPS libcurl looks up one name only, that of the DNS server. */
     if (doh.size > 0) return need_name(exchange, 0, doh, doh_port);
     if (proxy == NULL) return need_name(exchange, 0, url->host, url->port);
     afc_status status = need_name(exchange, 0, afc_slice_of(proxy->host), proxy->port);
-    /* A SOCKS5 proxy gets an address; with socks5h it gets the name. */
+    /* A socks5 proxy gets the server's address; a socks5h proxy gets its name. */
     if (status == AFC_OK && proxy->kind == AFC__PROXY_SOCKS5) {
         status = need_name(exchange, 1, url->host, url->port);
     }
@@ -382,15 +388,15 @@ static afc_status need_names(afc__exchange *exchange) {
 }
 
 /**
- * Returns whether known addresses may be used: an open connection proves that its address is still
- * valid, so there is no need to wait for a lookup.
+ * Returns whether the hop may use known addresses without waiting: an open connection proves that its address is still
+ * valid, even if the addresses have expired.
  */
 static bool may_go(const afc__name *name) {
     return name->resolved != NULL &&
            (name->connections > 0 || afc__since_boot_us() < name->expires_us);
 }
 
-/** Returns whether known addresses are to be looked up again. */
+/** Returns whether known addresses must be renewed. */
 static bool must_refresh(const afc__name *name, int64_t now) {
     return now >= name->retry_us && afc__since_boot_us() >= name->expires_us;
 }
@@ -418,9 +424,7 @@ afc_status afc__exchange_begin(afc__exchange *exchange, afc_failure *failure) {
         return afc__fail_memory(failure);
     }
     hosts->waited_us = 0;
-    /*
-     * All are counted before the first lookup: a lookup may end at once, and would start the hop.
-     */
+    /* All missing names are counted before the first lookup: it may end at once, and would start the hop. */
     hosts->missing = 1;
     hosts->stage = AFC__STAGE_LOOKING_UP;
     for (size_t i = 0; i < AFC__HOSTS_MAX; i++) {
@@ -470,7 +474,7 @@ void afc__exchange_release_names(afc__exchange *exchange) {
     afc__hosts *hosts = &exchange->hosts;
     afc__names *names = &exchange->driver->names;
     if (hosts->has_list) {
-        /* A list that was never read must not be read later, and the overrides must not be lost. */
+        /* libcurl must not read this list later, as it points into the exchange, and the overrides must not be lost. */
         curl_easy_setopt(exchange->easy, CURLOPT_RESOLVE,
                          afc__network_overrides(exchange->driver->network));
     }
@@ -489,7 +493,7 @@ void afc__exchange_release_names(afc__exchange *exchange) {
 }
 
 bool afc__exchange_may_look_up(const afc__exchange *exchange) {
-    /* libcurl also "looks up" an interface given by its address. */
+    /* libcurl also calls CURLOPT_RESOLVER_START_FUNCTION for an interface that is given by its address. */
     return exchange->hosts.uses[0].name == NULL ||
            afc__network_doh_host(exchange->driver->network) != NULL ||
            afc__network_has_interface(exchange->driver->network);
