@@ -1,4 +1,4 @@
-/* Whose credentials answer which challenge, what each hop then sends, and how often. */
+/* Authentication: which credentials answer which challenge, what each hop then sends, and how often. */
 #include "transfer/auth.h"
 
 #include "base/alloc.h"
@@ -13,40 +13,42 @@
 enum {
     UNAUTHORIZED = 401,
     PROXY_AUTHENTICATION_REQUIRED = 407,
-    /* To one target in one task, whatever the target and the caller decide. */
+    /* Maximum number of answers to one target in a task, whatever the target and the caller decide. */
     MAX_ATTEMPTS = 10
 };
 
-/** Schemes that authenticate a connection: libcurl's work. */
+/** Schemes that authenticate a connection, which libcurl implements. */
 enum { AFC__AUTH_ON_CONNECTION = AFC_AUTH_NTLM | AFC_AUTH_NEGOTIATE };
 
-/** Authentication to the origin, or to the proxy. */
+/** The state of the authentication to a target: the origin or a proxy. */
 typedef struct auth_target {
-    afc__identity *configured;    /**< By the request. */
-    afc__identity *from_callback; /**< The last that on_challenge gave. */
-    const afc__identity *active;  /**< Either, once it was sent or is about to be. */
-    unsigned scheme;              /**< AFC_AUTH_…, of `active`. */
-    unsigned refused;             /**< AFC_AUTH_…, tried with `active` and refused. */
+    afc__identity *configured;    /**< From the request, or from the proxy's URL. */
+    afc__identity *from_callback; /**< The last one from on_challenge. */
+    /** One of the two, once it was sent or is about to be; NULL before. */
+    const afc__identity *active;
+    unsigned scheme;  /**< AFC_AUTH_…, used with `active`. */
+    unsigned refused; /**< AFC_AUTH_… bits: tried with `active` and refused. */
     unsigned failures, attempts;
-    afc__access access; /**< With AFC_AUTH_DIGEST. */
-    char *field;        /**< What this hop sends. A secret. */
+    afc__access access; /**< With AFC_AUTH_DIGEST: the challenge and its state. */
+    char *field;        /**< The value of the field that this hop sends, or NULL. A secret. */
 } auth_target;
 
 typedef struct afc__auth {
     auth_target origin, proxy;
-    const afc__proxy *proxy_of;        /**< The proxy that `proxy` is about; NULL: none yet. */
-    afc__head_reader connect_response; /**< A proxy's, to CONNECT. */
+    /** The proxy that `proxy` is about; NULL if none was used yet. */
+    const afc__proxy *proxy_of;
+    afc__head_reader connect_response; /**< A proxy's response to CONNECT. */
     uint32_t number;                   /**< Number of the last challenge. */
-    /* AWAITING_ANSWER. */
-    afc__buffer body; /**< Received so far, on a connection which others share. */
-    int64_t received; /**< Bytes on the wire when the last of it came. */
-    bool has_outcome; /**< The hop has ended. */
+    /* For AFC__PHASE_AWAITING_ANSWER. */
+    afc__buffer body; /**< The body received so far, if keeps_body(). */
+    int64_t received; /**< The `received` of afc__auth_keep_body() for its last byte. */
+    bool has_outcome; /**< `outcome` is set: the hop has ended. */
     afc__outcome outcome;
 } afc__auth;
 
 /* ---- Targets ------------------------------------------------------------------------------- */
 
-/** Returns whether there is a proxy that speaks HTTP: only such a one sends a 407. */
+/** Returns whether the hop uses an HTTP proxy: only such a proxy sends a 407. */
 static bool has_http_proxy(const afc__transfer *transfer) {
     return transfer->hop.proxy != NULL && afc__proxy_speaks_http(transfer->hop.proxy);
 }
@@ -62,13 +64,13 @@ static const afc_slice *known_body(const afc__transfer *transfer, const auth_tar
                                                        : NULL;
 }
 
-/** Overwrites and frees what the hop was to send to this target. */
+/** Overwrites and frees the field for this target. */
 static void free_field(auth_target *target) {
     if (target->field != NULL) afc__free_secret(target->field, strlen(target->field));
     target->field = NULL;
 }
 
-/** Sends no credentials until the next challenge. */
+/** Makes the transfer send no credentials to this target until the next challenge. */
 static void forget_attempt(auth_target *target) {
     free_field(target);
     afc__access_clear(&target->access);
@@ -157,7 +159,8 @@ afc_status afc__transfer_allow_schemes(afc__transfer *transfer, unsigned schemes
 /* ---- Deciding ------------------------------------------------------------------------------ */
 
 /**
- * Takes over user and password of the proxy's URL, which the driver has sent as Basic. false: the transfer has failed.
+ * Makes the user and password of the proxy's URL, which the driver has sent as Basic, the configured ones. Returns
+ * false if the transfer has failed.
  */
 static bool take_from_url(afc__transfer *transfer) {
     const afc__proxy *proxy = transfer->hop.proxy;
@@ -176,7 +179,7 @@ static bool take_from_url(afc__transfer *transfer) {
     return true;
 }
 
-/** Returns whether the last response so far is the proxy's to CONNECT: a hop has one of its own only after that. */
+/** Returns whether the last response was the proxy's to CONNECT: the server's response begins after that. */
 static bool is_for_connect(const afc__transfer *transfer) {
     return afc__hop_has_no_response(&transfer->hop);
 }
@@ -186,7 +189,7 @@ static const afc_head *challenge_head(const afc__transfer *transfer) {
                                     : &transfer->hop.reader->head;
 }
 
-/** Returns the target whose challenge this is; NULL: none that we would answer. */
+/** Returns the target that sent the challenge, or NULL if it may not be answered. */
 static auth_target *challenger(const afc__transfer *transfer) {
     bool is_connect = is_for_connect(transfer);
     int status = challenge_head(transfer)->status;
@@ -202,7 +205,7 @@ static void choose(const afc__transfer *transfer, const auth_target *target,
                    const afc__identity *identity, afc__challenge_choice *out) {
     const afc__auth *auth = transfer->auth;
     unsigned possible = possible_schemes(transfer);
-    /* It was the process's own identity that was refused, not this user's. */
+    /* Negotiate uses the identity of the process, so another user's name doesn't make a difference. */
     possible &= ~(target->refused & AFC_AUTH_NEGOTIATE);
     afc__challenge_question question = {
         .head = challenge_head(transfer),
@@ -215,18 +218,24 @@ static void choose(const afc__transfer *transfer, const auth_target *target,
     afc__challenge_choose(&question, out);
 }
 
-/** Returns whether the credentials were right, but the nonce too old. Then the challenge has a new nonce. */
+/**
+ * Returns whether the credentials were right, but the nonce too old (stale=true, RFC 7616 section 3.3). Then the
+ * challenge has a new nonce.
+ */
 static bool is_only_stale(const auth_target *target, const afc__challenge_choice *choice) {
     if (target->scheme != AFC_AUTH_DIGEST || choice->scheme != AFC_AUTH_DIGEST) return false;
     return choice->terms.is_stale && !afc__is_same(target->access.terms.nonce, choice->terms.nonce);
 }
 
-/** Returns the identity that was sent, or would be first; NULL: none. */
+/** Returns the identity that was sent, or would be sent first, or NULL. */
 static const afc__identity *candidate(const auth_target *target) {
     return target->active != NULL ? target->active : target->configured;
 }
 
-/** Returns the identity to propose, with `choice` made for it; NULL: none. Notes which scheme was refused. */
+/**
+ * Returns the identity to propose to on_challenge, or NULL, and sets `*choice` to its scheme and challenge. Records
+ * which scheme was refused.
+ */
 static const afc__identity *propose(const afc__transfer *transfer, auth_target *target,
                                     afc__challenge_choice *choice) {
     const afc__identity *identity = candidate(target);
@@ -257,7 +266,7 @@ static char *copy_realm(const afc__challenge_choice *choice) {
     return NULL;
 }
 
-/** A challenge as callbacks see it. */
+/** The argument of the callbacks about challenges, and the memory of its texts. */
 typedef struct challenge_info {
     afc_challenge challenge;
     char *realm, *host;
@@ -293,7 +302,7 @@ static bool describe(afc__transfer *transfer, const auth_target *target,
     return (out->realm != NULL && out->host != NULL) || afc__transfer_fail_memory(transfer);
 }
 
-/** false: the task has failed. */
+/** Calls on_challenge_accepted. Returns false if the task has failed. */
 static bool report_answered(afc__transfer *transfer, const auth_target *target,
                             const afc__identity *identity, const afc__challenge_choice *choice) {
     if (transfer->events.on_challenge_accepted == NULL) return true;
@@ -309,7 +318,7 @@ static bool report_answered(afc__transfer *transfer, const auth_target *target,
 
 /* ---- Answering ----------------------------------------------------------------------------- */
 
-/** Removes the request's own field of this name: the challenge is the response to it. */
+/** Removes the request's own field of this name, as it was refused by the challenge. */
 static void drop_own_field(afc__request_head *request, const char *name) {
     size_t count = 0;
     for (size_t i = 0; i < request->header_count; i++) {
@@ -327,7 +336,7 @@ static afc_party party_of(const afc__transfer *transfer, const auth_target *targ
     return target == &transfer->auth->proxy ? AFC_PARTY_PROXY : AFC_PARTY_SERVER;
 }
 
-/** Sends the same request again with these credentials. */
+/** Makes the same request be sent again with these credentials. */
 static afc__auth_action send_credentials(afc__transfer *transfer, auth_target *target,
                                          const afc__identity *identity,
                                          const afc__challenge_choice *choice) {
@@ -360,7 +369,10 @@ static afc__auth_action send_credentials(afc__transfer *transfer, auth_target *t
     return AFC__AUTH_REPEAT;
 }
 
-/** No offered scheme fits `identity`, so the 401 or 407 is the response. The caller should know if a colon is why. */
+/**
+ * Accepts the 401 or 407 as the response, as no offered scheme fits `identity`. Fails instead if only Basic is offered
+ * and the user contains a colon, which Basic can't send (RFC 7617 section 2).
+ */
 static afc__auth_action leave_unanswered(afc__transfer *transfer, const auth_target *target,
                                          const afc__identity *identity) {
     afc__challenge_choice choice;
@@ -378,7 +390,7 @@ static afc__auth_action leave_unanswered(afc__transfer *transfer, const auth_tar
     return AFC__AUTH_FAIL;
 }
 
-/** Answers with the credentials of the caller. Takes `identity`. */
+/** Answers the challenge with credentials from on_challenge. Takes `identity`. */
 static afc__auth_action use_answer(afc__transfer *transfer, auth_target *target,
                                    afc__identity *identity) {
     afc__challenge_choice choice;
@@ -390,7 +402,7 @@ static afc__auth_action use_answer(afc__transfer *transfer, auth_target *target,
     return send_credentials(transfer, target, identity, &choice);
 }
 
-/** Applies what the caller has decided. Takes `identity`. */
+/** Applies the caller's decision about a challenge. Takes `identity`. */
 static afc__auth_action apply_decision(afc__transfer *transfer, auth_target *target,
                                        afc_challenge_decision answer, afc__identity *identity) {
     if (answer == AFC_CHALLENGE_USE) return use_answer(transfer, target, identity);
@@ -419,7 +431,7 @@ static afc__auth_action apply_decision(afc__transfer *transfer, auth_target *tar
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
-/** Calls on_challenge, also when no credentials are known: it may have some. */
+/** Calls on_challenge, even if no credentials are known: the callback may have some. */
 static afc__auth_action ask(afc__transfer *transfer, auth_target *target,
                             const afc__identity *proposed, const afc__challenge_choice *choice) {
     afc_credentials credentials = AFC_CREDENTIALS_INIT;
@@ -461,7 +473,7 @@ static afc__auth_action handle(afc__transfer *transfer) {
     return send_credentials(transfer, target, proposed, &choice);
 }
 
-/** Returns whether there may be credentials: without `auth` they are those of the proxy's URL. */
+/** Returns whether there may be credentials: in `auth`, or in the proxy's URL. */
 static bool may_answer(const afc__transfer *transfer) {
     return transfer->auth != NULL ||
            (has_http_proxy(transfer) && transfer->hop.proxy->user != NULL);
@@ -489,7 +501,7 @@ bool afc__transfer_on_connect_line(afc__transfer *transfer, afc_slice line) {
 void afc__transfer_handle_connect_challenge(afc__transfer *transfer) {
     const afc__auth *auth = transfer->auth;
     if (auth == NULL || auth->connect_response.state != AFC__HEAD_DONE) return;
-    /* The head may be left over from an earlier hop, which went another way. */
+    /* The head may be left from an earlier hop, which used another route. */
     if (!is_for_connect(transfer) || !has_http_proxy(transfer)) return;
     (void)handle(transfer);
 }
@@ -510,7 +522,7 @@ static void begin_at_once(const afc__transfer *transfer, auth_target *target) {
     if (target->active != NULL || target->configured == NULL || target->attempts != 0) return;
     const afc_credentials *credentials = &target->configured->credentials;
     afc_slice name = afc_slice_of(field_name(auth, target));
-    /* With CONNECT none of the request's own fields are sent. */
+    /* CONNECT has none of the request's own fields. */
     bool is_connect = target == &auth->proxy && afc__transfer_needs_tunnel(transfer);
     bool is_given = !is_connect && afc__request_head_sends(&transfer->request, name);
     if (!credentials->send_preemptively || is_given) return;
@@ -536,8 +548,8 @@ static bool write_digest(afc__transfer *transfer, auth_target *target, const cha
 }
 
 /**
- * Writes the field for this hop. Digest has another value for each request, with a count; Basic and Bearer repeat
- * theirs.
+ * Writes the field for this hop. Digest has a different value for each request, with a count; Basic and Bearer don't
+ * change.
  */
 static bool write_field(afc__transfer *transfer, auth_target *target, const char *method,
                         const char *request_target) {
@@ -655,7 +667,7 @@ afc__flow afc__auth_keep_body(afc__transfer *transfer, afc_slice bytes, int64_t 
     afc__auth *auth = transfer->auth;
     if (!keeps_body(transfer)) return AFC__PAUSED;
     const afc__upgrade *upgrade = afc__transfer_get_upgrade(transfer);
-    /* Then on_body refuses more of it, and the challenge can be answered all the same. */
+    /* on_body would refuse more of it; the challenge can be answered all the same. */
     if (upgrade != NULL && auth->body.size > upgrade->refusal_limit) return AFC__STOP;
     afc_status status = afc__buffer_append(&auth->body, bytes.bytes, bytes.size);
     auth->received = received;

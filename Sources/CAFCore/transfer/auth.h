@@ -1,5 +1,6 @@
 /**
- * Authentication: which challenge is answered with which credentials, what each hop then sends, and how often.
+ * Authentication to the origin server and to proxies: which challenge is answered with which credentials, what each hop
+ * then sends, and how often. Loop thread only, unless stated otherwise.
  */
 #ifndef AFC_TRANSFER_AUTH_H
 #define AFC_TRANSFER_AUTH_H
@@ -8,51 +9,58 @@
 
 /** What to do about a head, which may be a 401 or 407. */
 typedef enum afc__auth_action {
-    AFC__AUTH_ACCEPT, /**< It is the response. */
-    AFC__AUTH_REPEAT, /**< Send the same again, with credentials: the phase is CHALLENGED. */
-    AFC__AUTH_AWAIT,  /**< The caller answers later: the phase is AWAITING_ANSWER. */
-    AFC__AUTH_FAIL    /**< The task has failed. */
+    AFC__AUTH_ACCEPT, /**< The head is that of the response. */
+    /** The same request is sent again, with credentials: the phase is CHALLENGED. */
+    AFC__AUTH_REPEAT,
+    AFC__AUTH_AWAIT, /**< The caller answers later: the phase is AWAITING_ANSWER. */
+    AFC__AUTH_FAIL   /**< The task has failed. */
 } afc__auth_action;
 
-/** Prepares authentication. Creates nothing for a request that has neither credentials nor on_challenge. */
+/**
+ * Initialises `transfer->auth`, which stays NULL for a request that has neither credentials nor on_challenge. Fails
+ * with AFC_EINVAL or AFC_ENOMEM. Any thread.
+ */
 afc_status afc__transfer_init_auth(afc__transfer *transfer, const afc_request *request,
                                    const afc_task_events *events, afc_failure *failure);
 void afc__transfer_clear_auth(afc__transfer *transfer);
 
 /**
- * Sets the schemes that libcurl can do on a connection (AFC_AUTH_NTLM, AFC_AUTH_NEGOTIATE).
- * AFC_EUNSUPPORTED: the request wants only others.
+ * Sets the schemes for connections that libcurl implements (AFC_AUTH_NTLM, AFC_AUTH_NEGOTIATE). Fails with
+ * AFC_EUNSUPPORTED if the credentials allow only others.
  */
 afc_status afc__transfer_allow_schemes(afc__transfer *transfer, unsigned schemes,
                                        afc_failure *failure);
 
-/** Prepares the credentials that the server is sent with the next hop. false: the transfer has failed. */
+/** Prepares the credentials that the next hop sends to the server. Returns false if the transfer has failed. */
 bool afc__transfer_prepare_auth(afc__transfer *transfer);
 
 /** Does the same for the proxy, once it is chosen. Call it before the functions about the proxy below. */
 bool afc__transfer_prepare_proxy_auth(afc__transfer *transfer);
 
-/** Returns the credentials for the origin that the request has, or that a callback gave; NULL: none. */
+/** Returns the credentials for the origin, of the request or from on_challenge, or NULL. */
 const afc_credentials *afc__transfer_credentials(const afc__transfer *transfer);
 
 /** Drops the credentials for the origin, as the next hop goes to another one. */
 void afc__transfer_leave_origin(afc__transfer *transfer);
 
-/** Returns the value of Authorization for this hop; NULL: none of ours. */
+/** Returns the value of Authorization for this hop, or NULL; the request's own fields don't count. */
 const char *afc__transfer_authorization(const afc__transfer *transfer);
 
-/** Returns the value of Proxy-Authorization; NULL: none of ours. */
+/** Returns the value of Proxy-Authorization for this hop, or NULL; the request's own fields don't count. */
 const char *afc__transfer_proxy_authorization(const afc__transfer *transfer);
 
-/** Returns whether it sends credentials of its own to the proxy. Then no other transfer may use the connection. */
+/**
+ * Returns whether the transfer sends credentials to the proxy that aren't in the proxy's URL. Then no other transfer
+ * may use the connection.
+ */
 bool afc__transfer_identifies_to_proxy(const afc__transfer *transfer);
 
-/** Whom credentials are for. */
+/** The receiver of credentials. */
 typedef enum afc__auth_receiver { AFC__AUTH_TO_ORIGIN, AFC__AUTH_TO_PROXY } afc__auth_receiver;
 
 /**
- * Returns the credentials for the connection to the origin or the proxy, and their scheme (AFC_AUTH_NTLM,
- * AFC_AUTH_NEGOTIATE); NULL: none.
+ * Returns the credentials that libcurl authenticates the connection to the receiver with, or NULL, and sets `*scheme`
+ * (AFC_AUTH_NTLM or AFC_AUTH_NEGOTIATE).
  */
 const afc_credentials *afc__transfer_connection_auth(const afc__transfer *transfer,
                                                      afc__auth_receiver receiver, unsigned *scheme);
@@ -60,35 +68,39 @@ const afc_credentials *afc__transfer_connection_auth(const afc__transfer *transf
 /** Returns whether there are such credentials for the connection to the origin. */
 bool afc__transfer_authenticates_connection(const afc__transfer *transfer);
 
-/** Returns whether this final head may be one of several, of which the last counts. */
+/**
+ * Returns whether this final head may be followed by that of another round of NTLM or Negotiate; the last one counts.
+ */
 bool afc__transfer_head_is_pending(const afc__transfer *transfer);
 
 /** Handles the final head of the hop, which may be a challenge. */
 afc__auth_action afc__transfer_handle_challenge(afc__transfer *transfer);
 
-/** Reads a line of a proxy's response to CONNECT. false: end the exchange. */
+/** Handles a line of a proxy's response to CONNECT. Returns false if the exchange must end. */
 bool afc__transfer_on_connect_line(afc__transfer *transfer, afc_slice line);
 
-/** Handles a 407 to CONNECT, which made no tunnel for want of credentials. What follows is the hop's phase. */
+/**
+ * Handles a 407 in response to CONNECT, because of which there is no tunnel. What follows is told by the hop's phase.
+ */
 void afc__transfer_handle_connect_challenge(afc__transfer *transfer);
 
 /* A challenge that waits for its answer: AFC__PHASE_AWAITING_ANSWER. */
 
-/** Keeps more of the body. AFC__PAUSED: it waits on its connection. */
+/** Keeps more of the body, or returns AFC__PAUSED if the body waits on its connection. */
 afc__flow afc__auth_keep_body(afc__transfer *transfer, afc_slice bytes, int64_t received);
 
-/** Keeps the outcome of the hop, which has ended. Takes it but for its verification. */
+/** Keeps the outcome of the hop, which has ended meanwhile. Takes what the outcome owns, except its verification. */
 void afc__auth_keep_outcome(afc__transfer *transfer, const afc__outcome *outcome);
 
-/** Returns that outcome, once; NULL without one. Valid until the next is kept. */
+/** Returns the kept outcome, once, or NULL. Valid until another one is kept. */
 const afc__outcome *afc__auth_take_outcome(afc__transfer *transfer);
 
 /** Returns whether the challenge of this number waits for its answer. */
 bool afc__auth_awaits(const afc__transfer *transfer, uint32_t number);
 
 /**
- * Applies the answer to the challenge that waits. Takes `identity`, which may be NULL; `*body` is yours, the part
- * that was kept of it, and `*received` what it took on the wire.
+ * Applies the answer to the challenge that waits. Takes `identity`, which may be NULL. Moves the kept part of the body
+ * to `*body`, which the caller frees, and sets `*received` to its bytes on the wire.
  */
 afc__auth_action afc__auth_on_answer(afc__transfer *transfer, afc_challenge_decision answer,
                                      afc__identity *identity, afc__buffer *body, int64_t *received);

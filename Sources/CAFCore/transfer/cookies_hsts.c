@@ -18,7 +18,10 @@ enum { MAX_SET_COOKIES = 50 };
 
 typedef char host_text[AFC__HOST_MAX + 1];
 
-/** Reads a host. Normalised for comparison: A-labels, without a dot at its end. URLs have it in lower case. */
+/**
+ * Writes a host to `out` as it is compared: A-labels, without a trailing dot. Hosts of URLs are in lower case already.
+ * Returns false if it can't be converted.
+ */
 static bool read_host(const afc__session_stores *stores, afc_slice host, host_text out) {
     if (host.size > AFC__HOST_MAX) return false;
     if (!afc__is_ascii(host)) return stores->to_ascii(out, sizeof(host_text), host);
@@ -60,7 +63,7 @@ bool afc__transfer_wants_https(const void *context, const afc__url *url) {
     const afc__transfer *transfer = context;
     host_text host;
     if (transfer->stores == NULL || transfer->stores->hsts == NULL) return false;
-    /* A host without A-labels can't be looked up, so it may be one of the store. */
+    /* A host that can't be converted can't be looked up in the store, so it must be assumed to be there. */
     if (!read_host(transfer->stores, url->host, host)) return true;
     return afc__hsts_wants(transfer->stores->hsts, host, (int64_t)time(NULL));
 }
@@ -84,7 +87,7 @@ void afc__transfer_store_hsts(afc__transfer *transfer, const afc__verification *
     if (!afc__verification_is_faultless(verification)) return;
     for (size_t i = 0; i < head->header_count; i++) {
         if (!afc__same_name(head->headers[i].name, "Strict-Transport-Security")) continue;
-        /* The first one counts. Without memory this time is as if it had not been said. */
+        /* The first field counts (RFC 6797 section 8.1). Out of memory, it is ignored this time. */
         bool is_read = afc__hsts_read(&field, head->headers[i].value) &&
                        read_host(transfer->stores, transfer->request.url.host, host);
         if (is_read) afc__hsts_keep(transfer->stores->hsts, host, &field, (int64_t)time(NULL));
@@ -99,21 +102,24 @@ static bool uses_cookies(const afc__transfer *transfer) {
            !transfer->ignores_cookies;
 }
 
-/** By the URL alone: a Host that the caller gives chooses nothing. */
+/** Sets `*out` to the site of the URL. The caller's own Host field has no influence on cookies. */
 static bool read_site(const afc__transfer *transfer, host_text storage, afc__cookie_site *out) {
     const afc__url *url = &transfer->request.url;
     *out = (afc__cookie_site){storage, url->path, url->is_https};
     return read_host(transfer->stores, url->host, storage);
 }
 
-/** Writes the values of the request's Cookie fields, which are one field when they are sent (RFC 6265 5.4). */
+/**
+ * Writes the values of the request's Cookie fields as one value, as they must be sent as one field (RFC 6265 section
+ * 5.4).
+ */
 static afc_status join_given(const afc__request_head *request, afc__buffer *out) {
     afc_status status = AFC_OK;
     size_t most = 0;
     afc_slice name = afc_slice_of("Cookie");
     for (size_t i = 0; i < request->header_count; i++) most += request->headers[i].value.size + 2;
     afc__buffer_init(out, most);
-    /* Reserved at once: a growing buffer would leave copies behind that aren't overwritten. */
+    /* Reserved at once, because a growing buffer would leave copies of secrets behind that aren't overwritten. */
     if (most > 0) status = afc__buffer_reserve(out, most);
     for (size_t i = 0; i < request->header_count && status == AFC_OK; i++) {
         const afc_header *header = &request->headers[i];
@@ -121,7 +127,7 @@ static afc_status join_given(const afc__request_head *request, afc__buffer *out)
             continue;
         }
         afc_slice value = afc__trim(header->value);
-        /* What is behind the last cookie of one would be an empty cookie. */
+        /* A separator behind the last cookie of a field would add an empty cookie. */
         while (value.size > 0 && strchr("; ", value.bytes[value.size - 1]) != NULL) value.size--;
         if (value.size == 0) continue;
         if (out->size > 0) status = afc__buffer_append(out, "; ", 2);
@@ -151,7 +157,7 @@ static bool choose_cookies(afc__transfer *transfer) {
     return status == AFC_OK || afc__transfer_fail_memory(transfer);
 }
 
-/** The first URL of the task is that of the main document unless it is named. */
+/** Stores the host of the task's first URL as that of the main document, unless the request has set one. */
 static bool remember_document(afc__transfer *transfer) {
     bool is_asked = transfer->stores->cookie_policy == AFC_COOKIES_MAIN_DOCUMENT;
     if (!is_asked || transfer->document_host != NULL) return true;
@@ -166,7 +172,7 @@ bool afc__transfer_apply_cookies_and_hsts(afc__transfer *transfer) {
     return remember_document(transfer) && choose_cookies(transfer);
 }
 
-/** Returns whether the host is of the same site as the main document. */
+/** Returns whether the host belongs to the same site as the main document. */
 static bool is_of_document(const afc__transfer *transfer, const char *host) {
     host_text document;
     return transfer->document_host != NULL &&

@@ -1,33 +1,36 @@
 /**
- * What a session remembers of its servers, applied to a transfer: cookies, hosts that want https. Loop
- * thread.
+ * Applies a session's cookie jar and HSTS store to its transfers. Loop thread only, except
+ * afc__transfer_init_cookies().
  */
 #ifndef AFC_TRANSFER_COOKIES_HSTS_H
 #define AFC_TRANSFER_COOKIES_HSTS_H
 
 #include "transfer/transfer.h"
 
-/** Copies what the request sets for it. AFC_EINVAL, AFC_ENOMEM. */
+/** Copies the request's options about cookies. Fails with AFC_EINVAL or AFC_ENOMEM. Any thread. */
 afc_status afc__transfer_init_cookies(afc__transfer *transfer, const afc_request *request,
                                       afc_failure *failure);
 void afc__transfer_clear_cookies(afc__transfer *transfer);
 
-/** Returns how the session converts hosts; NULL: it doesn't. */
+/** Returns the session's function that converts hosts to A-labels, or NULL. */
 afc__to_ascii *afc__transfer_to_ascii(const afc__transfer *transfer);
 
-/** Returns whether this http URL must be an https one. `transfer` is an afc__transfer. */
+/** Returns whether this http URL must be upgraded to https. `transfer` is an afc__transfer. */
 bool afc__transfer_wants_https(const void *transfer, const afc__url *url);
 
-/** Stores the Strict-Transport-Security of a hop that has ended. NULL: its server has shown nothing over TLS. */
+/**
+ * Stores the Strict-Transport-Security field of a hop that has ended, if the chain was verified without a fault.
+ * `verification` is NULL if the server has shown no certificate.
+ */
 void afc__transfer_store_hsts(afc__transfer *transfer, const afc__verification *verification);
 
-/** Upgrades the URL of the next hop and chooses its cookies. false: the transfer has failed. */
+/** Upgrades the URL of the next hop if necessary, and sets its cookies. Returns false if the transfer has failed. */
 bool afc__transfer_apply_cookies_and_hsts(afc__transfer *transfer);
 
-/** Makes the next hop's URL an https one if its host wants that. false: the transfer has failed. */
+/** Upgrades the next hop's URL to https if the HSTS store has its host. Returns false if the transfer has failed. */
 bool afc__transfer_upgrade(afc__transfer *transfer);
 
-/** Stores the cookies of a final head, of a redirect as well. false: the transfer has failed. */
+/** Stores the cookies (Set-Cookie) of a final head, even of a redirect. Returns false if the transfer has failed. */
 bool afc__transfer_save_cookies(afc__transfer *transfer);
 
 #endif

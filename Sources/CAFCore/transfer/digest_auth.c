@@ -69,7 +69,7 @@ static const EVP_MD *type_of(afc__access_hash hash) {
     return NULL;
 }
 
-/** The hash of the parts with colons between them, in hexadecimal digits; false if it can't be had. */
+/** Writes the hash of the parts, joined with colons, in hexadecimal digits. Returns false if it can't be computed. */
 static bool hash_parts(const afc__access *access, const afc_slice *parts, size_t count,
                        char out[MAX_HEX]) {
     unsigned char bytes[EVP_MAX_MD_SIZE];
@@ -139,7 +139,7 @@ static afc_status add_text(afc__buffer *out, const char *text) {
     return afc__buffer_append(out, text, strlen(text));
 }
 
-/** `, name=value`; what is not quoted here must not be quoted on the wire (RFC 7616 3.4). */
+/** Appends a quoted parameter. Those added by add_token() must not be quoted (RFC 7616 section 3.4). */
 static afc_status add_quoted(afc__buffer *out, const char *name, afc_slice value) {
     afc_status status = add_text(out, name);
     return status == AFC_OK ? afc__challenge_quote(value, out) : status;
@@ -178,8 +178,8 @@ static afc_status write_answer(const afc__access *access, const afc__access_requ
 }
 
 /**
- * The key of a session is made with the cnonce of its first answer (RFC 7616 3.4.2). With the same in all answers, it
- * is right also for servers that compute it anew.
+ * Makes the cnonce of an answer. The key of a -sess algorithm is made with the cnonce of the first answer (RFC 7616
+ * section 3.4.2). If all answers have the same, the key is also right for servers that compute it anew each time.
  */
 static bool make_cnonce(const afc__access *access, char out[CNONCE_SIZE]) {
     unsigned char bytes[CNONCE_BYTES];
@@ -205,7 +205,7 @@ afc_status afc__access_answer(afc__access *access, const afc__access_request *re
                          "OpenSSL doesn't support the hash of the Digest challenge");
     }
     afc__buffer text;
-    /* A name, a target and values of the challenge, each with a backslash before every byte. */
+    /* No limit is needed: the parts are short, even with a backslash before each byte. */
     afc__buffer_init(&text, UINT32_MAX);
     afc_status status = write_answer(access, request, cnonce, &answer, &text);
     if (status != AFC_OK) {

@@ -4,30 +4,31 @@
 
 #include "message/challenge.h"
 
-/** The challenge that requests are answered with; zeroed before the first one. */
+/** The Digest challenge that is being answered; zeroed before the first one. */
 typedef struct afc__access {
-    afc__access_terms terms; /**< The slices are copies, without backslashes. */
-    char *texts;             /**< That they point into. */
+    afc__access_terms terms; /**< Copies in `texts`, with quoted pairs unescaped. */
+    char *texts;             /**< The memory of `terms`. */
     char *
-        cnonce; /**< With a session: that of its first answer, which makes its key; empty before. */
-    uint32_t count; /**< Answers given with this nonce. */
+        cnonce; /**< With a -sess algorithm: the cnonce of the first answer, "" before; NULL without. */
+    uint32_t count; /**< Number of answers with this nonce (nc). */
 } afc__access;
 
-/** Keeps a challenge. AFC_ENOMEM. */
+/** Copies a challenge. Fails with AFC_ENOMEM. */
 afc_status afc__access_init(afc__access *access, const afc__access_terms *terms);
 void afc__access_clear(afc__access *access);
 
-/** The request that is to be answered for. */
+/** The request that the answer is for. */
 typedef struct afc__access_request {
     const char *user, *password;
     const char *method, *target;
-    afc_slice body;     /**< With auth-int. */
-    const char *cnonce; /**< NULL: random bytes, new for each answer or each session. */
+    afc_slice body;     /**< The request body; used with qop=auth-int. */
+    const char *cnonce; /**< For tests; NULL makes a random one for each answer, or each session. */
 } afc__access_request;
 
 /**
- * Makes the value of the field, "Digest …", with the next count. Ends in NUL; yours, afc__free_secret(). AFC_ENOMEM;
- * AFC_EAUTH if this OpenSSL is not allowed to compute such a hash.
+ * Makes the value of the field, "Digest …", with the next count, and a NUL. The caller frees it with
+ * afc__free_secret(). Fails with AFC_ENOMEM, or with AFC_EAUTH if this OpenSSL isn't allowed to compute the hash
+ * (FIPS).
  */
 afc_status afc__access_answer(afc__access *access, const afc__access_request *request, char **out,
                               afc_failure *failure);

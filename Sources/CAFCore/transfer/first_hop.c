@@ -19,8 +19,8 @@ static bool gives_header(const afc_request *request, const char *name) {
 }
 
 /**
- * With fields in front of the request's own: the user and password of the URL, as any credential of
- * the first origin's, and the type of a form. Each may be NULL.
+ * Makes the head, with fields in front of the request's own: the user and password of the URL, which are a credential
+ * of the first origin like any other, and the media type of a form. Each may be NULL.
  */
 static afc_status init_with_fields(afc__transfer *transfer, const afc_request *request,
                                    afc__url *url, const char *credentials, const char *content_type,

@@ -1,4 +1,4 @@
-/** The state of one hop: one request on the wire. */
+/** The state of one hop: one request and its response. */
 #ifndef AFC_TRANSFER_HOP_H
 #define AFC_TRANSFER_HOP_H
 
@@ -10,55 +10,63 @@
 
 typedef struct afc__transfer afc__transfer;
 
-/** One hop. All of it begins anew with each: afc__hop_clear() clears it as one. */
+/** The state of a hop. afc__hop_clear() clears all of it before the next one. */
 typedef struct afc__hop {
     afc__phase phase : 8;
-    bool shares_connection;   /**< With others, which a pause of this one would stop. */
-    bool has_invalid_head;    /**< A stale response is used instead. */
-    bool is_held;             /**< on_body returned AFC_EAGAIN, and nothing has woken it since. */
-    uint32_t discarded;       /**< Bytes of a body that goes nowhere. */
-    char *cookies;            /**< The value of Cookie; NULL: none. A secret. */
-    const afc__proxy *proxy;  /**< Chosen by the driver; NULL: directly. */
-    afc__head_reader *reader; /**< The result's; NULL before the first hop. */
-    afc__framing framing;     /**< Once the final head is there. */
+    /** Other hops use the connection, too, which a pause of this one would stop. */
+    bool shares_connection;
+    bool has_invalid_head; /**< The head was invalid, and a stale response is used instead. */
+    /** on_body returned AFC_EAGAIN, and afc__transfer_wake() wasn't called since. */
+    bool is_held;
+    uint32_t discarded;       /**< Bytes of the body that were discarded. */
+    char *cookies;            /**< The value of Cookie, or NULL. A secret. */
+    const afc__proxy *proxy;  /**< Chosen by the driver; NULL to connect directly. */
+    afc__head_reader *reader; /**< In the result's block; NULL before the first hop. */
+    afc__framing framing;     /**< Set once the final head was received. */
     uint64_t decoded;         /**< Bytes of the body after decoding. */
-    /* Decoded bytes that couldn't be passed on yet; those before `kept_offset` have been. */
+    /* Decoded bytes that couldn't be passed on yet, from `kept_offset` on. */
     afc__buffer kept;
     uint32_t kept_offset;
-    uint32_t refused;        /**< Size of what on_body refused last, and gets again; 0: nothing. */
-    uint32_t taken;          /**< Bytes at the start of the next piece that on_body has taken. */
-    uint32_t from_cache;     /**< Bytes of the body that don't come from the server. */
-    int64_t kept_received;   /**< Bytes on the wire when the last of them came. */
-    afc__request_head *next; /**< DISCARDING: what to send after this hop; else NULL. */
+    uint32_t refused; /**< Size of the bytes that on_body refused and gets again; 0 if none. */
+    /** Bytes at the start of the next piece that on_body has consumed already. */
+    uint32_t taken;
+    /** Bytes at the start of the body that are from the cache, not from the server. */
+    uint32_t from_cache;
+    /** The `received` of afc__transfer_on_body() for the last byte in `kept`. */
+    int64_t kept_received;
+    afc__request_head *next; /**< DISCARDING: the request of the next hop; else NULL. */
     char *location;          /**< DISCARDING: the target of a redirect, for the hop's record. */
 } afc__hop;
 
 /** Enters a phase, which the one before must allow; see transfer/phase.h. */
 void afc__hop_enter(afc__hop *hop, afc__phase phase);
 
-/** Frees what a hop has; the next one may begin. */
+/** Frees what the hop owns and zeroes it. */
 void afc__hop_clear(afc__hop *hop);
 
-/** Makes an empty head for the hop after this one, in `next`; NULL when out of memory. */
+/** Makes an empty request head in `hop->next`, and returns it; NULL when out of memory. */
 afc__request_head *afc__hop_make_next(afc__hop *hop);
 
-/** Begins a hop: with nothing of the one before, and with its cookies. false: the transfer has failed. */
+/**
+ * Begins a hop: clears the state, renews an upgrade's fields, applies HSTS and cookies. Returns false if the transfer
+ * has failed.
+ */
 bool afc__transfer_reset_hop(afc__transfer *transfer);
 
-/** Returns whether all bytes of the body were received, as far as its head says how many there are. */
+/** Returns whether all bytes of the body were received. False if only libcurl or the end of the connection knows. */
 bool afc__transfer_has_whole_body(const afc__transfer *transfer);
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-/** Returns how many bytes are missing of a body of which `received` were received. INT64_MAX: its head doesn't say. */
+/** Returns how many bytes of the body are missing after `received` bytes; INT64_MAX if the head has no length. */
 int64_t afc__hop_bytes_missing(const afc__hop *hop, int64_t received);
 
-/** Returns whether the final head wasn't received yet, or may be one of several. */
+/** Returns whether the hop's final head wasn't received yet, or may be followed by another one. */
 static inline bool afc__hop_in_head(const afc__hop *hop) {
     return hop->phase <= AFC__PHASE_HEAD_PENDING;
 }
 
-/** Returns whether a body is received that the task wants. */
+/** Returns whether the response was accepted, so that its body goes to the sink. */
 static inline bool afc__hop_in_body(const afc__hop *hop) {
     return hop->phase == AFC__PHASE_BODY;
 }
@@ -73,7 +81,7 @@ static inline bool afc__hop_expects_status(const afc__hop *hop) {
     return hop->phase == AFC__PHASE_HEAD && hop->reader->state == AFC__HEAD_AT_STATUS;
 }
 
-/** Returns whether the status line received last is one of HTTP/2 or later. */
+/** Returns whether the version of the status line received last is HTTP/2 or later. */
 static inline bool afc__hop_is_http_2(const afc__hop *hop) {
     return hop->reader->head.version >= AFC_HTTP_2;
 }

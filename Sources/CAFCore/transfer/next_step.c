@@ -4,12 +4,12 @@
 #define ANY (~0u)
 
 typedef struct row {
-    unsigned phases; /**< One of these, */
-    unsigned facts;  /**< and all of these, */
+    unsigned phases; /**< The hop must be in one of these phases. */
+    unsigned facts;  /**< All of these facts must be true. */
     afc__step step;
 } row;
 
-/** The first that fits counts. */
+/** The first row that fits counts. */
 static const row rows[] = {
     {ANY, AFC__FACT_TASK_FAILED, AFC__STEP_FINISH},
     {IN(AWAITING_ANSWER), 0, AFC__STEP_AWAIT_ANSWER},

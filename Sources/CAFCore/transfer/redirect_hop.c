@@ -1,4 +1,4 @@
-/* From a redirect to the next hop: what it would send, the callback's decision, the checks. */
+/* Makes the request of the next hop from a redirect: its fields, the callback's decision, the checks. */
 #include "transfer/redirect_hop.h"
 
 #include "base/alloc.h"
@@ -7,7 +7,10 @@
 #include "transfer/cookies_hsts.h"
 #include "transfer/transfer.h"
 
-/** What the next hop would send, with the fields that may cross, for the callback to edit. */
+/**
+ * Sets `*headers` to the fields that the next hop may send, without those that must not cross origins, for on_redirect
+ * to edit.
+ */
 static afc_status propose(const afc__transfer *transfer, const afc__redirect_plan *plan,
                           afc_header **headers, size_t *count) {
     const afc__request_head *now = &transfer->request;
@@ -22,7 +25,7 @@ static afc_status propose(const afc__transfer *transfer, const afc__redirect_pla
     return AFC_OK;
 }
 
-/** true: follow. false: the response stays as it is, or the task has failed. */
+/** Calls on_redirect. Returns true to follow; otherwise the 3xx is the response, or the task has failed. */
 static bool ask_callback(afc__transfer *transfer, afc__redirect_plan *plan,
                          afc_redirect *redirect) {
     if (transfer->events.on_redirect == NULL) return true;
@@ -45,7 +48,10 @@ static bool ask_callback(afc__transfer *transfer, afc__redirect_plan *plan,
     return afc__transfer_fail(transfer, &failure);
 }
 
-/** The fields that go to where the callback leads: `storage` has place for all that it left. */
+/**
+ * Writes the fields that may be sent to the URL that on_redirect has set to `storage`, which has room for all. Returns
+ * their number.
+ */
 static size_t keep_edited(const afc__transfer *transfer, const afc__redirect_plan *plan,
                           const afc_redirect *redirect, const afc__url *url, afc_header *storage) {
     const afc__request_head *now = &transfer->request;
@@ -78,7 +84,10 @@ static afc_status init_next(afc__transfer *transfer, const afc__redirect_plan *p
     return status;
 }
 
-/** Gives `url`, which on_redirect may have written, A-labels, and https if HSTS requires that. */
+/**
+ * Converts the host of `url`, which on_redirect may have set, to A-labels, and upgrades it to https if HSTS requires
+ * that.
+ */
 static afc_status check_target(const afc__transfer *transfer, const afc__redirect_plan *plan,
                                afc__url *url, afc_failure *failure) {
     afc_status status = afc__url_use_a_labels(url, afc__transfer_to_ascii(transfer), failure);
@@ -146,7 +155,7 @@ bool afc__transfer_follow(afc__transfer *transfer, afc__redirect_plan *plan) {
 void afc__transfer_fail_unsent(afc__transfer *transfer, const afc_failure *failure) {
     afc_failure refused = *failure;
     bool is_of_url = failure->status == AFC_EINVAL || failure->status == AFC_EUNSUPPORTED;
-    /* The redirect chose this URL. For what the caller gives, these statuses say that nothing was sent. */
+    /* The server has chosen this URL. To the caller, both statuses mean that nothing was sent. */
     if (is_of_url && transfer->redirects > 0) {
         afc__fail(&refused, AFC_EREDIRECT, "cannot follow the redirect: %s", failure->text);
     }

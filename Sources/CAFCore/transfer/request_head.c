@@ -45,7 +45,7 @@ afc_status afc__request_head_init(afc__request_head *request, afc__storage stora
     if (method == NULL || !afc__is_token(afc_slice_of(method))) {
         status = afc__fail(failure, AFC_EINVAL, "the method isn't a token");
     } else if (strcmp(method, "CONNECT") == 0) {
-        /* Its target is a host and port, and what follows is no response (RFC 9110 9.3.6). */
+        /* Its target is a host and port, and no response body but a tunnel follows (RFC 9110 section 9.3.6). */
         status = afc__fail(
             failure, AFC_EINVAL,
             "the method can't be CONNECT: tunnels through proxies are opened automatically");
@@ -62,7 +62,7 @@ void afc__request_head_clear(afc__request_head *request) {
     afc__url_clear(&request->url);
     for (size_t i = 0; i < request->header_count; i++) {
         const afc_header *header = &request->headers[i];
-        /* All of them: a token is a secret even if it isn't marked as one. */
+        /* All values are overwritten: a token is a secret even if it isn't marked as one. */
         explicit_bzero((char *)(uintptr_t)header->value.bytes, header->value.size);
     }
     afc_free(request->block);

@@ -1,4 +1,7 @@
-/* Response bodies: bytes are checked against the limits when they come, and passed on when the sink takes them. */
+/*
+ * Response bodies: bytes are checked against the limits when they are received, and passed on when the sink accepts
+ * them.
+ */
 #include "transfer/response_body.h"
 
 #include "base/clock.h"
@@ -13,14 +16,14 @@
 enum {
     MAX_DRAIN = 64 * 1024,
     RATIO_STARTS_AT = 1024 * 1024,
-    /* Decoders pass on what one read gave before libcurl counts it as received. */
+    /* libcurl passes on what one read decodes to before it counts the read as received. */
     RATIO_SLACK = AFC__DECODED_READ,
-    /* What is kept is passed on in pieces as large as libcurl's longest. */
+    /* Kept bytes are passed on in pieces as large as libcurl's largest (CURL_MAX_WRITE_SIZE). */
     PIECE = 16 * 1024,
     KEPT_STEP = 256 * 1024
 };
 
-/* gzip makes at most 32.3 MiB of the longest read. */
+/* The limit of kept bytes. The longest read of gzip (AFC__DECODED_READ) decodes to 32.3 MiB at most. */
 static const uint64_t most_kept = 34 * 1024 * 1024;
 
 /* ---- Limits -------------------------------------------------------------------------------- */
@@ -44,10 +47,10 @@ static afc_status check_ratio(const afc__transfer *transfer, size_t size, int64_
                                       (unsigned long long)decoded));
 }
 
-/** Brotli and Zstandard can make any number of bytes of one read. */
+/** Checks the limit of kept bytes: with Brotli and Zstandard, one read can decode to any number of bytes. */
 static afc_status check_kept(const afc__transfer *transfer, size_t size, afc_failure *failure) {
     uint64_t limit = most_kept;
-    /* While a challenge waits for its answer no sink is open that would check the limit. */
+    /* While a challenge waits for its answer, the sink isn't open, so its limit is checked here. */
     if (transfer->hop.phase == AFC__PHASE_AWAITING_ANSWER && transfer->sink.limit < limit) {
         limit = transfer->sink.limit > MAX_DRAIN ? transfer->sink.limit : MAX_DRAIN;
     }
@@ -59,8 +62,8 @@ static afc_status check_kept(const afc__transfer *transfer, size_t size, afc_fai
 }
 
 /**
- * Before any of it is passed on or kept: the limits of a body that waits are those of one that doesn't.
- * What is discarded has a limit of its own.
+ * Checks bytes of a body against the limits before any of them is passed on or kept, so that the limits don't depend on
+ * pauses. Discarded bodies have a limit of their own.
  */
 static bool is_within_limits(afc__transfer *transfer, size_t size, int64_t received) {
     if (transfer->hop.phase != AFC__PHASE_BODY && transfer->hop.phase != AFC__PHASE_AWAITING_ANSWER)
@@ -97,8 +100,9 @@ static afc_status offer(afc__transfer *transfer, afc_slice bytes, afc_failure *f
 }
 
 /**
- * Passes the bytes to on_body. Those that it has refused come again as they were: libcurl joins them with what it had
- * read behind them, and repeats them from the beginning until all are consumed.
+ * Passes the bytes to on_body. Those that it has refused (AFC_EAGAIN) are passed again with the same size. libcurl
+ * joins them with what it has read behind them, and repeats all from the beginning until all are consumed. `taken`
+ * counts those that are already consumed.
  */
 static afc_status call_on_body(afc__transfer *transfer, afc_slice bytes, afc_failure *failure) {
     afc__hop *hop = &transfer->hop;
@@ -118,9 +122,9 @@ static afc_status call_on_body(afc__transfer *transfer, afc_slice bytes, afc_fai
 
 typedef enum body_wait { MAY_WAIT, NEVER_WAITS } body_wait;
 
-/** Returns whether the body must wait, whatever it is. */
+/** Returns whether the body must be paused now. */
 static bool must_wait(afc__transfer *transfer) {
-    /* A connection that is shared can't be left unread; the body has a limit. */
+    /* A shared connection can't be left unread while suspended. The body's size is limited. */
     if (afc__transfer_is_suspended(transfer) && !transfer->hop.shares_connection) return true;
     return transfer->hop.is_held || afc__sink_is_full(&transfer->sink) ||
            (afc__rate_is_limited(&transfer->receive_rate) &&
@@ -136,7 +140,7 @@ void afc__transfer_report_progress(afc__transfer *transfer) {
     transfer->events.on_progress(transfer->events.context, &transfer->progress);
 }
 
-/** To the sink, once the head was accepted. */
+/** Passes bytes of an accepted response to the sink. */
 static afc__flow pass_on(afc__transfer *transfer, afc_slice bytes, int64_t received,
                          body_wait wait) {
     afc_failure failure = {0};
@@ -157,7 +161,7 @@ static afc__flow pass_on(afc__transfer *transfer, afc_slice bytes, int64_t recei
     return AFC__CONSUMED;
 }
 
-/** To where bytes of this phase go. */
+/** Keeps, discards or passes on bytes, depending on the phase. */
 static afc__flow dispose_by_phase(afc__transfer *transfer, afc_slice bytes, int64_t received,
                                   body_wait wait) {
     switch (transfer->hop.phase) {
@@ -179,13 +183,13 @@ static afc__flow dispose_by_phase(afc__transfer *transfer, afc_slice bytes, int6
     return AFC__STOP;
 }
 
-/** Returns whether nothing reads the body: the task only stores it, and it isn't stored, or no longer. */
+/** Returns whether nothing needs the body: the task only stores it, and the body isn't stored, or no longer. */
 static bool is_useless(const afc__transfer *transfer) {
     return transfer->purpose == AFC__PURPOSE_VALIDATION && afc__hop_in_body(&transfer->hop) &&
            !afc__transfer_stores_body(transfer);
 }
 
-/** As with other bodies that go nowhere, the end of a short one leaves the connection to others. */
+/** Discards a short body like others that aren't needed, so that the connection can be reused. */
 static afc__flow discard_useless(afc__transfer *transfer, size_t size) {
     transfer->hop.discarded += (uint32_t)size;
     if (transfer->hop.discarded <= MAX_DRAIN) return AFC__CONSUMED;
@@ -193,7 +197,7 @@ static afc__flow discard_useless(afc__transfer *transfer, size_t size) {
     return AFC__STOP;
 }
 
-/** What is consumed is also stored, so a reader that is slow slows the cache down, too. */
+/** Disposes of bytes and stores those that were consumed: a slow reader also delays what is stored. */
 static afc__flow dispose(afc__transfer *transfer, afc_slice bytes, int64_t received,
                          body_wait wait) {
     if (is_useless(transfer)) return discard_useless(transfer, bytes.size);
@@ -205,8 +209,8 @@ static afc__flow dispose(afc__transfer *transfer, afc_slice bytes, int64_t recei
 
 void afc__transfer_pass_kept_body(afc__transfer *transfer, afc_slice bytes, int64_t received) {
     /*
-     * It is in memory already, and no exchange may be left that could wait. `decoded` was counted, and the limits
-     * checked, when the bytes came.
+     * The body is in memory already, and the exchange, which could be paused, may have ended. `decoded` was counted,
+     * and the limits were checked, when the bytes were received.
      */
     afc__sink_reserve(&transfer->sink, bytes.size);
     afc__flow flow = dispose(transfer, bytes, received, NEVER_WAITS);
@@ -223,7 +227,7 @@ afc__flow afc__transfer_keep(afc__transfer *transfer, afc_slice bytes, int64_t r
     transfer->hop.decoded += bytes.size;
     transfer->hop.kept_received = received;
     transfer->hop.kept.limit = UINT32_MAX;
-    /* Not doubled: there may be many of them, and a large block grows in its place. */
+    /* Not doubled: there may be many such buffers, and realloc() can extend a large block without copying. */
     uint64_t needed = transfer->hop.kept.size + bytes.size;
     afc_status status = afc__buffer_reserve(&transfer->hop.kept,
                                             (needed / KEPT_STEP + 1) * KEPT_STEP);
@@ -252,7 +256,10 @@ afc__flow afc__transfer_deliver(afc__transfer *transfer) {
 
 /* ---- From the wire ------------------------------------------------------------------------- */
 
-/** What the cache has of the body comes first. What was kept while the body waited is passed on by the driver. */
+/**
+ * Passes on the stored beginning of a body that is being completed (hop.from_cache), which comes before what is
+ * received. What was kept while the body was paused is passed on by the driver instead.
+ */
 static afc__flow pass_stored(afc__transfer *transfer) {
     afc__flow flow = AFC__CONSUMED;
     if (transfer->hop.from_cache == 0 && afc__transfer_has_kept(transfer)) return AFC__PAUSED;

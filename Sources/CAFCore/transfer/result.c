@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/** A busy program makes one of each for each request. */
+/** Freelists: a busy program needs one of each for each request. */
 static afc__freelist results = AFC__FREELIST_INIT(sizeof(afc_result), AFC__RESULTS_KEPT);
 static afc__freelist blocks = AFC__FREELIST_INIT(sizeof(afc__response_block), AFC__RESULTS_KEPT);
 static afc__freelist storages = AFC__FREELIST_INIT(sizeof(afc__response_storage),
@@ -30,7 +30,7 @@ afc_status afc__result_make_block(afc_result *result) {
 }
 
 afc_status afc__result_make_storage(afc_result *result) {
-    /* It is written before it is read. */
+    /* Not zeroed: it is written before it is read. */
     afc__response_block *block = result->block;
     if (block->storage == NULL) block->storage = afc__freelist_take(&storages);
     return block->storage != NULL ? AFC_OK : AFC_ENOMEM;

@@ -51,13 +51,13 @@ afc_status afc__transfer_init_sink(afc__transfer *transfer, const afc_request *r
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
-/** The URL of the first hop: redirects may lead elsewhere each time. */
+/** Returns the URL of the first hop, which identifies the download: redirects may lead elsewhere each time. */
 static afc_slice asked_url(const afc__transfer *transfer) {
     const afc_result *result = transfer->result;
     return afc_slice_of(result->hop_count > 0 ? result->hops[0].url : transfer->request.url.text);
 }
 
-/** The hop that is under way, without the fields of a range, with `extra` ones. */
+/** Copies the current request, without its fields about ranges, and adds `extra` fields. */
 static afc_status copy_request(const afc__transfer *transfer, const afc_header *extra, size_t count,
                                afc__request_head *out, afc_failure *failure) {
     const afc__request_head *now = &transfer->request;
@@ -105,7 +105,10 @@ bool afc__transfer_ask_for_rest(afc__transfer *transfer) {
 
 /* ---- The response -------------------------------------------------------------------------- */
 
-/** After a useless part the whole was asked for: the partial file is kept only if no body comes. */
+/**
+ * Decides about the response to the request for the whole file, after a useless part. Its status decides whether the
+ * partial file is kept, replaced or removed; see afc__resume_decide_whole().
+ */
 static afc__resume_decision decide_whole(const afc__transfer *transfer) {
     afc__resume_verdict verdict = afc__resume_decide_whole(transfer->hop.reader->head.status);
     return (afc__resume_decision){verdict, 0, 0, transfer->refusal};

@@ -6,7 +6,7 @@
 
 #include <strings.h>
 
-/** The next line of `rest`, with its end. */
+/** Removes the next line, with its line end, from `rest` and returns it. */
 static afc_slice next_line(afc_slice *rest) {
     const char *end = memchr(rest->bytes, '\n', rest->size);
     size_t size = end != NULL ? (size_t)(end - rest->bytes) + 1 : rest->size;
@@ -47,7 +47,7 @@ static bool is_http_2(afc_slice request_line) {
     return afc__ends_with(request_line, " HTTP/2\r\n");
 }
 
-/** RFC 9113 8.2.2: fields about the connection, which libcurl doesn't send over HTTP/2. */
+/** Returns false for fields about the connection, which libcurl doesn't send over HTTP/2 (RFC 9113 section 8.2.2). */
 static bool is_sent_over_http_2(afc_slice line) {
     static const char *const unsent[] = {"Connection", "Keep-Alive", "Proxy-Connection",
                                          "Transfer-Encoding", "Upgrade"};
@@ -73,7 +73,7 @@ void afc__transfer_trace_request(afc__transfer *transfer, afc_slice head, bool i
     afc__buffer_init(&text, UINT32_MAX);
     afc_slice line = next_line(&head);
     bool is_two = is_http_2(line);
-    /* The target of a request line holds no userinfo, and "//" in it is part of a path. */
+    /* The target of a request line has no userinfo to hide, and "//" in it is part of a path. */
     afc_status status = afc__buffer_append(&text, line.bytes, line.size);
     while (head.size > 0 && status == AFC_OK) {
         line = next_line(&head);

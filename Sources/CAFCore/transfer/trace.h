@@ -1,5 +1,5 @@
 /**
- * What a task reports of the wire: heads as they were sent and received, without their secrets.
+ * Reports connections and heads to on_trace, as they were sent and received, without their secrets. Loop thread only.
  */
 #ifndef AFC_TRANSFER_TRACE_H
 #define AFC_TRANSFER_TRACE_H
@@ -14,10 +14,10 @@ static inline bool afc__transfer_is_traced(const afc__transfer *transfer) {
 void afc__transfer_trace_connection(afc__transfer *transfer, const afc_trace_connection *connection,
                                     bool is_tunnel);
 
-/** Reports a whole head. Without memory for it the task fails. */
+/** Reports a complete request head. Fails the task when out of memory. */
 void afc__transfer_trace_request(afc__transfer *transfer, afc_slice head, bool is_tunnel);
 
-/** Reports one line, or several. `*state` is the same for all lines of a hop. */
+/** Reports one or several lines of a response head. Pass the same `*state` for all lines of a hop. */
 void afc__transfer_trace_response(afc__transfer *transfer, afc_slice lines, afc__redaction *state,
                                   bool is_tunnel);
 

@@ -22,7 +22,7 @@ enum {
     EXPECTATION_FAILED = 417,
     LARGE_BODY = 1024 * 1024,
     DEFAULT_PROGRESS_MS = 100,
-    MAX_WAITS = 100 /* Each leaves a hop behind. */
+    MAX_WAITS = 100 /* Each adds a hop to the result. */
 };
 
 /* ---- Creating ------------------------------------------------------------------------------ */
@@ -48,7 +48,7 @@ static bool make_new_storage(afc__transfer *transfer) {
     return true;
 }
 
-/** Makes the storage of the response, before its first line. */
+/** Makes the storage of the response (afc__response_storage) before its first line, unless it exists. */
 static inline bool make_storage(afc__transfer *transfer) {
     return transfer->result->block->storage != NULL || make_new_storage(transfer);
 }
@@ -70,7 +70,7 @@ static afc_status init_socket(afc__transfer *transfer, const char *path, afc_fai
     return transfer->unix_socket != NULL ? AFC_OK : afc__fail_memory(failure);
 }
 
-/** Returns what to expect: the request's own field Expect, or its removal, overrides `expect`. */
+/** Returns the mode of Expect: the request's own field Expect, or its removal, overrides `expect`. */
 static afc_expect expectation_of(const afc_request *request) {
     for (size_t i = 0; i < request->header_count; i++) {
         const afc_header *header = &request->headers[i];
@@ -170,7 +170,7 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
 void afc__transfer_await_upgrade(afc__transfer *transfer, const afc__upgrade *upgrade) {
     transfer->purpose = AFC__PURPOSE_UPGRADE;
     transfer->source.lender = &upgrade->lender;
-    /* HTTP/2 has no 101 (RFC 9113 8.6); a body that is asked for first would be no body. */
+    /* HTTP/2 has no 101 (RFC 9113 section 8.6). 100 (Continue) is about a body, which bytes after a 101 aren't. */
     transfer->version = AFC_HTTP_PREFER_1_1;
     transfer->expect = AFC_EXPECT_NEVER;
     transfer->cache_policy = AFC_HTTP_CACHE_BYPASS;
@@ -222,7 +222,7 @@ bool afc__transfer_begin_hop(afc__transfer *transfer) {
         return afc__transfer_fail(transfer, &failure);
     }
     transfer->progress.sent_total = transfer->source.length;
-    /* The total is known before anything is sent. */
+    /* Reports the total size before anything is sent. */
     if (transfer->progress_due_us == 0) afc__transfer_report_progress(transfer);
     return true;
 }
@@ -245,7 +245,7 @@ bool afc__transfer_expects_unsent_body(const afc__transfer *transfer) {
 }
 
 ptrdiff_t afc__transfer_read_body(afc__transfer *transfer, void *buffer, size_t size) {
-    /* libcurl asks again also because of the other direction, or of a resume. */
+    /* libcurl also calls this when the other direction is resumed. */
     if (afc__transfer_is_suspended(transfer) || transfer->source.is_waiting) return AFC_READ_AGAIN;
     bool is_limited = afc__rate_is_limited(&transfer->send_rate);
     if (is_limited && afc__rate_is_throttled(&transfer->send_rate, afc__now_us())) {
@@ -292,7 +292,7 @@ bool afc__transfer_rewind_body(afc__transfer *transfer) {
 }
 
 bool afc__transfer_begin_body(afc__transfer *transfer) {
-    /* Before it repeats a request libcurl has rewound only what it had sent, not what it had read. */
+    /* Before it repeats a request, libcurl rewinds what it has sent, but not what it has only read. */
     return transfer->progress.sent == 0 || afc__transfer_rewind_body(transfer);
 }
 
@@ -302,7 +302,7 @@ static bool is_head_request(const afc__transfer *transfer) {
     return afc__request_head_is(&transfer->request, "HEAD");
 }
 
-/** false: the exchange ends here, before libcurl repeats the request by itself. */
+/** Handles a 417: returns false, as the exchange ends here, before libcurl repeats the request by itself. */
 static bool give_up_expectation(afc__transfer *transfer) {
     if (!afc__source_can_rewind(&transfer->source)) {
         return afc__transfer_fail_text(transfer, AFC_EREPLAY,
@@ -313,7 +313,7 @@ static bool give_up_expectation(afc__transfer *transfer) {
     return false;
 }
 
-/** What on_head gets, and whose it is. */
+/** The argument of on_head, and its transfer, for the functions that take an afc_response. */
 typedef struct reported_response {
     afc_response response;
     afc__transfer *transfer;
@@ -331,7 +331,7 @@ afc_http_cache_use afc_response_get_cache_use(const afc_response *response) {
         AFC__OWNER(response, const reported_response, response)->transfer);
 }
 
-/** false: the caller refused the response. */
+/** Calls on_head. Returns false if the caller refused the response. */
 static bool report_head(afc__transfer *transfer, afc_response *response) {
     if (transfer->events.on_head == NULL) return true;
     afc__transfer_count_event(transfer);
@@ -348,7 +348,7 @@ static bool report_head(afc__transfer *transfer, afc_response *response) {
     return afc__transfer_fail(transfer, &failure);
 }
 
-/** Accepts the final head as that of the response. false: end the exchange. */
+/** Accepts the final head as that of the task's response. Returns false if the exchange must end. */
 static bool accept_head(afc__transfer *transfer) {
     bool is_refused;
     if (!afc__transfer_check_partial_response(transfer, &is_refused) || is_refused)
@@ -364,7 +364,10 @@ static bool accept_head(afc__transfer *transfer) {
            afc__transfer_open_sink(transfer, &reported.response);
 }
 
-/** Accepts a 101. It ends HTTP on the connection, so nothing of HTTP frames what follows (RFC 9112 6.3). */
+/**
+ * Accepts a 101, after which HTTP doesn't frame what follows (RFC 9112 section 6.3). Returns false if the exchange must
+ * end.
+ */
 static bool accept_upgrade(afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;
     bool is_framed = framing->length != AFC_LENGTH_UNKNOWN || framing->is_encoded ||
@@ -377,12 +380,12 @@ static bool accept_upgrade(afc__transfer *transfer) {
     return accept_head(transfer);
 }
 
-/** Decides what the final head means, which is complete. false: end the exchange. */
+/** Decides what the complete final head means. Returns false if the exchange must end. */
 static bool on_final_head(afc__transfer *transfer) {
     const afc_head *head = &transfer->hop.reader->head;
     afc_failure failure;
     afc__hop_enter(&transfer->hop, AFC__PHASE_HEAD);
-    /* Cookies are stored once, when they come from the server. */
+    /* Cookies of a cached response were stored when it was received. */
     if (!afc__transfer_is_replaying(transfer) && !afc__transfer_save_cookies(transfer))
         return false;
     if (head->status == EXPECTATION_FAILED && head->version < AFC_HTTP_2 &&
@@ -412,7 +415,7 @@ static bool on_final_head(afc__transfer *transfer) {
     afc__redirect_plan plan = {0};
     if (afc__redirect_decide(&question, &plan, &failure) != AFC_OK)
         return afc__transfer_fail(transfer, &failure);
-    /* The reader of the new protocol's bytes stays, whatever the status says about bodies. */
+    /* The body of an upgrade is sent with each hop, whatever the status says about bodies. */
     plan.keeps_body = plan.keeps_body || transfer->purpose == AFC__PURPOSE_UPGRADE;
     bool goes_on = !plan.follow || afc__transfer_follow(transfer, &plan);
     bool follows = plan.follow;
@@ -430,10 +433,7 @@ static bool on_final_head(afc__transfer *transfer) {
     return accept_head(transfer);
 }
 
-/**
- * Takes the line after a round of authentication on the connection: it begins the next round, or that head was the
- * last.
- */
+/** Handles the line behind the head of a round of NTLM or Negotiate: another head, or that one was the last. */
 static bool take_line_between_rounds(afc__transfer *transfer, afc_slice line) {
     if (!afc__is_status_line(line)) return on_final_head(transfer);
     afc__hop_enter(&transfer->hop, AFC__PHASE_HEAD);
@@ -450,9 +450,7 @@ bool afc__transfer_on_head(afc__transfer *transfer, const afc_head *head) {
     return on_final_head(transfer);
 }
 
-/**
- * Fails the task because of an invalid head, unless a stale response replaces it. Returns false, for callers to return.
- */
+/** Fails the task for an invalid head, unless a stale response may replace it. Returns false, for callers to return. */
 static bool refuse_line(afc__transfer *transfer, const afc_failure *failure) {
     bool is_replaceable = transfer->hop.phase == AFC__PHASE_HEAD &&
                           failure->status == AFC_EPROTOCOL && afc__transfer_may_use_stale(transfer);
@@ -509,7 +507,7 @@ bool afc__transfer_on_answer(afc__transfer *transfer, uint32_t number,
     if (action == AFC__AUTH_REPEAT) {
         transfer->hop.discarded = body.size < INT32_MAX ? (uint32_t)body.size : INT32_MAX;
     }
-    /* A proxy's response to CONNECT isn't passed to the caller. */
+    /* A proxy's response to CONNECT is never passed to the caller. */
     bool is_response = action == AFC__AUTH_ACCEPT && !afc__hop_has_no_response(&transfer->hop);
     if (is_response && accept_head(transfer) && body.size > 0) {
         afc__transfer_pass_kept_body(transfer, afc__buffer_slice(&body), received);
@@ -542,7 +540,7 @@ void afc__transfer_stop_waiting(afc__transfer *transfer, int64_t now) {
     if (now >= rate_wakeup(&transfer->receive_rate)) transfer->receive_rate.wakeup_us = 0;
 }
 
-/** What a hop waited for means nothing to the next one, nor to a task without a hop. */
+/** What a hop has waited for doesn't apply to the next one, nor to a task without a hop. */
 static void forget_waits(afc__transfer *transfer) {
     transfer->source.is_waiting = false;
     transfer->source.ready_us = 0;
@@ -567,14 +565,14 @@ void afc__transfer_wake_sending(afc__transfer *transfer) {
 
 /* ---- Ending -------------------------------------------------------------------------------- */
 
-/** Takes the text of a URL that isn't needed any more. */
+/** Moves the text out of a URL that isn't needed any more. */
 static char *take_text(afc__url *url) {
     char *text = url->text;
     url->text = NULL;
     return text;
 }
 
-/** Returns the address of the hop's proxy; NULL without one. false: out of memory. */
+/** Copies the address of the hop's proxy; NULL without one. Returns false when out of memory. */
 static bool copy_proxy(const afc__transfer *transfer, const char **out) {
     char address[AFC__PROXY_ADDRESS_SIZE];
     *out = NULL;
@@ -590,7 +588,7 @@ static void record_hop(afc__transfer *transfer, const afc__outcome *outcome, boo
     hop.url = repeats ? afc__copy_text(afc_slice_of(url->text)) : take_text(url);
     hop.location = transfer->hop.location;
     transfer->hop.location = NULL;
-    /* Also of a head that was refused: an invalid redirect, invalid framing. */
+    /* Also set for a head that was refused, such as for an invalid redirect or invalid framing. */
     bool has_head = transfer->hop.reader->state == AFC__HEAD_DONE;
     hop.status = has_head ? transfer->hop.reader->head.status : 0;
     hop.version = has_head ? transfer->hop.reader->head.version : AFC_HTTP_UNKNOWN;
@@ -606,7 +604,7 @@ static void record_hop(afc__transfer *transfer, const afc__outcome *outcome, boo
         afc__transfer_fail_memory(transfer);
     }
     if (hop.received > transfer->progress.received) transfer->progress.received = hop.received;
-    /* What is read piece by piece was counted already, and without the framing of chunks. */
+    /* A body that is read piece by piece was counted already, and without the framing of chunks. */
     if (afc__source_in_memory(&transfer->source) != NULL) transfer->progress.sent = hop.sent;
 }
 
@@ -620,8 +618,8 @@ static bool is_down(const afc__transfer *transfer, const afc__outcome *outcome) 
     case AFC_EDNS:
     case AFC_ELOST:
     case AFC_EPROTOCOL:
-    case AFC_ETIMEOUT: /* The limit to connect or the idle one: the total one is the task's failure. */
-    case AFC_OK:       /* Closed before the end of the head. */
+    case AFC_ETIMEOUT: /* The connect or idle limit; the total limit fails the task itself. */
+    case AFC_OK:       /* The connection was closed before the end of the head. */
         return true;
     default:
         return transfer->hop.has_invalid_head;
@@ -664,7 +662,7 @@ static afc__next apply_next_step(afc__transfer *transfer, const afc__outcome *ou
         afc__auth_keep_outcome(transfer, outcome);
         return AFC__NEXT_ASK;
     }
-    /* Others needn't wait for the network. */
+    /* Other transfers that wait for this response needn't wait for the network, too. */
     bool repeats_now = afc__step_repeats(step) && step != AFC__STEP_SEND_WHEN_REACHABLE;
     if (!repeats_now) afc__transfer_cache_release(transfer);
     record_hop(transfer, outcome, afc__step_repeats(step));
@@ -741,7 +739,7 @@ static void end_challenge(afc__transfer *transfer) {
 static bool keeps_body(const afc__transfer *transfer) {
     const afc__sink *sink = &transfer->sink;
     afc_status status = transfer->result->failure.status;
-    /* Other sinks gather in the same buffer what they write next. */
+    /* Other sinks collect in the same buffer what they write next. */
     if (sink->kind != AFC_SINK_MEMORY && sink->target != AFC__SINK_TO_MEMORY) return false;
     if (status == AFC_OK) return true;
     bool is_cut_short = status == AFC_ETRUNCATED || status == AFC_ELOST ||
@@ -751,8 +749,8 @@ static bool keeps_body(const afc__transfer *transfer) {
 }
 
 /**
- * Returns whether the head is the last thing that the caller gets: a redirect that isn't followed says where it leads,
- * and a response that asks for the request again, such as a 307 or a 401, is known although the body can't be replayed.
+ * Returns whether a failed task's result has a head: a redirect that isn't followed tells its target, and a response
+ * that asks for the request again (307, 401) is known although the body can't be replayed.
  */
 static bool ends_at_head(const afc__transfer *transfer) {
     afc_status status = transfer->result->failure.status;
@@ -777,7 +775,7 @@ void afc__transfer_finish(afc__transfer *transfer) {
     if (transfer->sink.memory.size > 0 && keeps_body(transfer)) {
         result->body = transfer->sink.memory;
         transfer->sink.memory = (afc__buffer){0};
-        /* Content-Length may have reserved much more than was received. */
+        /* The memory reserved for Content-Length may be much more than was received. */
         if (result->failure.status != AFC_OK) afc__buffer_shrink(&result->body);
     }
     if (transfer->events.on_progress != NULL) {

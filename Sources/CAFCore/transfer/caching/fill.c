@@ -1,4 +1,4 @@
-/* Stores the response of a hop: whether it may, from its head, through its body, to its end. */
+/* Stores the response of a hop: decides at the head whether it may, appends its body, and commits it at the end. */
 #include "http_cache/completion.h"
 #include "http_cache/rules/invalidation.h"
 #include "http_cache/rules/storability.h"
@@ -22,14 +22,16 @@ bool afc__hop_cache_is_current(const afc__hop_cache *cache) {
                                       cache->mark);
 }
 
-/** Returns why this hop's response has no effect on what is stored, whatever its fields say; NULL if they decide. */
+/**
+ * Returns why this hop's response must not affect what is stored, whatever its fields are; NULL if its fields decide.
+ */
 static const char *why_foreign(const afc__transfer *transfer) {
     char identity[AFC__FINGERPRINT_SIZE];
     const afc_result *result = transfer->result;
     bool is_verified = afc__verification_is_faultless(result->verification);
-    /* Another session may be stricter. */
+    /* Another session with this cache may have a stricter trust policy. */
     if (transfer->request.url.is_https && !is_verified) return unverified;
-    /* The lookup was for the credentials that the request has, or none. */
+    /* The lookup was for the request's own credentials, or none. */
     bool is_known = afc__transfer_cache_identify(transfer, identity);
     if (is_known && strcmp(identity, transfer->hop_cache->identity) == 0) return NULL;
     return "it was made for credentials of a challenge";
@@ -55,7 +57,7 @@ afc_status afc__hop_cache_add_selecting(const afc__transfer *transfer, afc__fiel
 /* ---- The head ------------------------------------------------------------------------------ */
 
 /**
- * This hop's response isn't stored. What was stored for its request must no longer be used if it is what the server has
+ * Makes what was stored for the request unusable, if this hop's response, which isn't stored, is what the server has
  * now. A request with no-store leaves the cache alone, as it wouldn't have used it.
  */
 static void supersede_stored(const afc__transfer *transfer) {
@@ -69,8 +71,9 @@ static void supersede_stored(const afc__transfer *transfer) {
 }
 
 /**
- * A part is stored only if it is known which one, and if nothing longer is. One whose content ends before its range is
- * the part that there is (RFC 9111 3.3).
+ * Describes a part (206) to store. Returns false if it can't be stored, because it isn't known which part it is, or
+ * something longer is stored. If the content ends before its range, the part is what was received (RFC 9111 section
+ * 3.3).
  */
 static bool describe_part(const afc__transfer *transfer, afc__http_cache_meta *meta) {
     afc__byte_range range;
@@ -86,7 +89,9 @@ static bool describe_part(const afc__transfer *transfer, afc__http_cache_meta *m
     return framing->length < 0 || framing->length <= range.last - range.first + 1;
 }
 
-/** Returns why a response with this head, whose directives are `control`, isn't stored; NULL if HTTP allows it. */
+/**
+ * Returns why HTTP forbids to store a response with this head, whose directives are `control`; NULL if it allows it.
+ */
 static const char *why_not_storable(const afc__transfer *transfer, const afc_head *head,
                                     const afc__http_cache_control *control) {
     const afc__hop_cache *cache = transfer->hop_cache;
@@ -101,7 +106,7 @@ static const char *why_not_storable(const afc__transfer *transfer, const afc_hea
     return afc__storable_text(afc__storable_of(&question));
 }
 
-/** Asks the caller, who may change the fields. NULL: `*head` is stored. */
+/** Calls on_cache, which may change the fields. Returns NULL if `*head` may be stored, or why not. */
 static const char *ask_caller(afc__transfer *transfer, afc_head *head) {
     if (transfer->events.on_cache == NULL) return NULL;
     afc_http_cache_candidate candidate = {.head = afc__hop_cache_received(transfer),
@@ -137,7 +142,7 @@ static const char *why_no_fields(afc_status status) {
     return status == AFC_ENOMEM ? no_memory : "its fields are too large";
 }
 
-/** Returns what the store's status means; NULL: nothing has failed. */
+/** Returns why the response isn't stored after this status of the store; NULL for AFC_OK. */
 static const char *why_not_written(afc_status status) {
     switch (status) {
     case AFC_OK:
@@ -151,7 +156,10 @@ static const char *why_not_written(afc_status status) {
     }
 }
 
-/** `head` is the received one, perhaps with other fields; `control` is what it says. */
+/**
+ * Begins to write the response to the store. `head` is the received one, perhaps with fields of on_cache; `control` are
+ * its directives. Returns NULL, or why the response isn't stored.
+ */
 static const char *begin_writing(afc__transfer *transfer, const afc_head *head,
                                  const afc__http_cache_control *control) {
     afc__hop_cache *cache = transfer->hop_cache;
@@ -211,7 +219,7 @@ void afc__hop_cache_begin_fill(afc__transfer *transfer) {
     afc_head stored = *head;
     if (cache->not_stored == NULL) cache->not_stored = ask_caller(transfer, &stored);
     if (cache->not_stored == NULL && is_edited(transfer, &stored)) {
-        /* The caller may have forbidden it, or removed what makes it of use. */
+        /* With the fields of on_cache, storing may be forbidden or useless. */
         afc__response_control_read(&control, stored.headers, stored.header_count);
         cache->not_stored = why_not_storable(transfer, &stored, &control);
     }
@@ -219,7 +227,7 @@ void afc__hop_cache_begin_fill(afc__transfer *transfer) {
     if (cache->not_stored == NULL) return;
     supersede_stored(transfer);
     afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_REFUSED);
-    /* A challenge may be answered: the hop's end decides. */
+    /* If a challenge is answered, the repeated hop may still store a response. */
     if (!is_challenge(head->status)) afc__hop_cache_release_waiters(cache);
 }
 
@@ -239,7 +247,7 @@ void afc__transfer_cache_body(afc__transfer *transfer, afc_slice bytes) {
     afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_REFUSED);
 }
 
-/** A part without a length may be longer than its range: then it is unknown which part it is. */
+/** Returns whether a part isn't longer than its range, without which it isn't known which part it is. */
 static bool is_within_range(const afc__transfer *transfer) {
     afc__byte_range range;
     int64_t total;
@@ -252,7 +260,7 @@ static bool is_within_range(const afc__transfer *transfer) {
 static bool has_all(const afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;
     if (!is_within_range(transfer)) return false;
-    /* Cut before its first byte, it would look like an empty one. */
+    /* A gzip body that was cut before its first byte would look like an empty one. */
     if (afc__transfer_ends_with_gzip(transfer) && transfer->hop.decoded == 0) return false;
     if (framing->kind != AFC__FRAMING_LENGTH || afc__transfer_decodes_body(transfer)) return true;
     return transfer->hop_cache->written == (uint64_t)framing->length;
@@ -260,7 +268,7 @@ static bool has_all(const afc__transfer *transfer) {
 
 /**
  * Returns whether the beginning of an incomplete body is stored, so that the rest can be requested later (RFC 9111
- * 3.3). The store keeps what is longer.
+ * section 3.3). If the store has a longer beginning, it keeps that.
  */
 static bool keeps_beginning(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;
@@ -271,8 +279,9 @@ static bool keeps_beginning(const afc__transfer *transfer) {
 }
 
 /**
- * The new response was stored, perhaps for other requests than the one that was validated: that is of the past in any
- * case (RFC 9111 4.3.3). Without a validation the answer may be an older one of a cache between.
+ * Removes the response that was being validated, if the server has sent a new one instead: even if that is stored for
+ * other requests (Vary), the validated one is outdated (RFC 9111 section 4.3.3). Without a validation the response may
+ * be an older one, from a cache in between.
  */
 static void drop_validated(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;
@@ -281,7 +290,7 @@ static void drop_validated(const afc__transfer *transfer) {
     if (is_replaced) afc__http_cache_drop(cache->http_cache, cache->stored);
 }
 
-/** NULL: it is stored. */
+/** Returns why the response wasn't committed; NULL if it was. */
 static const char *why_not_committed(afc__http_cache_outcome outcome) {
     switch (outcome) {
     case AFC__HTTP_CACHE_COMMITTED:

@@ -1,4 +1,4 @@
-/* What the files of the cache share: the state of a transfer's cache, and what a stored head says. */
+/* What the files of this folder share: the state of a transfer's cache, and what a stored head says. */
 #include "transfer/caching/hop_cache_internal.h"
 
 #include "base/freelist.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-/** With a cache, a busy program makes one for each request. */
+/** With a cache, a busy program needs one for each request. */
 static afc__freelist freelist = AFC__FREELIST_INIT(sizeof(afc__hop_cache), AFC__RESULTS_KEPT);
 
 /* ---- Making -------------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ void afc__hop_cache_release_waiters(afc__hop_cache *cache) {
     }
 }
 
-/** Says nothing about the response that others want. */
+/** Returns whether the failure is the transfer's own, and so tells nothing about the response that others wait for. */
 static bool has_ended_by_itself(const afc_failure *failure) {
     return failure->status == AFC_ECANCELED || failure->status == AFC_ETOOBIG ||
            (failure->status == AFC_ETIMEOUT && failure->timeout == AFC_TIMEOUT_TOTAL);
@@ -90,7 +90,7 @@ static void pass_on_waiters(afc__transfer *transfer) {
         afc__list_remove(node);
         afc__list_append(&next->waiters, node);
     }
-    /* Others find it at once, although it looks into the cache first. */
+    /* Other transfers find it there at once, although it looks into the cache first. */
     afc__list_append(afc__transfer_cache_fills(transfer), &next->fill);
     next->is_next = true;
     afc__hop_cache_enter(next, AFC__HOP_CACHE_NEW);
@@ -126,7 +126,7 @@ void afc__transfer_forget_hop_cache(afc__transfer *transfer) {
     if (cache == NULL) return;
     afc__transfer_release_waiters(transfer);
     if (cache->state == AFC__HOP_CACHE_WAITING) {
-        /* The reference that waits for the wake is given back. */
+        /* Calls the wake, which releases the reference that was taken for it. */
         afc__list_remove(&cache->waiter);
         cache->wake.wake(cache->wake.context);
     }
@@ -192,8 +192,8 @@ void afc__transfer_cache_set_stored(afc__transfer *transfer, afc__http_cache_sto
 }
 
 /**
- * What the transfer that this one waited for has received or validated needs no validation. A reload asks for more:
- * that it was received.
+ * Returns the cache policy of the request. A response that another transfer has received or validated while this one
+ * waited needs no validation. A reload requires that it was received.
  */
 static afc_http_cache_policy policy_of(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;
@@ -219,7 +219,7 @@ afc__reuse_question afc__transfer_cache_question(const afc__transfer *transfer) 
 
 /* ---- The hop ------------------------------------------------------------------------------- */
 
-/** Returns whether the URL is still that of the lookup. HSTS may have upgraded it since. */
+/** Returns whether the URL is still that of the lookup: HSTS may have upgraded it since. */
 static bool has_key_of_url(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;
     afc_slice key = afc__buffer_slice(&cache->key);

@@ -1,4 +1,4 @@
-/* Before a hop: is there a stored response, and may it be used? */
+/* Finds a stored response before a hop, and decides whether it is used, validated, completed, or not used. */
 #include "http_cache/memory/key.h"
 #include "http_cache/rules/identity.h"
 #include "http_cache/rules/storability.h"
@@ -29,7 +29,7 @@ bool afc__transfer_cache_identify(const afc__transfer *transfer, char out[AFC__F
 static bool make_key(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     cache->key.size = 0;
-    /* All spellings of a host are one. */
+    /* The key has A-labels, so that all spellings of a host have the same key. */
     if (afc__url_use_a_labels(&transfer->request.url, afc__transfer_to_ascii(transfer), NULL) !=
         AFC_OK) {
         return false;
@@ -38,7 +38,7 @@ static bool make_key(afc__transfer *transfer) {
                                     afc_slice_of(transfer->request.url.text)) == AFC_OK;
 }
 
-/** Returns whether the URL doesn't name the server: another one may be behind each Unix socket. */
+/** Returns whether the URL doesn't identify the server: there may be a different one behind each Unix-domain socket. */
 static bool is_elsewhere(const afc__transfer *transfer) {
     return transfer->unix_socket != NULL;
 }
@@ -59,7 +59,7 @@ static bool is_ignored(const afc__transfer *transfer) {
 
 /* ---- Choosing ------------------------------------------------------------------------------ */
 
-/** Returns whether the body is in the form that the task wants, encoded or decoded. */
+/** Returns whether the stored body has the form that the request needs, encoded or decoded. */
 static bool fits_coding(const afc__transfer *transfer, afc__http_cache_stored *stored) {
     afc__http_cache_terms storage;
     bool is_decoded = (afc__http_cache_stored_meta(stored)->flags & AFC__META_DECODED) != 0;
@@ -73,8 +73,8 @@ static bool is_whole(const afc__http_cache_stored *stored) {
 }
 
 /**
- * Chooses the part of the stored body to pass on: sets `range` if one is asked for. false: the stored response can't be
- * used for this request, whatever its age.
+ * Chooses the part of the stored body to pass on: sets `*is_part`, and `range` if the request asks for a part. Returns
+ * false if the stored response can't be used for this request, whatever its age.
  */
 static bool choose_part(afc__transfer *transfer, const afc__http_cache_stored *stored,
                         bool *is_part) {
@@ -113,7 +113,7 @@ static fit fit_of(const afc__transfer *transfer, afc__http_cache_stored *stored)
     afc__http_cache_request request = afc__transfer_cache_request(transfer);
     const afc_header *selecting = meta->request_fields;
     size_t count = meta->request_field_count;
-    /* The program vouches for what it has stored. */
+    /* What the program itself has stored needs no check of the trust policy. */
     bool is_trusted = (meta->flags & AFC__META_OF_PROGRAM) != 0 ||
                       afc__selecting_fields_match_trust(selecting, count, &request);
     if (!is_trusted || !fits_coding(transfer, stored)) return FITS_NOT;
@@ -142,7 +142,7 @@ static bool may_complete(afc__transfer *transfer, afc__http_cache_stored *stored
     afc__transfer_cache_set_stored(transfer, stored);
     cache->condition_count = afc__rest_fields_write(cache->conditions, cache->range_text,
                                                     &cache->head, size);
-    /* If-Range says whether it is still the same. Without that it must be fresh. */
+    /* With If-Range the server checks whether the stored part is current. Without it, the part must be fresh. */
     afc__reuse_question question = afc__transfer_cache_question(transfer);
     afc__reuse reuse = afc__reuse_of(&question);
     return cache->condition_count == AFC__REST_FIELDS ? reuse != AFC__REUSE_NEVER
@@ -151,12 +151,12 @@ static bool may_complete(afc__transfer *transfer, afc__http_cache_stored *stored
 
 /* ---- Using a response ---------------------------------------------------------------------- */
 
-/** Asks the server, unless another transfer does that for both. */
+/** Sends the request and enters `state`, or waits if another transfer is asking for the same response. */
 static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_state state) {
     afc__hop_cache *cache = transfer->hop_cache;
-    /* Again only for a response that others can use. */
+    /* Waits again only if the last response was one that others can use. */
     bool is_useful = cache->waits == 0 || cache->awaited.by != AFC__FILLED_BY_NOTHING;
-    /* A transfer that others wait for doesn't wait itself: they could wait for each other. */
+    /* A transfer that others may wait for doesn't wait itself, so that no two wait for each other. */
     bool is_fill = cache->fill.next != NULL;
     bool may_wait = transfer->collapses && !is_fill && is_useful &&
                     cache->waits < AFC__HOP_CACHE_WAITS_MAX;
@@ -170,7 +170,7 @@ static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_stat
     }
     afc__hop_cache_enter(cache, state);
     if (!afc__request_head_is(&transfer->request, "GET")) {
-        /* If it has the place of another transfer, it can't do for others what that one would have done. */
+        /* The response to HEAD has no body for those that waited for the transfer whose place this one took. */
         afc__hop_cache_release_waiters(cache);
     } else if (!is_fill) {
         afc__list_append(afc__transfer_cache_fills(transfer), &cache->fill);
@@ -181,7 +181,7 @@ static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_stat
     return AFC__CACHE_NEXT_SEND;
 }
 
-/** Ends with a response that says so, as the server may not be asked. */
+/** Makes the response a 504 of our own, as nothing is stored and the server may not be asked (only-if-cached). */
 static afc__cache_next use_missing(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     if (!afc__transfer_reset_hop(transfer)) return AFC__CACHE_NEXT_FAIL;
@@ -194,7 +194,7 @@ static afc__cache_next use_missing(afc__transfer *transfer) {
     return AFC__CACHE_NEXT_REPLAY;
 }
 
-/** Goes on without a stored response, as none may be used. */
+/** Continues without a stored response, as none may be used. */
 static afc__cache_next miss(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     afc__hop_cache_release_stored(cache);
@@ -205,7 +205,7 @@ static afc__cache_next miss(afc__transfer *transfer) {
                : send_or_wait(transfer, AFC__HOP_CACHE_PASSING);
 }
 
-/** false: its body can't be read. */
+/** Opens the body of the chosen response. Returns false if it can't be read. */
 static bool open_stored(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     const afc__http_cache_meta *meta = afc__http_cache_stored_meta(cache->stored);
@@ -227,7 +227,7 @@ static bool open_stored(afc__transfer *transfer) {
     return cache->reader != NULL;
 }
 
-/** Reads the first piece before the head is passed on: an entry that is gone is a miss. */
+/** Reads the first piece before the head is passed on, so that a response whose file is gone counts as a miss. */
 static afc__cache_next read_first(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     afc__http_cache_step step = cache->left == 0
@@ -245,7 +245,7 @@ static afc__cache_next read_first(afc__transfer *transfer) {
     return AFC__CACHE_NEXT_REPLAY;
 }
 
-/** Reads all of the part into memory, as it may leave the store meanwhile, and then asks the server for the rest. */
+/** Reads all of the part into memory, as it may be evicted meanwhile, and then asks the server for the rest. */
 static afc__cache_next collect(afc__transfer *transfer) {
     afc_slice piece;
     afc__hop_cache *cache = transfer->hop_cache;
@@ -284,7 +284,7 @@ static afc__cache_next validate(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     const afc__request_head *request = &transfer->request;
     if (afc__reuse_is_local(&cache->request, transfer->cache_policy)) return miss(transfer);
-    /* The request's own conditions are the server's to decide. */
+    /* If the request has conditions of its own, none are added: the server decides about those. */
     bool has_own = afc__has_conditions(request->headers, request->header_count);
     cache->condition_count = has_own ? 0 : afc__conditions_write(cache->conditions, &cache->head);
     return send_or_wait(transfer, AFC__HOP_CACHE_VALIDATING);
@@ -308,8 +308,9 @@ static bool has_been_at(const afc__transfer *transfer, const char *url) {
 }
 
 /**
- * Returns whether a stored redirect leads to a URL where the task has been, also its own. The server may redirect each
- * client once, to set a cookie or after a login: without it, the stored redirects would be followed until their limit.
+ * Returns whether a stored redirect leads to a URL that the task has requested before, or to its own. The server may
+ * redirect each client once, to set a cookie or after a login: without the server, the stored redirects would be
+ * followed until their limit.
  */
 static bool leads_back(const afc__transfer *transfer) {
     const afc_head *head = &transfer->hop_cache->head;
@@ -328,7 +329,7 @@ static bool leads_back(const afc__transfer *transfer) {
     return is_known;
 }
 
-/** Decides whether a stored response that fits may be used. */
+/** Decides whether the chosen response, which fits the request, is used, validated or not used. */
 static afc__cache_next consider(afc__transfer *transfer, bool is_part) {
     afc__hop_cache *cache = transfer->hop_cache;
     const afc__request_head *request = &transfer->request;
@@ -337,7 +338,7 @@ static afc__cache_next consider(afc__transfer *transfer, bool is_part) {
     afc__condition condition = afc__condition_of(request->headers, request->header_count,
                                                  &cache->head, cache->response_time);
     bool is_not_modified = condition == AFC__CONDITION_NOT_MODIFIED && meta->head.status == 200;
-    /* Range is only evaluated if the conditions don't decide (RFC 9110 13.2.2). */
+    /* Range is only evaluated if the conditions are met (RFC 9110 section 13.2.2). */
     cache->response = (afc__cached_response){.is_not_modified = is_not_modified,
                                              .range = is_part && !is_not_modified ? &cache->range
                                                                                   : NULL};
@@ -368,7 +369,8 @@ static afc__cache_next consider(afc__transfer *transfer, bool is_part) {
 }
 
 /**
- * Notes all that fit. Chooses the newest of those that fit best. Without any, the newest part that can be completed.
+ * Records all stored responses that fit in `seen`, and chooses the newest of those that fit best. If none fits, chooses
+ * the newest part that can be completed.
  */
 static afc__cache_next choose(afc__transfer *transfer, const afc__http_cache_found *found) {
     afc__hop_cache *cache = transfer->hop_cache;
@@ -419,7 +421,7 @@ static afc__cache_next begin(afc__transfer *transfer, afc__http_cache_wake wake)
         afc__hop_cache_enter(cache, AFC__HOP_CACHE_IGNORED);
         return AFC__CACHE_NEXT_SEND;
     }
-    /* Cookies may select. */
+    /* Sets the hop's cookies first, as Vary may select by Cookie. */
     if (!afc__transfer_reset_hop(transfer)) return AFC__CACHE_NEXT_FAIL;
     afc__hop_cache_enter(cache, AFC__HOP_CACHE_FINDING);
     afc_slice key = afc__buffer_slice(&cache->key);
@@ -437,7 +439,7 @@ static afc__cache_next take_found(afc__transfer *transfer) {
     return choose(transfer, &found);
 }
 
-/** Sends the request without a cache, where nothing is stored. */
+/** Sends the request, as the session has no cache. */
 static afc__cache_next ask_none(afc__transfer *transfer) {
     if (transfer->cache_policy != AFC_HTTP_CACHE_ONLY) return AFC__CACHE_NEXT_SEND;
     afc__transfer_fail_text(transfer, AFC_EINVAL,
@@ -445,7 +447,7 @@ static afc__cache_next ask_none(afc__transfer *transfer) {
     return AFC__CACHE_NEXT_FAIL;
 }
 
-/** Sends the request without the cache, for which there is no memory. */
+/** Sends the request without the cache, as there is no memory for a hop cache. */
 static afc__cache_next leave_out(afc__transfer *transfer) {
     if (transfer->cache_policy != AFC_HTTP_CACHE_ONLY) return AFC__CACHE_NEXT_SEND;
     afc__transfer_fail_memory(transfer);

@@ -1,10 +1,13 @@
-/* A stored response instead of a hop: its head and its body go the way of those that libcurl passes on. */
+/*
+ * Passes on a stored response instead of a hop's: its head and its body take the same way as those that libcurl passes
+ * on.
+ */
 #include "body/sink_write.h"
 #include "transfer/caching/hop_cache_internal.h"
 #include "transfer/transfer.h"
 
 enum {
-    /* What is passed on in one turn of the loop, in bytes. */
+    /* How many bytes are passed on in one turn of the loop. */
     SLICE = 1024 * 1024,
     PIECE = 16 * 1024
 };
@@ -27,7 +30,7 @@ static void count_use(const afc__hop_cache *cache) {
     }
 }
 
-/** A response that the request may receive isn't refused for what the cache adds. */
+/** Extends the limits of a head by what the cache adds, so that this never makes the response fail. */
 static void extend_limits(afc__head_limits *limits) {
     if (limits->count <= UINT32_MAX - AFC__CACHED_RESPONSE_MORE_FIELDS) {
         limits->count += AFC__CACHED_RESPONSE_MORE_FIELDS;
@@ -51,7 +54,7 @@ static bool pass_head(afc__transfer *transfer) {
     return goes_on;
 }
 
-/** The next piece, at most as long as what is left. */
+/** Makes `cache->piece` the next piece, unless it has bytes left. */
 static afc__http_cache_step next_piece(afc__hop_cache *cache) {
     if (cache->left == 0) return AFC__HTTP_CACHE_END;
     if (cache->piece.size == 0 && !cache->has_end) {
@@ -74,7 +77,7 @@ static afc__flow pass_piece(afc__transfer *transfer) {
     return flow;
 }
 
-/** The body of a redirect goes nowhere. */
+/** Returns whether the body is passed to the sink: that of a redirect isn't. */
 static bool wants_body(const afc__transfer *transfer) {
     return transfer->hop.phase == AFC__PHASE_BODY;
 }

@@ -1,4 +1,4 @@
-/* At the head of a hop: updates or removes what is stored, or uses it instead of the response. */
+/* At the final head of a hop: updates or removes what is stored, or uses it instead of the response. */
 #include "http_cache/completion.h"
 #include "http_cache/memory/key.h"
 #include "http_cache/rules/invalidation.h"
@@ -20,9 +20,9 @@ static bool has_field(const afc_header *fields, size_t count, afc_slice name) {
 }
 
 /**
- * Decides anew which requests a stored response fits that `update` has updated: Vary and the directives may be others
- * now. Without Vary the old fields stay and others may join them. The stored head doesn't tell them: on_cache may have
- * edited it.
+ * Writes the selecting fields of a stored response that `update` has updated: Vary and the directives may have changed.
+ * If `update` has no Vary, the old selecting fields are kept and others may be added. They can't be derived from the
+ * stored head, which on_cache may have edited.
  */
 static afc_status select_updated(const afc__transfer *transfer, afc__fields *out,
                                  const afc__http_cache_meta *meta, const afc_head *update) {
@@ -45,8 +45,8 @@ static afc_status select_updated(const afc__transfer *transfer, afc__fields *out
 }
 
 /**
- * Stores `meta`, whose head `update` has updated, in place of the stored response. `changes` are the directives of that
- * later head.
+ * Stores `meta`, whose head was updated by the later head `update`, in place of the stored response. `changes` are the
+ * directives of that later head.
  */
 static void store_updated(afc__transfer *transfer, afc__http_cache_meta *meta,
                           const afc_head *update, const afc__http_cache_control *changes) {
@@ -56,7 +56,10 @@ static void store_updated(afc__transfer *transfer, afc__http_cache_meta *meta,
     bool is_forbidden = (changes->flags & AFC__CONTROL_NO_STORE) != 0 ||
                         afc__vary_is_any(&meta->head);
     if (!is_forbidden && afc__hop_cache_why_not_kept(transfer) != NULL) return;
-    /* What no-cache="..." names was confirmed for this response only (RFC 9111 5.2.2.4). */
+    /*
+     * Fields that no-cache="..." names were validated for this response only, and aren't stored (RFC 9111 section
+     * 5.2.2.4).
+     */
     if (is_forbidden || afc__stored_fields_select(&kept, &meta->head, &cache->control) != AFC_OK) {
         afc__http_cache_drop(cache->http_cache, cache->stored);
         return;
@@ -77,8 +80,8 @@ static void store_updated(afc__transfer *transfer, afc__http_cache_meta *meta,
 }
 
 /**
- * Copies the fields of a stored head, updated by those of a later one, which gets the time of its receipt if it has no
- * Date (RFC 9110 6.6.1). false: they are too many, or memory is out.
+ * Copies the fields of a stored head, updated by those of a later one. The latter gets the time of its receipt as its
+ * Date if it has none (RFC 9110 section 6.6.1). Returns false if there are too many fields, or when out of memory.
  */
 static bool copy_updated(afc__fields *out, const afc_head *stored, const afc_head *update,
                          const afc__http_cache_control *control) {
@@ -101,8 +104,8 @@ static bool copy_updated(afc__fields *out, const afc_head *stored, const afc_hea
 }
 
 /**
- * Gives the stored response the fields of a later head (RFC 9111 3.2). If they are too many, or memory is out, it is
- * used as it was and removed.
+ * Updates the stored response by the fields of a later head (RFC 9111 section 3.2). If there are too many, or out of
+ * memory, the stored response is used unchanged, and removed.
  */
 static void update_stored(afc__transfer *transfer, const afc_head *head) {
     afc__hop_cache *cache = transfer->hop_cache;
@@ -126,7 +129,7 @@ static void update_stored(afc__transfer *transfer, const afc_head *head) {
     store_updated(transfer, &meta, head, &control);
 }
 
-/** HEAD describes what GET would return (RFC 9111 4.3.5). */
+/** Updates or removes the stored response to GET by a response to HEAD (RFC 9111 section 4.3.5). */
 static void update_by_head(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     const afc_head *head = afc__hop_cache_received(transfer), *stored = &cache->head;
@@ -167,7 +170,7 @@ static void invalidate(afc__transfer *transfer) {
         remove_url(transfer, &other);
         afc__url_clear(&other);
     }
-    /* The response to the change itself may be stored. */
+    /* The mark is taken anew, so that the response to the unsafe request itself may be stored. */
     afc__hop_cache *cache = transfer->hop_cache;
     if (was_current)
         cache->mark = afc__http_cache_take_mark(cache->http_cache, afc__buffer_slice(&cache->key));
@@ -185,7 +188,7 @@ static bool supersede(afc__transfer *transfer, afc_http_cache_use use) {
     return true;
 }
 
-/** The stored response is of no use: the lookup, and then a request without conditions, begin anew. */
+/** Drops the stored response, which is useless: the lookup, and then a request without conditions, begin anew. */
 static bool ask_again(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     afc__http_cache_drop(cache->http_cache, cache->stored);
@@ -195,7 +198,10 @@ static bool ask_again(afc__transfer *transfer) {
     return true;
 }
 
-/** The server was asked about the stored response. true: this hop's response isn't the task's. */
+/**
+ * Handles the response to a validation. Returns true if it isn't the task's response: the stored one is used, or the
+ * server is asked again.
+ */
 static bool take_verdict(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     const afc_head *head = afc__hop_cache_received(transfer);
@@ -204,7 +210,7 @@ static bool take_verdict(afc__transfer *transfer) {
         bool is_ours = cache->condition_count > 0;
         bool is_other = afc__validators_contradict(head, &cache->head);
         if (is_ours && is_other) return ask_again(transfer);
-        /* In response to the request's own conditions it may be about another response than the stored one. */
+        /* A 304 to the request's own conditions may be about another response than the stored one. */
         if (!is_ours && (is_other || !afc__validators_agree(head, &cache->head))) return false;
         update_stored(transfer, head);
         return is_ours && supersede(transfer, AFC_CACHE_USE_VALIDATED);
@@ -214,7 +220,7 @@ static bool take_verdict(afc__transfer *transfer) {
         return supersede(transfer, AFC_CACHE_USE_STALE);
     }
     if (is_head) update_by_head(transfer);
-    /* Otherwise a part of the new version wouldn't replace more of the old one. */
+    /* A part of the new version wouldn't replace a longer part of the old one by itself. */
     if (head->status == PARTIAL_CONTENT && afc__validators_contradict(head, &cache->head)) {
         afc__http_cache_drop(cache->http_cache, cache->stored);
     }
@@ -223,7 +229,7 @@ static bool take_verdict(afc__transfer *transfer) {
 
 /* ---- The rest of a part ------------------------------------------------------------------------ */
 
-/** Replaces the received head by that of the whole, and puts the part in front of the body. */
+/** Replaces the received head by that of the whole response, and puts the stored part before the body. */
 static void complete(afc__transfer *transfer, const afc_head *whole) {
     afc_failure failure;
     afc__hop_cache *cache = transfer->hop_cache;
@@ -237,7 +243,7 @@ static void complete(afc__transfer *transfer, const afc_head *whole) {
         afc__transfer_fail(transfer, &failure);
         return;
     }
-    hop->from_cache = (uint32_t)cache->part.size; /* Limited by may_complete(). */
+    hop->from_cache = (uint32_t)cache->part.size; /* may_complete() limits the size. */
     hop->kept = cache->part;
     hop->kept_offset = 0;
     hop->kept_received = (int64_t)cache->part.size;
@@ -245,8 +251,8 @@ static void complete(afc__transfer *transfer, const afc_head *whole) {
 }
 
 /**
- * Makes the head of the whole: the fields of the rest, and those of the part that the rest doesn't have (RFC 9111 3.4).
- * false: memory is out, or the reader has no room for a second head.
+ * Makes the head of the whole response: the fields of the rest, and those of the stored part that the rest doesn't have
+ * (RFC 9111 section 3.4). Returns false when out of memory, or if the reader has no room for a second head.
  */
 static bool complete_head(afc__transfer *transfer) {
     const afc_head *received = afc__hop_cache_received(transfer);
@@ -257,7 +263,7 @@ static bool complete_head(afc__transfer *transfer) {
     afc_head head = *received;
     bool fits = false;
     afc__response_control_read(&control, received->headers, received->header_count);
-    /* A copy: the reader that has the received fields is about to get the whole. */
+    /* Copied, as the reader that has the received fields gets the head of the whole. */
     if (!copy_updated(&fields, &meta->head, received, &control)) return false;
     head.headers = fields.headers;
     head.header_count = fields.count;
@@ -272,7 +278,10 @@ static bool complete_head(afc__transfer *transfer) {
     return fits;
 }
 
-/** The server was asked for the rest of a part. true: it is asked again, for the whole. */
+/**
+ * Handles the response to a request for the rest of a part. Returns true if the server must be asked again, for the
+ * whole.
+ */
 static bool take_rest(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     const afc_head *head = afc__hop_cache_received(transfer);
