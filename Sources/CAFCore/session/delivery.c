@@ -9,12 +9,12 @@
 
 struct afc__delivery {
     afc_session *session;
-    afc_task *task;        /**< With a reference from on_done on. */
-    afc_task_events given; /**< The caller's. */
-    afc_result *result;    /**< NULL: the task was never started. */
+    afc_task *task;        /**< The delivery has a reference from on_done on. */
+    afc_task_events given; /**< The caller's callbacks. */
+    afc_result *result;    /**< NULL until on_done, and if the task was never started. */
     pthread_mutex_t lock;
-    /* Under the lock. */
-    /** The executor has a call of run(): there is never a second one, so the order is kept. */
+    /* The members below are guarded by `lock`. */
+    /** The executor has a call of run(). There is never a second one, so that the callbacks keep their order. */
     bool is_posted;
     bool has_progress;
     bool has_ended; /**< on_done and release are due. */
@@ -32,7 +32,7 @@ static void call_release(const afc__delivery *delivery) {
     if (delivery->given.release != NULL) delivery->given.release(delivery->given.context);
 }
 
-/** The last callbacks, and what waits for them. */
+/** Calls the last callbacks, and then completes and releases the task. */
 static void end(afc__delivery *delivery) {
     afc_session *session = delivery->session;
     afc_task *task = delivery->task;
@@ -45,7 +45,7 @@ static void end(afc__delivery *delivery) {
     free_delivery(delivery);
     afc__task_set_complete(task);
     afc__session_drop_keep_alive(session);
-    /* Its reference to the session is the last thing used. */
+    /* Last: the task's reference keeps the session's memory. */
     afc_task_release(task);
 }
 
@@ -67,14 +67,14 @@ static void run(void *argument) {
 
 /* ---- Where the task calls it --------------------------------------------------------------- */
 
-/** Call it with the lock, which it gives back. */
+/** Posts run() to the executor, unless it is posted. Call it with the lock, which it releases. */
 static void post(afc__delivery *delivery) {
     const afc_executor *executor = &delivery->session->executor;
     bool was_posted = delivery->is_posted;
     delivery->is_posted = true;
     pthread_mutex_unlock(&delivery->lock);
     if (was_posted) return;
-    /* The threads of a parent process don't run in its child. */
+    /* In a forked child the threads of the parent's executor don't exist. */
     bool is_child = delivery->session->generation != afc__process_generation();
     if (is_child || !executor->post(executor->context, run, delivery)) run(delivery);
 }

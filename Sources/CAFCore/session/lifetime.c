@@ -1,11 +1,11 @@
-/* What keeps sessions and tasks alive, and how work gets to their threads. */
+/* The lifetimes of sessions and tasks, and how work gets to their threads. */
 #include "session/lifetime.h"
 
 #include "base/freelist.h"
 #include "run/threads.h"
 #include "transfer/caching/hop_cache.h"
 
-/** A busy program makes one for each request. */
+/** A busy program needs one for each request. */
 static afc__freelist freelist = AFC__FREELIST_INIT(sizeof(afc_task), AFC__RESULTS_KEPT);
 
 /* ---- Sessions ------------------------------------------------------------------------------ */
@@ -19,7 +19,7 @@ void afc__session_unreference(afc_session *session) {
     afc__loop_clear(&session->loop);
     afc__session_clear_stores(session);
     afc_free(session);
-    /* Another session, if there is one, soon has its own again. */
+    /* The freelists are shared: another session soon fills them again. */
     afc__freelist_empty(&freelist);
     afc__result_free_kept();
     afc__hop_cache_free_kept();
@@ -48,7 +48,7 @@ static void writer_ended(void *context) {
 }
 
 static void start_writer(afc_session *session) {
-    /* The end of its last job may still be on its way into the loop when all tasks have gone. */
+    /* A reference for the writer: it may still post the end of its last job when all tasks have been released. */
     afc__session_reference(session);
     session->writer = afc__writer_new(writer_ended, session);
     if (session->writer == NULL) afc__session_unreference(session);
@@ -69,7 +69,7 @@ void afc__task_post(afc_task *task, unsigned what) {
     unsigned before = atomic_fetch_or(&task->requests, what);
     if (before != 0) return;
     afc_session *session = task->session;
-    /* A forked child shares the eventfd with its parent, whose loop counts the writes. */
+    /* A forked child shares the eventfd with its parent: a write would wake the parent's loop. */
     if (session->generation != afc__process_generation()) return;
     atomic_fetch_add_explicit(&session->posts, 1, memory_order_relaxed);
     afc_task_retain(task);
@@ -101,7 +101,7 @@ void afc_task_release(afc_task *task) {
     bool was_started = atomic_load(&task->was_started);
     void (*release)(void *) = task->transfer.events.release;
     void *context = task->transfer.events.context;
-    /* With its end it was cleared on the loop thread. */
+    /* A task that has ended was cleared on the loop thread. */
     if (task->transfer.result != NULL) afc__transfer_clear(&task->transfer);
     afc__reply_free(atomic_load(&task->reply));
     afc__freelist_give(&freelist, task);

@@ -1,4 +1,4 @@
-/* A request and its result, in one call. */
+/* afc_perform(): a request and its result in one call. */
 #include "base/failure.h"
 #include "session/task_calls.h"
 

@@ -17,25 +17,25 @@
 #endif
 #include <string.h>
 
-/* Alarms whose memory is kept after a burst. */
+/* The number of alarms for which memory is kept after a burst. */
 enum { SPARE_ALARMS = 64 };
 
 enum { MAX_PARTITION = 255 };
 
-/* How many tasks one turn cancels. */
+/* Maximum number of tasks that one turn cancels. */
 enum { MAX_CANCELLED = 64 };
 
 enum { US_PER_MS = 1000 };
 
-/* A longer wait, of thousands of years, has no limit. */
+/* A longer wait, of thousands of years, counts as unlimited. */
 #define MAX_JOIN_MS (INT64_MAX / US_PER_MS / 2)
 
 /* ---- The loop's side ----------------------------------------------------------------------- */
 
 /**
- * Looks at some of the tasks that were there when all were cancelled. libcurl takes the longer to remove a handle the
- * more hosts there are, so others come in between. Tasks whose start is still in the inbox are cancelled when they
- * begin: see afc__task_is_cancelled().
+ * Cancels some of the tasks that were active when all were cancelled. The time that libcurl takes to remove a handle
+ * grows with the number of hosts, so other work comes in between. Tasks whose start is still in the inbox are cancelled
+ * when they begin: see afc__task_is_cancelled().
  */
 static void cancel_some(afc_session *session) {
     for (unsigned i = 0; i < MAX_CANCELLED && session->to_cancel > 0; i++, session->to_cancel--) {
@@ -44,7 +44,7 @@ static void cancel_some(afc_session *session) {
             session->to_cancel = 0;
             return;
         }
-        /* A task whose file is being closed stays in the list, behind those that come next. */
+        /* Moved to the end, as a task whose file is still being closed stays in the list. */
         afc__list_remove(node);
         afc__list_append(&session->active, node);
         afc_task *task = AFC__OWNER(node, afc_task, node);
@@ -77,9 +77,9 @@ static void take_posts(void *context, afc__post *post) {
 }
 
 /*
- * Waking a thread costs both sides some microseconds, as much as a fifth of a small request. Where
- * requests come one by one there is nothing to wait for, and gathered results are reported at once, too. So they are if
- * no other task is active: the row `small_1` of Benchmarks/run.
+ * The number of turns for which results are collected at most, so that a receiver on another thread is woken once for
+ * many results. Waking a thread costs both sides some microseconds, as much as a fifth of a small request. If nothing
+ * else is ready, or no other task is active, results are reported at once (row `small_1` of Benchmarks/run).
  */
 enum { MAX_BATCH_TURNS = 4 };
 _Static_assert((int)MAX_BATCH_TURNS < (int)AFC__LOOP_DISPATCH_TURNS,
@@ -94,7 +94,7 @@ static void end_batches(afc_session *session) {
     }
 }
 
-/** Returns whether on_wake is due again, as it has called afc_session_wake() itself. */
+/** Calls on_wake, if it is due. Returns whether it is due again, as on_wake has called afc_session_wake() itself. */
 static bool wake(afc_session *session) {
     if (!session->is_woken) return false;
     session->is_woken = false;
@@ -110,12 +110,12 @@ static void report_results(afc_session *session) {
     }
 }
 
-/* Tasks at once whose memory, of 2 KiB and more each, is worth a walk through the heap. */
+/* The number of simultaneous tasks whose memory, of 2 KiB and more each, justifies a walk through the heap. */
 enum { BURST = 4096 };
 
 /**
- * After a burst: glibc gives pages back only from the end of its heap, where one small block is enough to keep
- * all of it.
+ * Returns memory to the system after a burst. By itself, glibc only returns pages at the end of its heap, where one
+ * small block is enough to keep all of it.
  */
 static void give_memory_back(afc_session *session) {
     session->peak_active = session->active_count;
@@ -130,7 +130,7 @@ static void finish_exchanges(void *context) {
     afc__exchange *exchange;
     while ((exchange = afc__driver_next_ended(session->driver)) != NULL) {
         afc__task_exchange_ended(afc__exchange_get_context(exchange));
-        /* What a callback starts uses the memory and the handle that have just become free. */
+        /* At once, so that a task started by a callback reuses the memory and the handle that have just become free. */
         if (!session->gathers_results) report_results(session);
         run_queue(session);
     }
@@ -140,7 +140,7 @@ static afc__turn finish_turn(void *context, bool was_idle) {
     afc_session *session = context;
     cancel_some(session);
     finish_exchanges(session);
-    /* Connections that were made, and tasks that an alarm has ended, make room as well. */
+    /* New HTTP/2 connections, and tasks that an alarm has ended, also allow queued tasks to run. */
     run_queue(session);
     if (!afc__list_is_empty(&session->completed) || !afc__list_is_empty(&session->batches)) {
         bool may_gather = session->gathers_results && session->active_count > 0;
@@ -149,7 +149,7 @@ static afc__turn finish_turn(void *context, bool was_idle) {
         report_results(session);
         end_batches(session);
     }
-    /* What these callbacks have asked for comes in the same turn. */
+    /* After the callbacks above, so that their afc_session_wake() has its effect in the same turn. */
     bool is_woken = wake(session);
     bool was_burst = session->peak_active >= BURST &&
                      session->active_count < session->peak_active / 8;
@@ -166,9 +166,9 @@ static void ended(void *context) {
     if (session->writer != NULL) afc__writer_end(session->writer);
     if (session->on_closed != NULL) session->on_closed(session->context);
     /*
-     * The program may keep a finished task, and with it the session's memory, for as long as it likes. Not before
-     * on_closed: another session made there would get the number of a descriptor that the program's loop still waits
-     * for.
+     * Closes the loop's descriptors now, as the program may keep a finished task, and with it the session's memory, for
+     * any time. Not before on_closed: another session made there would get the number of a descriptor that the
+     * program's loop still waits for.
      */
     afc__loop_close(&session->loop);
     afc__session_unreference(session);
@@ -176,7 +176,7 @@ static void ended(void *context) {
 
 /* ---- Stores -------------------------------------------------------------------------------- */
 
-/** false: out of memory. */
+/** Copies the stores of the options. Returns false when out of memory. */
 static bool set_stores(afc_session *session, const afc_session_options *options) {
     session->stores.cookie_policy = options->cookie_policy;
     session->stores.to_ascii = afc__driver_host_to_ascii;
@@ -196,7 +196,10 @@ static bool set_stores(afc_session *session, const afc_session_options *options)
 
 /* ---- The callers' side --------------------------------------------------------------------- */
 
-/** In the order of their locks: a fork takes the one that was registered last first. */
+/**
+ * Registers the handlers of forks. Those that prepare a fork are called in reverse order (pthread_atfork()), which must
+ * be the order of their locks.
+ */
 static void watch_forks(void) {
     afc__loop_watch_forks();
     afc__threads_watch_forks();
@@ -205,7 +208,7 @@ static void watch_forks(void) {
     afc__fork_gate_watch();
 }
 
-/** One that has not started. */
+/** Frees a session that wasn't started. */
 static void discard(afc_session *session) {
     if (session->driver != NULL) afc__driver_free(session->driver);
     afc__queue_clear(&session->queue);
@@ -244,11 +247,11 @@ static afc_status check_options(const afc_session_options *options, afc_failure 
 /** Makes the loop, the driver and the queue. */
 static afc_status make_parts(afc_session *session, const afc_session_options *options,
                              afc_failure *failure) {
-    /* discard() clears the loop in every case. */
+    /* On failure, discard() clears the loop in every case. */
     afc__loop_owner owner = {session, take_posts, finish_exchanges, finish_turn, ended, "af-loop"};
     afc_status status = afc__loop_init(&session->loop, owner, failure);
     if (status != AFC_OK) return status;
-    /* The others are reserved as tasks start. */
+    /* The alarms of tasks are reserved when they start. */
     if (afc__loop_reserve_alarms(&session->loop, AFC__DRIVER_ALARMS) != AFC_OK) {
         return afc__fail_memory(failure);
     }
@@ -283,8 +286,8 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
     afc__list_init(&session->completed);
     afc__list_init(&session->batches);
     atomic_init(&session->handles, 1);
-    atomic_init(&session->holders, 1);    /* All handles together. */
-    atomic_init(&session->references, 2); /* The loop thread, and all holders together. */
+    atomic_init(&session->holders, 1);    /* For all handles together. */
+    atomic_init(&session->references, 2); /* For the loop thread, and for all holders together. */
     session->generation = afc__process_generation();
     session->gathers_results = options->gather_results;
     session->is_driven = options->loop == AFC_LOOP_EXTERNAL;
@@ -330,7 +333,7 @@ void afc_session_release(afc_session *session) {
     if (session == NULL || atomic_fetch_sub(&session->handles, 1) != 1) return;
     bool is_own = session->generation == afc__process_generation();
     if (is_own && !session->is_driven) afc__thread_will_end();
-    /* Set before it is posted, as in afc_session_cancel_all(). */
+    /* Set before the post, as in afc_session_cancel_all(). */
     atomic_store(&session->counters.ends_validations, true);
     bool has_tasks = atomic_load(&session->holders) > 1;
     if (is_own && has_tasks) afc__session_post(session, AFC__SESSION_CANCEL_ALL);
@@ -338,7 +341,7 @@ void afc_session_release(afc_session *session) {
 }
 
 void afc_join_closed_sessions(void) {
-    /* A loop would wait for itself. */
+    /* A loop thread would wait for itself. */
     if (!afc__loop_is_any_current()) afc__threads_join_ending();
 }
 
@@ -349,7 +352,10 @@ afc_status afc_session_join(afc_session *session, int64_t timeout_ms) {
         afc_session_release(session);
         return is_parents ? AFC_ECLOSED : AFC_EINVAL;
     }
-    /* The address stays that of this session, and its stores are saved here. */
+    /*
+     * Keeps the memory, so that the address identifies this session, and the stores are released, and so saved, on this
+     * thread.
+     */
     afc__session_reference(session);
     afc_session_release(session);
     bool is_limited = timeout_ms >= 0 && timeout_ms < MAX_JOIN_MS;
@@ -361,8 +367,8 @@ afc_status afc_session_join(afc_session *session, int64_t timeout_ms) {
 void afc_session_cancel_all(afc_session *session) {
     if (session->generation != afc__process_generation()) return;
     /*
-     * Counted before it is posted: an earlier post may still be in the inbox, in front of tasks that
-     * were started since, and would be handled before their start. See afc__task_is_cancelled().
+     * Counted before the post: an earlier post may still be in the inbox, in front of tasks that were started since,
+     * and would be handled before their start. See afc__task_is_cancelled().
      */
     atomic_fetch_add(&session->counters.cancellations, 1);
     afc__session_post(session, AFC__SESSION_CANCEL_ALL);
@@ -404,7 +410,7 @@ void afc_session_get_statistics(const afc_session *session, afc_session_statisti
     out->wakeups = read_counter(&session->loop.wakeups);
     out->turns = read_counter(&session->loop.turns);
     out->events = read_counter(&session->counters.events);
-    /* In on_closed the driver has ended. */
+    /* In on_closed the driver was freed already. */
     out->connections = session->driver != NULL ? afc__driver_connections(session->driver) : 0;
     memset(out->reserved, 0, sizeof out->reserved);
 }

@@ -1,4 +1,4 @@
-/* A task on the loop: its hops, its waits, what the writer does for it, and its end. */
+/* A task on the loop thread: its hops, its waits, the writer's jobs for it, and its end. */
 #include "session/task.h"
 
 #include "base/clock.h"
@@ -15,12 +15,12 @@
 #include <assert.h>
 #include <stdint.h>
 
-/* The priority of requests that name none; HTTP/2's default weight, RFC 7540 5.3.5. */
+/* The default priority of requests: HTTP/2's default weight (RFC 7540 section 5.3.5). */
 enum { DEFAULT_PRIORITY = 16 };
 
 /* ---- States -------------------------------------------------------------------------------- */
 
-/** Enters a state. Gives back what only the former one needed. */
+/** Enters a state. Releases what only the former one needed. */
 static void enter(afc_task *task, afc__task_state state) {
     assert(afc__task_may_enter(task->state, state));
     bool has_entry = state >= AFC__STATE_QUEUED && state <= AFC__STATE_CONNECTED;
@@ -89,7 +89,7 @@ static void on_waiting(void *context) {
 
 static void on_worked(afc_task *task);
 
-/** Writes on, as the descriptor of the sink has room again, or is broken. */
+/** Continues writing, as the descriptor of the sink is writable again, or broken. */
 static void write_on(afc__watch *watch, unsigned readiness) {
     afc_task *task = AFC__OWNER(watch, afc_task, sink_watch);
     (void)readiness;
@@ -119,7 +119,7 @@ static void write_block(afc_task *task) {
 static void on_filled(void *context) {
     afc_task *task = context;
     if (afc__sink_gathers(&task->transfer.sink)) {
-        /* Taken once everything was read that can be read now. */
+        /* Handled at the end of the turn, once all that is readable was read. */
         afc__task_post(task, AFC__TASK_GATHERED);
     } else {
         write_block(task);
@@ -134,7 +134,7 @@ static void leave(afc_task *task) {
     afc_task_release(task);
 }
 
-/** on_done is called at the end of the loop's turn. */
+/** Completes the task; on_done is called at the end of the loop's turn. */
 static void finish(afc_task *task) {
     afc_session *session = task->session;
     afc__loop_disarm(&session->loop, &task->alarm);
@@ -151,12 +151,12 @@ void afc__task_complete(afc_task *task) {
     afc__transfer_finish(&task->transfer);
     unsigned pending = atomic_fetch_or(&task->requests, AFC__TASK_FINISHED);
     afc__task_release_events(task);
-    /* An operation on its way still needs the loop; the task leaves when that has been taken. */
+    /* A posted operation still needs the loop: the task is released when the loop has taken that. */
     enter(task, pending != 0 ? AFC__STATE_LEAVING : AFC__STATE_DETACHED);
     if (pending == 0) leave(task);
 }
 
-/** Writes what a pipe or socket has room for. false: the task has failed. */
+/** Writes as much as a polled descriptor has room for. Returns false if the task has failed. */
 static bool flush(afc_task *task) {
     if (!afc__sink_is_polled(&task->transfer.sink)) return true;
     afc_failure failure = {0};
@@ -216,7 +216,10 @@ static void run_hop(afc_task *task) {
     begin_writing(task);
 }
 
-/** Suspends the task between two hops if that was asked for. A task that has failed goes on to its end. */
+/**
+ * Suspends the task between two hops, if it is to be suspended and hasn't failed, and returns whether it did. `next`
+ * follows later.
+ */
 static bool suspends(afc_task *task, afc__next next) {
     if (!afc__transfer_is_suspended(&task->transfer) || afc__transfer_has_failed(&task->transfer)) {
         return false;
@@ -232,7 +235,10 @@ static void fail(afc_task *task, const afc_failure *failure) {
     begin_writing(task);
 }
 
-/** Runs the hop at once if it stays on its host, else when it is its turn; tasks that have begun go before others. */
+/**
+ * Runs the next hop at once if the task keeps its place at the host, or queues it, with the rank of tasks that have
+ * begun.
+ */
 static void queue_hop(afc_task *task) {
     afc__queue *queue = &task->session->queue;
     afc__transfer *transfer = &task->transfer;
@@ -260,7 +266,7 @@ static void queue_hop(afc_task *task) {
 
 static void proceed(afc_task *task, afc__next next);
 
-/** Passes the stored response on until it ends or has to wait. */
+/** Passes on the stored response until it ends or has to wait. */
 static void replay(afc_task *task) {
     afc__outcome outcome = {0};
     afc__next next;
@@ -269,7 +275,7 @@ static void replay(afc_task *task) {
     switch (step) {
     case AFC__REPLAY_DONE:
         next = afc__transfer_end_hop(&task->transfer, &outcome);
-        /* A chain of stored redirects can be long: after each, other tasks and time limits get their turn. */
+        /* A chain of stored redirects can be long, so other tasks and time limits are handled after each. */
         if (next == AFC__NEXT_HOP) {
             afc__task_arm(task);
             afc__task_post(task, AFC__TASK_CACHED);
@@ -286,7 +292,7 @@ static void replay(afc_task *task) {
     }
 }
 
-/** Asks the cache before a hop: it answers, or looks for what may, or the hop is sent. */
+/** Asks the cache before a hop: it has a response, or is looking for one, or the hop is sent. */
 static void ask_cache(afc_task *task) {
     switch (afc__task_ask_cache(task)) {
     case AFC__CACHE_NEXT_SEND:
@@ -320,7 +326,7 @@ void afc__task_run(afc_task *task) {
     if (!suspends(task, AFC__NEXT_HOP)) run_hop(task);
 }
 
-/** Does what comes next, once the task isn't suspended. */
+/** Does the next step, unless the task is suspended now. */
 static void proceed(afc_task *task, afc__next next) {
     if (next == AFC__NEXT_ASK) {
         enter(task, AFC__STATE_WAITING_FOR_CREDENTIALS);
@@ -347,7 +353,7 @@ static void apply_network_decision(afc_task *task, afc__network_decision decisio
     }
 }
 
-/** `failure` replaces that of the exchange; NULL: it ended by itself, or the task has failed. */
+/** Ends the exchange. `failure` replaces that of the exchange; NULL if it ended by itself, or the task has failed. */
 static void end_exchange(afc_task *task, const afc_failure *failure) {
     afc__outcome outcome;
     afc__exchange *exchange = task->exchange;
@@ -397,7 +403,7 @@ bool afc__task_is_cancelled(const afc_task *task) {
     return afc__transfer_is_cancelled(&task->transfer);
 }
 
-/** Fails the task at a limit of its hop, unless a stale response replaces what the server didn't send. */
+/** Fails the task at a limit of its hop, unless a stale response may be used instead. */
 static void end_late_hop(afc_task *task, const afc_failure *failure) {
     const afc__transfer *transfer = &task->transfer;
     if (afc__hop_in_head(&transfer->hop) && afc__transfer_may_use_stale(transfer)) {
@@ -408,7 +414,8 @@ static void end_late_hop(afc_task *task, const afc_failure *failure) {
 }
 
 /**
- * Moves on what waited for a moment, which may have come after the hop it was of. The other limits of the task stay.
+ * Continues directions that waited for a moment. The hop may have ended before that moment: then only the alarm is
+ * armed for the other limits.
  */
 static void stop_waiting(afc_task *task, int64_t now) {
     bool is_replaying = task->state == AFC__STATE_IN_CACHE &&
@@ -427,7 +434,7 @@ static void wake(afc_task *task) {
     afc__transfer_wake(&task->transfer);
 }
 
-/** Calls on_wake; later, if it was called just now and nothing has paused that it makes go on. */
+/** Calls on_wake, or delays the call if on_wake was called just now and neither direction is paused until then. */
 static void wake_soon(afc_task *task) {
     bool can_wait = afc__task_was_just_woken(task) &&
                     !afc__transfer_waits_for_wake(&task->transfer);
@@ -484,7 +491,7 @@ static void begin(afc_task *task) {
     afc__list_append(&session->active, &task->node);
     session->active_count++;
     if (session->active_count > session->peak_active) session->peak_active = session->active_count;
-    /* A WebSocket has an alarm of its own beside its task's, until its end is reported. */
+    /* Two for each task: a WebSocket has its own alarm besides its task's, until its end is reported. */
     size_t alarms = 2 * session->active_count + session->completed_count + AFC__DRIVER_ALARMS;
     if (afc__loop_reserve_alarms(&session->loop, alarms) != AFC_OK) {
         afc__fail_memory(&failure);
@@ -501,7 +508,7 @@ static void on_network_report(afc_task *task) {
     apply_network_decision(task, afc__task_decide_network(task), afc__task_network_failure(task));
 }
 
-/** Passes on the answer to a challenge. Returns false without one, or if it is no longer awaited. */
+/** Applies the answer to a challenge. Returns false if there is none, or if it isn't awaited any more. */
 static bool take_answer(afc_task *task) {
     afc__reply *reply = atomic_exchange(&task->reply, NULL);
     if (reply == NULL) return false;
@@ -519,7 +526,7 @@ static void on_challenge_answer(afc_task *task) {
         abort_task(task, &transfer->result->failure);
         return;
     }
-    /* An accepted response had its body passed on, as far as it was kept. */
+    /* The kept part of an accepted response's body was passed to the sink. */
     if (afc__sink_has_block(&transfer->sink)) on_filled(task);
     if (task->exchange == NULL) {
         proceed(task, afc__transfer_resume_hop(transfer));
@@ -548,7 +555,7 @@ static void check_flags(afc_task *task, unsigned requests) {
     continue_exchange(task);
 }
 
-/** Goes on after the writer, or the descriptor, is done with what the sink has begun. */
+/** Continues after the writer thread, or the polled descriptor, has finished the sink's job. */
 static void on_worked(afc_task *task) {
     afc__transfer *transfer = &task->transfer;
     afc_failure failure;
@@ -571,7 +578,7 @@ static void on_worked(afc_task *task) {
     }
 }
 
-/** Writes what was gathered, as all that can be read now was read. */
+/** Writes what the sink has collected, at the end of the turn. */
 static void on_gathered(afc_task *task) {
     afc__sink *sink = &task->transfer.sink;
     if (task->state == AFC__STATE_WRITING) return;
@@ -590,7 +597,7 @@ void afc__task_handle(afc_task *task) {
             leave(task);
         }
     } else {
-        /* What was asked for right after the start comes with it. */
+        /* Operations posted right after the start arrive together with it. */
         if (requests & AFC__TASK_START) begin(task);
         if (is_active(task) && (requests & AFC__TASK_NETWORK)) on_network_report(task);
         if (requests & AFC__TASK_WORKED) on_worked(task);

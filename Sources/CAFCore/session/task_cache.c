@@ -6,22 +6,22 @@
 /* The limit of a validation in the background whose request has no total limit: nothing else would end it. */
 enum { VALIDATION_MS = 60 * 1000 };
 
-/** On any thread: the store has what was asked for, and gives the reference to the task back. */
+/** Called on any thread when the cache can continue. Releases the reference that was taken for this call. */
 static void on_cache_wake(void *context) {
     afc_task *task = context;
     afc__task_post(task, AFC__TASK_CACHED);
     afc_task_release(task);
 }
 
-/** The store has the bytes already. */
+/** The body of a validation isn't passed on: the cache has stored the bytes already. */
 static afc_status discard_body(void *context, afc_slice chunk) {
     (void)context, (void)chunk;
     return AFC_OK;
 }
 
 /**
- * Validates a stale response that has just been used, in the background. What the request demands of its connection,
- * its response and its cookies holds there, too. A redirect is stored, but not followed: on_redirect isn't asked.
+ * Validates a stale response that has just been used, in the background. The request's options about its connection,
+ * its response and its cookies apply there, too. A redirect is stored, but not followed, so on_redirect isn't needed.
  */
 static void validate_in_background(afc_task *task) {
     afc_task *made;
@@ -54,11 +54,14 @@ static void validate_in_background(afc_task *task) {
 
 afc__cache_next afc__task_ask_cache(afc_task *task) {
     afc__transfer *transfer = &task->transfer;
-    /* May choose another host's queue. What HSTS learns of the host while the task waits is applied with the hop. */
+    /*
+     * First, as https may be another entry of the queue and the cache. What HSTS learns about the host while the task
+     * waits is applied when the hop begins.
+     */
     if (!afc__transfer_upgrade(transfer)) return AFC__CACHE_NEXT_FAIL;
     afc__http_cache_wake wake = {on_cache_wake, task};
     afc__cache_next next = afc__transfer_ask_cache(transfer, wake);
-    /* The wake may have come and gone already: the loop has a reference of its own. */
+    /* For the wake, which may even have been called already: the loop has a reference of its own. */
     if (next == AFC__CACHE_NEXT_WAIT) afc_task_retain(task);
     bool validates = next == AFC__CACHE_NEXT_REPLAY && afc__transfer_takes_validation(transfer);
     if (validates) validate_in_background(task);
@@ -68,7 +71,7 @@ afc__cache_next afc__task_ask_cache(afc_task *task) {
 afc__replay afc__task_replay(afc_task *task) {
     afc__replay step = afc__transfer_replay(&task->transfer);
     if (step == AFC__REPLAY_MORE) afc__task_post(task, AFC__TASK_CACHED);
-    /* As above. */
+    /* For the wake, as above. */
     if (step == AFC__REPLAY_PENDING) afc_task_retain(task);
     return step;
 }

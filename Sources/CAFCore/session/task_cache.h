@@ -1,4 +1,6 @@
-/** What a task asks of its session's HTTP cache: a response, and validations in the background. Loop thread. */
+/**
+ * How a task uses its session's HTTP cache: for a response, and for validations in the background. Loop thread only.
+ */
 #ifndef AFC_SESSION_TASK_CACHE_H
 #define AFC_SESSION_TASK_CACHE_H
 
@@ -6,8 +8,8 @@
 #include "transfer/caching/hop_cache.h"
 
 /**
- * Asks the cache before a hop. After AFC__CACHE_NEXT_WAIT, AFC__TASK_CACHED is posted once it has what was asked for.
- * With AFC__CACHE_NEXT_REPLAY, a validation in the background was started if the response needs one.
+ * Asks the cache before a hop. After AFC__CACHE_NEXT_WAIT, AFC__TASK_CACHED is posted once the cache can continue. With
+ * AFC__CACHE_NEXT_REPLAY, a validation in the background was started if the response needs one.
  */
 afc__cache_next afc__task_ask_cache(afc_task *task);
 

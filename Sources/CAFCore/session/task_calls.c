@@ -1,4 +1,4 @@
-/* The functions of tasks for any thread: making, starting, suspending and cancelling them. */
+/* Functions of tasks for any thread: they make, start, suspend and cancel tasks. */
 #include "session/task_calls.h"
 
 #include "base/failure.h"
@@ -19,7 +19,10 @@ static bool run_job(afc__job *job) {
     return false;
 }
 
-/** The structs of a caller whose headers have another version. NULL: not initialised, so nothing in it is used. */
+/**
+ * The structs of a caller whose headers may have another version, as read. A pointer is NULL if its struct wasn't
+ * initialised by its macro: then no member is used.
+ */
 typedef struct read_structs {
     const afc_request *request;
     const afc_task_events *events;
@@ -59,7 +62,7 @@ void afc__task_release_request(const afc_request *request) {
     if (request != NULL) afc__body_release(&request->body);
 }
 
-/** The callbacks of `given` go to the session's executor, if it has one. AFC_ENOMEM. */
+/** Makes the callbacks of `given` run on the session's executor, if there is one. Fails with AFC_ENOMEM. */
 static afc_status deliver_elsewhere(read_structs *given, afc_session *session) {
     if (!afc__delivery_is_needed(session, given->events)) return AFC_OK;
     given->events_storage = *given->events;
@@ -128,7 +131,7 @@ static void complete_in_child(afc_task *task) {
     afc_failure failure = {0};
     afc__fail(&failure, AFC_ECLOSED, "the session belongs to the parent process");
     afc__transfer_fail(&task->transfer, &failure);
-    /* As on a loop: a callback that waited for its own task or thread would never return. */
+    /* Marks the thread as a loop's, so that a callback can't wait for its own task or thread: it would never return. */
     const afc__loop *before = afc__loop_enter_callbacks();
     afc__transfer_finish(&task->transfer);
     afc__task_release_events(task);
@@ -141,12 +144,12 @@ static void run_closed(void *context) {
     complete_in_child(context);
 }
 
-/** Starts a task that wasn't started yet. Takes a reference, for the loop, until it leaves. */
+/** Starts a task that wasn't started yet. The loop gets a reference until the task leaves it. */
 static void start(afc_task *task) {
     afc_session *session = task->session;
     if (session->generation != afc__process_generation()) {
         atomic_store(&task->completes_in_child, true);
-        /* A child has no loop thread: the completion comes on a thread of its own, or else on this one. */
+        /* A forked child has no loop thread: the task completes on a new thread, or else on this one. */
         if (afc__thread_start("af-closed", run_closed, task, NULL) != 0) complete_in_child(task);
         return;
     }
@@ -171,7 +174,7 @@ afc_status afc_task_begin(afc_task **out, afc_session *session, const afc_reques
     return AFC_OK;
 }
 
-/** The loop doesn't know a task that wasn't started. afc_task_start() takes account of earlier calls. */
+/** Posts an operation unless the task wasn't started: afc_task_start() considers earlier calls. */
 static void post_if_started(afc_task *task, unsigned what) {
     if (atomic_load(&task->was_started)) afc__task_post(task, what);
 }

@@ -1,4 +1,4 @@
-/* Answers to challenges, from any thread to the loop. */
+/* Passes answers to challenges from any thread to the loop. */
 #include "base/alloc.h"
 #include "session/lifetime.h"
 
@@ -33,7 +33,7 @@ afc_status afc_task_answer_challenge(afc_task *task, uint32_t number, afc_challe
         afc__reply_free(reply);
         return AFC_EINVAL;
     }
-    /* The answer to an earlier challenge, which the callback then gave itself. */
+    /* Replaces an answer to an earlier challenge, which isn't needed any more. */
     afc__reply_free(atomic_exchange(&task->reply, reply));
     afc__task_post(task, AFC__TASK_ANSWERED);
     return AFC_OK;

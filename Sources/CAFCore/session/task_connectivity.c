@@ -9,20 +9,23 @@
 #include <errno.h>
 
 enum {
-    /* After 0.5, 1, 2 and 4 s: a name server may be known later than the route to it. */
+    /*
+     * Retries after 0.5, 1, 2 and 4 s: after a change of network, a name server may be known later than the route to
+     * it.
+     */
     MAX_RETRIES = 4,
     FIRST_RETRY_US = 500 * 1000
 };
 
-/** What the monitor has reported. */
+/** What the reachability monitor has reported. */
 typedef enum network_report {
-    UNREPORTED, /**< Nothing yet. */
+    UNREPORTED, /**< No report yet. */
     ABSENT,
-    PRESENT,  /**< From the first report on. */
-    CAME_BACK /**< After a report that it was absent. */
+    PRESENT,  /**< Reachable since the first report. */
+    CAME_BACK /**< Reachable after a report that it wasn't. */
 } network_report;
 
-/** Lives until its monitor is dropped, and holds the task until then. */
+/** A wait for the network. Lives until its monitor is released, and has a reference to the task. */
 struct afc__network_wait {
     afc_task *task;
     afc_reach_monitor *monitor;
@@ -69,8 +72,8 @@ void afc__task_explain_offline(afc_failure *failure) {
 }
 
 /**
- * The host of this hop, or its proxy; NULL: the internet, for a name that was not found: while the internet is
- * reachable, such a name is wrong.
+ * Returns the host to watch: that of the hop's URL or its proxy. NULL means the internet, after a failed lookup: while
+ * the internet is reachable, a name that isn't found is wrong.
  */
 static const char *watched_host(const afc_task *task, const afc_failure *failure, char *storage,
                                 size_t size) {
@@ -110,7 +113,10 @@ afc__network_decision afc__task_await_network(afc_task *task, const afc_failure 
     return AFC__NETWORK_FAIL;
 }
 
-/** The network came back between the failure and the question, or just before. */
+/**
+ * Returns whether the hop should be retried although the host is reachable: the network may have come back after the
+ * failure.
+ */
 static bool deserves_retry(const afc_task *task, const afc_failure *failure) {
     if (task->network.retries >= MAX_RETRIES) return false;
     if (failure->status == AFC_EDNS) return task->network.has_come;
@@ -147,6 +153,6 @@ void afc__task_forget_network(afc_task *task) {
     task->network.retry_us = 0;
     if (wait == NULL) return;
     task->network.wait = NULL;
-    /* Its release callback releases the task; that is not the last reference, as the loop has one. */
+    /* The monitor's release callback releases the task; that isn't the last reference, as the loop has one. */
     afc_reach_monitor_free(wait->monitor);
 }

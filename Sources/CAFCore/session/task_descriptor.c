@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-/* Without memory for a watch, the descriptor is looked at this often. */
+/* The interval in which a descriptor is read if it can't be watched. */
 enum { LOOK_AGAIN_US = 20000 };
 
 void afc__task_watch_body(afc_task *task, void (*ready)(afc__watch *watch, unsigned readiness)) {

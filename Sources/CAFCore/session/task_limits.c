@@ -1,4 +1,4 @@
-/* When a time limit of a task is reached, and when its alarm rings next. */
+/* When a time limit of a task is reached, and when its alarm fires next. */
 #include "session/task_limits.h"
 
 #include "base/clock.h"
@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Between two calls of on_wake that a callback has asked for. What is called usually wakes a thread, which costs as
- * much as receiving 20 KiB: the row `events` of Benchmarks/run, where 64 KiB arrive every 40 µs.
+ * The minimum time between two calls of on_wake that callbacks have asked for. A call usually wakes a thread, which
+ * costs as much as receiving 20 KiB: the row `events` of Benchmarks/run, where 64 KiB arrive every 40 µs.
  */
 enum { WAKE_INTERVAL_US = 1000 };
 
@@ -20,7 +20,9 @@ static int64_t earlier(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/** The peer is not to blame while we wait for a free connection, or don't read or send. */
+/**
+ * Returns whether the idle limit counts: not while the hop waits for a free connection, or we neither read nor send.
+ */
 static bool idle_counts(const afc_task *task) {
     if (task->exchange == NULL || afc__transfer_was_suspended(&task->transfer)) return false;
     if (task->state == AFC__STATE_CONNECTING) return task->transfer.timeouts.connect_ms == 0;
@@ -39,7 +41,7 @@ static int64_t idle_deadline(const afc_task *task) {
     return after(since > continued ? since : continued, task->transfer.timeouts.idle_ms);
 }
 
-/** The next turn of the loop, if the exchange has let others come first. */
+/** Returns 0, the next turn of the loop, if the exchange has yielded; else INT64_MAX. */
 static int64_t turn_deadline(const afc_task *task) {
     return task->exchange != NULL && afc__exchange_has_yielded(task->exchange) ? 0 : INT64_MAX;
 }
@@ -73,7 +75,7 @@ void afc__task_arm(afc_task *task) {
     deadline = earlier(deadline, continue_deadline(task));
     deadline = earlier(deadline, network_deadline(task));
     deadline = earlier(deadline, wake_time(task));
-    /* While idleness doesn't count it may begin to; looking again then is cheap. */
+    /* The idle limit may begin to count at any time; checking again after its duration is cheap. */
     if (task->exchange != NULL && task->transfer.timeouts.idle_ms != 0) {
         int64_t idle = idle_deadline(task);
         if (idle == INT64_MAX) idle = after(afc__now_us(), task->transfer.timeouts.idle_ms);
@@ -101,7 +103,7 @@ static void fail_late(afc_failure *failure, afc_timeout which, const char *what,
 }
 
 void afc__task_say_incomplete(const afc_task *task, afc_failure *failure) {
-    /* The total limit of a WebSocket's task is that of its handshake. */
+    /* The total limit of a WebSocket's task applies to its handshake only. */
     bool is_socket = task->transfer.purpose == AFC__PURPOSE_UPGRADE;
     const char *what = is_socket ? "total timeout: the WebSocket isn't open"
                                  : "total timeout: not complete";

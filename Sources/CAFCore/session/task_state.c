@@ -5,7 +5,7 @@
 #define TO(state) (1u << AFC__STATE_##state)
 
 enum {
-    /* Also to end at once: a failure has no hop to wait for. */
+    /* WRITING is included: a task that fails ends without another hop. */
     TO_NEXT_HOP = TO(IN_CACHE) | TO(QUEUED) | TO(SUSPENDED) | TO(WRITING),
     FROM_HOP = TO(IN_HOP) | TO(CONNECTING) | TO(CONNECTED) | TO(WAITING_FOR_NETWORK) |
                TO(WAITING_FOR_CREDENTIALS) | TO_NEXT_HOP

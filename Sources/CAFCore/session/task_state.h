@@ -1,11 +1,11 @@
-/** What a task is doing, and which state may follow which. Pure. */
+/** The states of a task, and which may follow which. Pure functions. */
 #ifndef AFC_SESSION_TASK_STATE_H
 #define AFC_SESSION_TASK_STATE_H
 
 #include <stdbool.h>
 
 /**
- * enter() in task.c is the only function that changes it.
+ * Only enter() in task.c changes the state.
  *
  *     from                          to
  *     NEW                           IN_CACHE, QUEUED, SUSPENDED, WRITING
@@ -22,19 +22,22 @@
  *     DETACHED                      nothing
  */
 typedef enum afc__task_state {
-    AFC__STATE_NEW,        /**< Not started, or its start is in the inbox. */
-    AFC__STATE_QUEUED,     /**< Waits until its host has a connection for its next hop. */
-    AFC__STATE_IN_HOP,     /**< Has an exchange, which has no connection yet. */
+    AFC__STATE_NEW,    /**< Not started, or its start is still in the inbox. */
+    AFC__STATE_QUEUED, /**< In the queue until its host has a connection for the next hop. */
+    /** Has an exchange that has no connection yet: its host is looked up, or it waits in libcurl. */
+    AFC__STATE_IN_HOP,
     AFC__STATE_CONNECTING, /**< A connection is being made for the exchange. */
     AFC__STATE_CONNECTED,  /**< The exchange has its connection. */
-    AFC__STATE_SUSPENDED,  /**< Between two hops until it is resumed; afc_task.next follows. */
+    /** Between two hops until the task is resumed; afc_task.next follows. */
+    AFC__STATE_SUSPENDED,
     AFC__STATE_WAITING_FOR_NETWORK,     /**< Between two hops until there is a route to its host. */
     AFC__STATE_WAITING_FOR_CREDENTIALS, /**< Between two hops until a challenge is answered. */
-    AFC__STATE_IN_CACHE,                /**< Looks for a stored response, or passes it on. */
-    AFC__STATE_WRITING,                 /**< No hop is left; the writer may have work to finish. */
-    AFC__STATE_COMPLETED,               /**< Its on_done is due. */
-    AFC__STATE_LEAVING, /**< on_done was called; an operation is still in the inbox. */
-    AFC__STATE_DETACHED /**< The loop has let go of it. */
+    /** Asks the cache for a response, or passes a stored one on. */
+    AFC__STATE_IN_CACHE,
+    AFC__STATE_WRITING,   /**< No hop follows; the writer may have work to finish. */
+    AFC__STATE_COMPLETED, /**< on_done is due. */
+    AFC__STATE_LEAVING,   /**< on_done was called; an operation is still in the inbox. */
+    AFC__STATE_DETACHED   /**< The loop has released the task. */
 } afc__task_state;
 
 enum { AFC__TASK_STATES = AFC__STATE_DETACHED + 1 };

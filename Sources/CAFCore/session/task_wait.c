@@ -1,4 +1,4 @@
-/* Waiting for a task on any thread but a loop's. */
+/* Waits for a task, on any thread except a loop's. */
 #include "session/task_wait.h"
 
 #include "base/clock.h"
@@ -8,7 +8,7 @@
 
 #include <limits.h>
 
-/* The values of afc_task.completion, a futex. */
+/* The values of afc_task.completion, which is a futex. */
 enum { PENDING = 0, AWAITED = 1, COMPLETE = 2 };
 
 _Static_assert(PENDING == 0, "a new task is cleared");
@@ -21,7 +21,7 @@ void afc__task_set_complete(afc_task *task) {
     }
 }
 
-/** Returns false if the time is over. */
+/** Waits for a change of the futex. Returns false if the time is over. */
 static bool sleep_until(afc_task *task, int64_t deadline_us) {
     int64_t left_us = deadline_us >= 0 ? deadline_us - afc__now_us() : -1;
     if (deadline_us >= 0 && left_us <= 0) return false;
@@ -32,7 +32,7 @@ static bool sleep_until(afc_task *task, int64_t deadline_us) {
 afc_status afc_task_wait(afc_task *task, int64_t timeout_ms) {
     if (atomic_load(&task->completion) == COMPLETE) return AFC_OK;
     if (task->session->is_driven || afc__loop_is_any_current()) return AFC_EINVAL;
-    /* In a forked child only a task that is started there completes. */
+    /* In a forked child only a task that was started there completes. */
     bool is_parents = task->session->generation != afc__process_generation();
     if (is_parents && !atomic_load(&task->completes_in_child)) return AFC_ECLOSED;
     int64_t max_ms = INT64_MAX / US_PER_MS / 2;

@@ -2,7 +2,7 @@
  * WebSockets on top of tasks.
  *
  * The handshake is a task whose request asks for an upgrade. After the 101 the task's request body is what the socket
- * sends, and its response body what it receives, so that everything else is a task's: connections, limits of the head,
+ * sends, and its response body what it receives. So a task's features apply: connections, limits of the head,
  * cancelling, back-pressure, exactly one end.
  */
 #include "base/alloc.h"
@@ -22,7 +22,7 @@ static const uint64_t default_queue = 16 * 1024 * 1024;
 
 /* ---- Batches ------------------------------------------------------------------------------- */
 
-/** Call it when on_message, on_sent or on_pong is called. */
+/** Makes on_batch_end due. Call it when on_message, on_sent or on_pong is called. */
 static void join_batch(afc_websocket *socket) {
     bool joins = socket->events.on_batch_end != NULL && socket->batch.node.next == NULL;
     if (joins) afc__list_append(&socket->task->session->batches, &socket->batch.node);
@@ -39,7 +39,7 @@ static void record(afc_websocket *socket, const afc_failure *failure) {
     if (socket->failure.status == AFC_OK) socket->failure = *failure;
 }
 
-/** Calls on_sent for what was sent or dropped. Without the lock; `next` was taken with it. */
+/** Calls on_sent for messages that were sent or dropped. Call it without the lock, under which `next` was taken. */
 static void report_sent(afc_websocket *socket, afc__outgoing *next) {
     while (next != NULL) {
         afc__outgoing *message = next;
@@ -61,7 +61,7 @@ static void report_sent(afc_websocket *socket, afc__outgoing *next) {
 
 /* ---- Time ---------------------------------------------------------------------------------- */
 
-/** The end comes first: it ends the pings. */
+/** Arms the alarm for the deadline of the close, if there is one, or else for the next ping or pong. */
 static void arm(afc_websocket *socket) {
     afc__loop *loop = &socket->task->session->loop;
     int64_t due = socket->closing.due_us != 0 ? socket->closing.due_us
@@ -74,8 +74,8 @@ static void arm(afc_websocket *socket) {
 }
 
 /**
- * Begins to wait for the end of the closing handshake, before which `queued` bytes of messages are sent; 0: don't wait
- * for any.
+ * Begins to wait for the end of the closing handshake, before which `queued` bytes of messages are sent; 0 means not to
+ * wait for messages.
  */
 static void await_close(afc_websocket *socket, uint64_t queued) {
     afc__closing_begin(&socket->closing, socket->options.close_timeout_ms, queued, afc__now_us());
@@ -101,13 +101,13 @@ static int64_t oldest_ping_of(afc_websocket *socket) {
 }
 
 static void ping(afc_websocket *socket, int64_t now) {
-    /* Longer than a caller's number, so that it differs from a ping of the caller. */
+    /* One byte longer than a number, so that it differs from a caller's ping with a number. */
     unsigned char payload[sizeof socket->pings + 1] = {0};
     uint64_t number = ++socket->pings;
     for (size_t i = 0; i < sizeof number; i++) payload[i] = (unsigned char)(number >> 8 * i);
     afc_slice bytes = {(const char *)payload, sizeof payload};
     pthread_mutex_lock(&socket->lock);
-    /* AFC_EAGAIN: so many are unanswered that there is a pong to wait for. */
+    /* AFC_EAGAIN is ignored: so many pings are unanswered that a pong is awaited anyway. */
     (void)afc__outbox_add_automatic_ping(&socket->outbox, bytes, now);
     int64_t oldest = afc__outbox_oldest_ping(&socket->outbox);
     pthread_mutex_unlock(&socket->lock);
@@ -117,7 +117,7 @@ static void ping(afc_websocket *socket, int64_t now) {
 
 static void end_closing(afc_websocket *socket) {
     socket->closing = (afc__closing){0};
-    /* With both close frames only the end of the connection is missing (RFC 6455 7.1.1). */
+    /* After both close frames only the end of the connection is missing (RFC 6455 section 7.1.1). */
     if (socket->got_close) {
         afc_task_cancel(socket->task);
     } else {
@@ -133,7 +133,7 @@ static void on_alarm(afc__alarm *alarm) {
         end_closing(socket);
         return;
     }
-    /* A pong may be among what the caller doesn't let us read. */
+    /* The pong may be behind a message that the caller holds. */
     if (socket->is_held) afc__keepalive_postpone(&socket->keepalive, now);
     switch (afc__keepalive_check(&socket->keepalive, now, oldest_ping_of(socket))) {
     case AFC__KEEPALIVE_GIVE_UP:
@@ -151,8 +151,8 @@ static void on_alarm(afc__alarm *alarm) {
 /* ---- Receiving ----------------------------------------------------------------------------- */
 
 /**
- * The peer broke a rule, or we can't go on: it gets what it was about to get and a close frame, and nothing more is
- * read.
+ * The peer violated the protocol, or we can't continue: sends what was being sent and a close frame, and reads nothing
+ * more.
  */
 static void fail(afc_websocket *socket, uint16_t code, const afc_failure *failure) {
     record(socket, failure);
@@ -192,7 +192,7 @@ static void take_pong(afc_websocket *socket, afc_slice payload) {
     if (socket->events.on_pong != NULL) {
         join_batch(socket);
         int64_t round_trip = is_known ? afc__now_us() - ping.sent_us : -1;
-        /* The pong of an automatic ping also answers the caller's before it (RFC 6455 5.5.3). */
+        /* The pong of an automatic ping also answers a caller's earlier ping (RFC 6455 section 5.5.3). */
         if (is_known) payload = (afc_slice){(const char *)ping.payload, ping.size};
         socket->events.on_pong(socket->events.context, payload, round_trip);
     }
@@ -222,7 +222,7 @@ static afc_status deliver(afc_websocket *socket, const afc__websocket_item *item
     return AFC_OK;
 }
 
-/** The message may lie in libcurl's memory, which changes. */
+/** Holds a message, as a copy: it may be in libcurl's memory, which changes. */
 static afc_status hold(afc_websocket *socket, const afc__websocket_item *item) {
     afc_slice bytes = item->message.bytes;
     afc__buffer_clear(&socket->held_bytes);
@@ -261,13 +261,13 @@ static afc_status refuse_message(afc_websocket *socket, afc_status status) {
     return status;
 }
 
-/** Returns whether received messages are reported. Not after a cancel, which a callback may have called. */
+/** Returns whether received messages are reported: not after a cancellation, which may be a callback's. */
 static bool receives(afc_websocket *socket) {
     return afc__websocket_receives(afc__websocket_state_of(socket)) &&
            !afc__task_is_cancelled(socket->task);
 }
 
-/** Reads all of `input`. AFC_EAGAIN: `input` is the rest, behind a message that is held. */
+/** Reads all of `input`. Returns AFC_EAGAIN if a message is held; `input` is then what follows it. */
 static afc_status read_input(afc_websocket *socket, afc_slice *input) {
     while (receives(socket)) {
         afc__websocket_item item;
@@ -286,7 +286,7 @@ static afc_status read_input(afc_websocket *socket, afc_slice *input) {
     return AFC_OK;
 }
 
-/** Keeps more of a refusal's body. AFC_ETOOBIG: it is longer than what is kept. */
+/** Keeps more of a refusal's body. Returns AFC_ETOOBIG if the body is too long to be kept completely. */
 static afc_status keep_refusal_body(afc_websocket *socket, afc_slice chunk) {
     size_t room = AFC_WEBSOCKET_REFUSAL_MAX - socket->refusal_body.size;
     size_t kept = chunk.size < room ? chunk.size : room;
@@ -314,7 +314,7 @@ static afc_status on_body(void *context, afc_slice chunk) {
 
 /* ---- Sending ------------------------------------------------------------------------------- */
 
-/** Call it with the lock, which it releases, after bytes were taken out of the outbox. */
+/** Call it after bytes were taken out of the outbox, with the lock, which it releases. */
 static void took_outgoing(afc_websocket *socket, afc__websocket_state state, size_t count) {
     bool delays_ping = count > 0 && afc__outbox_has_ping_to_send(&socket->outbox);
     bool is_close_sent = socket->outbox.close_frame == AFC__CLOSE_FRAME_SENT;
@@ -323,8 +323,8 @@ static void took_outgoing(afc_websocket *socket, afc__websocket_state state, siz
     if (delays_ping) afc__keepalive_postpone(&socket->keepalive, afc__now_us());
     report_sent(socket, sent);
     /*
-     * The time counts from the close frame, not from the messages before it; but no fault of the peer's is worth
-     * waiting.
+     * The time limit counts from the close frame, not from the messages before it, unless the peer has violated the
+     * protocol.
      */
     bool delays_close = count > 0 && state == AFC__WEBSOCKET_CLOSING;
     if (delays_close && socket->closing.due_us != 0) {
@@ -362,7 +362,7 @@ static ptrdiff_t read_outgoing(void *context, void *buffer, size_t size) {
     return state == AFC__WEBSOCKET_FAILING ? AFC_READ_FAILED : AFC_READ_AGAIN;
 }
 
-/** Nothing was sent before the 101. */
+/** Nothing needs to be rewound, as nothing was sent before the 101. */
 static bool rewind_outgoing(void *context) {
     (void)context;
     return true;
@@ -437,7 +437,7 @@ static void on_trace(void *context, const afc_trace *trace) {
     socket->events.on_trace(socket->events.context, trace);
 }
 
-/** Passes on what concerns the handshake only. What the caller doesn't want isn't asked for: a trace has a cost. */
+/** Passes on callbacks about the handshake. One that the caller hasn't set stays NULL: a trace has a cost. */
 static void pass_on(afc_task_events *out, const afc_websocket_events *events) {
     if (events->on_redirect != NULL) out->on_redirect = on_redirect;
     if (events->on_informational != NULL) out->on_informational = on_informational;
@@ -446,16 +446,16 @@ static void pass_on(afc_task_events *out, const afc_websocket_events *events) {
     if (events->on_trace != NULL) out->on_trace = on_trace;
 }
 
-/** The response says why there is no socket, often in its body, so that is received, too. */
+/** Begins to receive the body of a refusal, which often has the reason. */
 static void take_refusal(afc_websocket *socket, const afc_failure *failure) {
     socket->refusal = *failure;
     afc__buffer_init(&socket->refusal_body, AFC_WEBSOCKET_REFUSAL_MAX);
     pthread_mutex_lock(&socket->lock);
     afc__websocket_enter(socket, AFC__WEBSOCKET_REFUSED);
     pthread_mutex_unlock(&socket->lock);
-    /* A server may never end its response. */
+    /* A limit, as the server may never end its response. */
     afc__task_limit_rest(socket->task, socket->options.close_timeout_ms);
-    /* libcurl waits for the end of our direction, too. */
+    /* Ends our direction: libcurl waits for that, too. */
     afc__task_wake_sending(socket->task);
 }
 
@@ -474,7 +474,7 @@ static afc_status on_head(void *context, afc_response *response) {
         record(socket, &failure);
         return status;
     }
-    /* The limit was for the handshake. */
+    /* The total limit was for the handshake. */
     afc__transfer_end_total_limit(&socket->task->transfer);
     afc__task_arm(socket->task);
     afc__keepalive_begin(&socket->keepalive, socket->options.ping_interval_ms,
@@ -494,7 +494,7 @@ static afc_status on_head(void *context, afc_response *response) {
 
 /* ---- The end ------------------------------------------------------------------------------- */
 
-/** Whatever cut its body short, a refusal stays one. Only a cancel is what the caller wanted. */
+/** Sets the result of a refused handshake: the refusal, even if its body was cut, unless the caller has cancelled. */
 static void explain_refusal(afc_websocket *socket, afc_result *result) {
     result->body = socket->refusal_body;
     result->body_size = result->body.size;
@@ -513,7 +513,7 @@ static void explain_end(afc_websocket *socket, afc_result *result) {
     const afc_failure *failure = afc_result_get_failure(result);
     afc_failure lost = {0};
     if (socket->got_close) return;
-    /* Over TLS it is known that nothing was cut off; over TCP it isn't, and both mean the same. */
+    /* Only TLS can tell whether the stream was cut. Without a close frame it is an error in both cases. */
     if (failure->status == AFC_OK || failure->status == AFC_ETRUNCATED) {
         afc__fail(&lost, AFC_ELOST, "the connection ended without a close frame");
         failure = &lost;
@@ -524,7 +524,7 @@ static void explain_end(afc_websocket *socket, afc_result *result) {
 static void on_done(void *context, afc_result *result) {
     afc_websocket *socket = context;
     explain_end(socket, result);
-    /* In a forked child there is no loop. */
+    /* Never armed in a forked child, which has no loop. */
     if (afc__timer_is_armed(&socket->alarm.timer)) {
         afc__loop_disarm(&socket->task->session->loop, &socket->alarm);
     }
@@ -545,7 +545,7 @@ static void on_done(void *context, afc_result *result) {
     afc_result_free(result);
 }
 
-/** The task's reference goes, with what only the loop uses. */
+/** Frees what only the loop uses, and releases the task's reference. */
 static void on_release(void *context) {
     afc_websocket *socket = context;
     void (*release)(void *) = socket->events.release;
@@ -563,13 +563,13 @@ static void on_release(void *context) {
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
-/** The check of every URL names http and https only. */
+/** Checks the scheme here, as errors about URLs name only http and https. */
 static afc_status check_scheme(const char *url, afc_failure *failure) {
     size_t ignored;
     return afc_url_from_websocket(NULL, 0, &ignored, afc_slice_of(url), failure);
 }
 
-/** Returns the setting of the request that a handshake can't have; NULL: none. */
+/** Returns the name of a member of the request that a handshake can't have, or NULL. */
 static const char *foreign_setting(const afc_request *request) {
     if (request->method != NULL && strcmp(request->method, "GET") != 0) return "method";
     if (request->body.kind != AFC_BODY_NONE) return "body";
@@ -667,7 +667,7 @@ static afc_status renew_key(void *context, afc_header *headers, size_t count,
 static const afc__upgrade upgrade = {
     {lend_outgoing, take_outgoing_back}, renew_key, AFC_WEBSOCKET_REFUSAL_MAX};
 
-/** Makes the task; on failure the socket's reference for it is released. */
+/** Makes the task. On failure the socket's reference for it is released. */
 static afc_status make_task(afc_websocket *socket, afc_session *session, const char *url,
                             const afc_request *request, afc_failure *failure) {
     afc_task_events events = AFC_TASK_EVENTS_INIT;
@@ -685,7 +685,7 @@ static afc_status make_task(afc_websocket *socket, afc_session *session, const c
         return afc__fail_memory(failure);
     }
     count = afc__handshake_write_fields(&socket->handshake, headers);
-    /* A body would only be that of a refusal. If it is encoded all the same, it is decoded. */
+    /* Only a refusal has a body. If that is encoded all the same, it is decoded. */
     headers[count++] = (afc_header){afc_slice_of("Accept-Encoding"), {NULL, 0}, AFC_HEADER_REMOVE};
     for (size_t i = 0; i < request->header_count; i++) headers[count++] = request->headers[i];
     afc_request own = *request;
@@ -746,13 +746,13 @@ static afc_status open_socket(afc_websocket **out, afc_session *session, const a
         return status;
     }
     afc__transfer_await_upgrade(&socket->task->transfer, &upgrade);
-    /* Before the start: a callback may read it on the loop thread before this function returns. */
+    /* Set before the start: a callback on the loop thread may read `*out` before this function returns. */
     *out = socket;
     afc_task_start(socket->task);
     return AFC_OK;
 }
 
-/** The structs of a caller whose headers have another version. NULL: not initialised, so nothing in it is used. */
+/** The structs of a caller whose headers may have another version, as read; NULL if not initialised by its macro. */
 typedef struct read_structs {
     const afc_request *request;
     const afc_websocket_options *options;

@@ -1,4 +1,4 @@
-/* Functions of a WebSocket that any thread may call. */
+/* Functions of WebSockets that any thread may call. */
 #include "base/clock.h"
 #include "base/text.h"
 #include "run/loop.h"
@@ -8,21 +8,24 @@
 #include "session/websocket_internal.h"
 
 /*
- * A message that a callback sends is sent after the callbacks of all sockets that are ready: their peers then wake up
- * once for several messages. From this size on, that costs more than it saves, as its bytes leave the processor's cache
- * meanwhile.
+ * Messages from this size on are sent at once. A smaller message that a callback sends is sent after the callbacks of
+ * all sockets that are ready, so that a peer wakes up once for several messages. For larger ones that costs more than
+ * it saves, as their bytes leave the processor's cache meanwhile.
  */
 enum { SENT_SOON = 4 * 1024 };
 
-/** In a forked child: the lock may be held by a thread that doesn't exist there. */
+/**
+ * Returns whether the socket belongs to the parent process: its lock may be held by a thread that a forked child
+ * doesn't have.
+ */
 static bool is_parents(const afc_websocket *socket) {
     return socket->task->session->generation != afc__process_generation();
 }
 
 /**
- * Locks the order of messages. A loop must not wait while another thread compresses a large message, so a message that
- * a callback sends is sent before that one. It isn't compressed: the peer's decoder then doesn't see it, and needs no
- * order.
+ * Locks `order_lock`, or returns AFC__OVERTAKING. A loop must not wait while another thread compresses a large message,
+ * so a message that a callback sends is sent before that one. It isn't compressed: the peer's decoder then doesn't see
+ * it, and needs no order.
  */
 static afc__order lock_order(afc_websocket *socket, unsigned flags) {
     if (afc__loop_is_any_current()) {
@@ -54,8 +57,8 @@ static void unlock_order(afc_websocket *socket, afc__order order) {
 }
 
 /**
- * With the lock: returns whether the peer gets messages that are added now. The loop may not have noticed yet that the
- * socket is cancelled, and would write them until then.
+ * Returns whether the peer gets messages that are added now. Call it with the lock. The loop may not have noticed yet
+ * that the socket was cancelled, and would send them until then.
  */
 static bool takes_messages(const afc_websocket *socket) {
     return afc__websocket_takes_messages(socket->state) && !afc__task_is_cancelled(socket->task);
@@ -72,7 +75,10 @@ static afc_status begin(afc_websocket *socket, afc_websocket_kind kind, size_t s
     return status;
 }
 
-/** Adds the frame of a draft, or drops both, also if the socket has been closed or cancelled since it began. */
+/**
+ * Adds the frame of a draft, or drops both on failure, also if the socket was closed or cancelled since the draft
+ * began.
+ */
 static afc_status add(afc_websocket *socket, afc__draft *draft, afc__outgoing *frame,
                       afc_status status, void *context) {
     pthread_mutex_lock(&socket->lock);

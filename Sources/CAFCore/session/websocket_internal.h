@@ -1,4 +1,7 @@
-/** What a WebSocket holds, for the files that make it one: websocket.c on the loop thread, websocket_calls.c on any. */
+/**
+ * The members of a WebSocket, for the files that implement it: websocket.c on the loop thread, websocket_calls.c on
+ * any.
+ */
 #ifndef AFC_SESSION_WEBSOCKET_INTERNAL_H
 #define AFC_SESSION_WEBSOCKET_INTERNAL_H
 
@@ -14,59 +17,61 @@
 #include <pthread.h>
 
 struct afc_websocket {
-    atomic_uint references; /**< The caller's, and one of the task until its release. */
+    atomic_uint references; /**< The caller's, and one of the task until its `release`. */
     afc_task *task;         /**< A reference. */
     /**
      * Held while a message is checked, compressed and masked, so that messages are sent in the order in which they were
-     * compressed. Taken before the lock. A loop waits for it only to send a piece of a message.
+     * compressed. Lock it before `lock`. A loop waits for it only to send a piece of a message.
      */
     pthread_mutex_t order_lock;
-    /* Any thread, under the lock, which is never held for long. */
+    /* Any thread, under `lock`, which is never held for long. */
     pthread_mutex_t lock;
-    _Atomic(afc__websocket_state) state; /**< May be read without it. */
-    _Atomic(afc_status)
-        message_failure; /**< Why a message can't be finished; AFC_OK: none. As `state`. */
-    afc__outbox outbox;  /**< Its encoder's stream is used with `order_lock`. */
-    /* Constant once it is opened. */
-    afc_websocket_options options; /**< Its pointers aren't used. */
+    _Atomic(afc__websocket_state) state; /**< May be read without `lock`. */
+    /** Why a message can't be finished, or AFC_OK. May be read without `lock`. */
+    _Atomic(afc_status) message_failure;
+    afc__outbox outbox; /**< The stream of its encoder is used under `order_lock`. */
+    /* Constant once the socket is opened. */
+    afc_websocket_options options; /**< Pointers in it aren't used after the opening. */
     afc_websocket_codec codec;
     afc_websocket_events events;
-    /* Loop thread only, but before the start. */
+    /* Loop thread only, once the task is started. */
     afc__handshake handshake;
     afc__websocket_reader reader;
     afc__alarm alarm;
-    afc__batch batch; /**< Gathers calls of `events`. */
+    afc__batch batch; /**< For on_batch_end. */
     afc__keepalive keepalive;
     afc__closing closing;
-    uint64_t pings; /**< Automatic ones so far. */
-    /* on_message returned AFC_EAGAIN. */
+    uint64_t pings; /**< Number of automatic pings so far. */
+    /* For AFC_EAGAIN from on_message. */
     bool is_held;
-    afc__websocket_item held; /**< Passed on again before anything is read. */
+    afc__websocket_item held; /**< The message, which is passed on again before anything is read. */
     afc__buffer held_bytes;
-    size_t skip; /**< Bytes that the reader has consumed, and that will be passed again. */
-    /* REFUSED. */
+    /** Bytes that the reader has consumed, but that will be passed to on_body again. */
+    size_t skip;
+    /* For the state REFUSED. */
     afc_failure refusal;
-    afc__buffer refusal_body; /**< As much as was received, and is kept. */
-    /* How it ends. */
-    afc_failure failure; /**< The first; AFC_OK: none. */
+    /** The beginning of the refusal's body, up to AFC_WEBSOCKET_REFUSAL_MAX bytes. */
+    afc__buffer refusal_body;
+    /* How the socket ends. */
+    afc_failure failure; /**< The first failure; status AFC_OK if there is none. */
     bool got_close;
     uint16_t code;
     size_t reason_size;
     char reason[AFC_WEBSOCKET_REASON_MAX];
 };
 
-/** With the lock. */
+/** Changes the state. Call it with `lock`. */
 static inline void afc__websocket_enter(afc_websocket *socket, afc__websocket_state state) {
     assert(afc__websocket_may_enter(socket->state, state));
     socket->state = state;
 }
 
-/** For the loop thread, which alone makes most changes; others may only close. */
+/** Returns the state, for the loop thread, which makes most changes: other threads may only close the socket. */
 static inline afc__websocket_state afc__websocket_state_of(const afc_websocket *socket) {
     return atomic_load(&socket->state);
 }
 
-/** Closes the encoder of a socket that has ended; if a thread is compressing, that does it afterwards. */
+/** Closes the encoder of a socket that has ended. If a thread is compressing, that thread closes it afterwards. */
 void afc__websocket_retire_encoder(afc_websocket *socket);
 
 #endif
