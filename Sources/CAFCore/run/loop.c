@@ -18,15 +18,18 @@
 enum {
     BATCH = 32,
     LONG_TURN_US = 20000,
-    /* A wait that ends this much too late wasn't the loop's: the process was stopped, for example by Ctrl-Z. */
+    /* If a wait ends this much too late, the process was stopped meanwhile, for example by Ctrl-Z. */
     STOPPED_US = 500000,
-    /* Only a thread that was stopped by a debugger, for example, takes longer from its exchange to its write. */
+    /*
+     * How long afc__loop_close() waits for the write of a thread that has reset `is_asleep`. Only a stopped thread
+     * takes longer.
+     */
     MAX_WAKEUP_MS = 10000
 };
 
 static _Thread_local const afc__loop *current_loop;
 
-/** In its place on threads without a loop that make callbacks. */
+/** The value of `current_loop` on threads without a loop that make callbacks. */
 static const afc__loop no_loop;
 
 afc_status afc__loop_init(afc__loop *loop, afc__loop_owner owner, afc_failure *failure) {
@@ -62,9 +65,9 @@ void afc__loop_clear(afc__loop *loop) {
 
 void afc__loop_close(afc__loop *loop) {
     /*
-     * A thread that is about to write may not have done so; after close() its descriptor number could be another
-     * file. If it doesn't come, the descriptor stays open for it: one that is lost is better than that, or a thread
-     * that never ends.
+     * A thread that is about to write the eventfd may not have done so yet, and after close() the descriptor's number
+     * could be that of another file. If the write doesn't happen in time, the descriptor stays open: to lose it is
+     * better than a write to another file, or a thread that never ends.
      */
     while (loop->wakeups_due > 0) {
         struct pollfd written = {.fd = loop->event_descriptor, .events = POLLIN};
@@ -79,7 +82,9 @@ void afc__loop_close(afc__loop *loop) {
     close_descriptors(loop);
 }
 
-/** In the child of a fork in a callback, the forking thread is the program's: the loop stays in the parent. */
+/**
+ * In the child of a fork in a callback, the forking thread isn't a loop's any more: the loop exists in the parent only.
+ */
 static void forget_current_in_child(void) {
     current_loop = NULL;
 }
@@ -112,14 +117,14 @@ bool afc__loop_is_current(const afc__loop *loop) {
 }
 
 /**
- * Writes the eventfd. write() is a cancellation point: a thread of the program that is cancelled there would take the
- * wake-up with it, and the loop would sleep with its post.
+ * Writes to the eventfd, with cancellation disabled: write() is a cancellation point (pthreads(7)). If a thread of the
+ * program were cancelled there, the wake-up would be lost, and the loop would sleep although there is a post.
  */
 static void wake(const afc__loop *loop) {
     uint64_t one = 1;
     int before;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    /* EAGAIN: the counter is full, after more wake-ups than can ever be pending. */
+    /* EAGAIN isn't retried: the counter is full, after more wake-ups than can ever be pending. */
     while (write(loop->event_descriptor, &one, sizeof one) < 0 && errno == EINTR) {}
     pthread_setcancelstate(before, &before);
 }
@@ -144,7 +149,7 @@ void afc__loop_hurry(afc__loop *loop) {
     if (current_loop == loop) loop->hurries = true;
 }
 
-/** Returns false if nothing was posted. */
+/** Passes all posts to the owner. Returns false if there was none. */
 static bool drain_inbox(afc__loop *loop) {
     afc__post *newest = atomic_exchange(&loop->inbox, NULL);
     if (newest == NULL) return false;
@@ -164,14 +169,14 @@ static int timeout_ms(const afc__loop *loop) {
     if (first == NULL) return -1;
     int64_t left = first->deadline - afc__now_us();
     if (left <= 0) return 0;
-    /* Rounded up: waking before the deadline would only spin until then. */
+    /* Rounded up, as a loop that wakes before the deadline would spin until then. */
     int64_t milliseconds = (left + 999) / 1000;
     return milliseconds > INT_MAX ? INT_MAX : (int)milliseconds;
 }
 
 /**
- * The time by which alarms are due in this turn. When the turn took long, that of its look at the sockets: meanwhile
- * data may have arrived whose absence an alarm is there to notice. The next turn looks again.
+ * Returns the time by which alarms are due in this turn. If the turn has taken long, that is when it checked its
+ * sockets: data may have arrived since, whose absence an alarm is for. The next turn checks again.
  */
 static int64_t due_time(const afc__loop *loop) {
     int64_t now = afc__now_us();
@@ -200,7 +205,7 @@ static unsigned readiness_of(uint32_t events) {
     return readiness;
 }
 
-/** Returns the time by which the loop wants to look at its sockets again. */
+/** Returns the time by which the loop must check its sockets again. */
 static int64_t next_look(const afc__loop *loop) {
     const afc__timer *first = afc__timers_first(&loop->timers);
     if (first == NULL) return INT64_MAX;
@@ -209,8 +214,9 @@ static int64_t next_look(const afc__loop *loop) {
 }
 
 /**
- * Waits. It is interrupted if the process is stopped and continued (signal(7)), and by nothing else, as the thread
- * blocks signals, a profiler's as well while it waits: then it looks at the sockets before any alarm rings.
+ * Waits, and returns the number of events. The wait is interrupted only if the process is stopped and continued
+ * (signal(7)), as the thread blocks all signals, even a profiler's while it waits. Then the sockets are checked before
+ * any alarm fires.
  */
 static int sleep_until_ready(afc__loop *loop, struct epoll_event *batch) {
     atomic_store(&loop->is_asleep, true);
@@ -225,13 +231,13 @@ static int sleep_until_ready(afc__loop *loop, struct epoll_event *batch) {
     return count;
 }
 
-/** Notices that the process was stopped since the loop wanted to look at its sockets. */
+/** Records that the process was stopped, if the sockets were checked much too late. */
 static void notice_stop(afc__loop *loop) {
     if (loop->now_us - STOPPED_US > loop->look_due_us) loop->continued_us = loop->now_us;
     loop->look_due_us = INT64_MAX;
 }
 
-/** Returns false if no socket was ready. */
+/** Handles ready sockets. Returns false if none was ready. */
 static bool take_events(afc__loop *loop, struct epoll_event *batch, bool may_sleep) {
     afc__fork_gate_leave(loop->section);
     int count = may_sleep ? sleep_until_ready(loop, batch)
@@ -244,7 +250,7 @@ static bool take_events(afc__loop *loop, struct epoll_event *batch, bool may_sle
     for (loop->batch_next = 0; loop->batch_next < loop->batch_count;) {
         struct epoll_event *event = &batch[loop->batch_next++];
         afc__watch *watch = event->data.ptr;
-        /* NULL: the eventfd, which only wakes the loop, or a watch that was removed meanwhile. */
+        /* NULL stands for the eventfd, which only wakes the loop, or for a watch that was removed meanwhile. */
         if (watch == NULL) continue;
         watch->ready(watch, readiness_of(event->events));
         if (loop->owner.after_socket != NULL) loop->owner.after_socket(loop->owner.context);
@@ -257,7 +263,7 @@ static bool take_events(afc__loop *loop, struct epoll_event *batch, bool may_sle
 
 static afc__turn take_turn(afc__loop *loop, struct epoll_event *batch, bool may_sleep) {
     bool has_events = take_events(loop, batch, may_sleep);
-    /* Posts first: what they start arms an alarm that is due in this turn. */
+    /* Before the alarms: what posts start may arm an alarm that is due in this turn. */
     bool has_posts = drain_inbox(loop);
     ring_alarms(loop);
     atomic_fetch_add_explicit(&loop->turns, 1, memory_order_relaxed);
@@ -269,9 +275,9 @@ static bool runs_under_valgrind(void) {
 }
 
 /**
- * SIGPROF reaches the thread, but as an interrupted wait it would look as if the process had been stopped. Valgrind
- * ends the threads of a process that exits by its last signal, and as of 3.19 doesn't itself take it out of the mask of
- * a wait.
+ * Sets the signals that are blocked during a wait. SIGPROF, which isn't blocked otherwise, would interrupt the wait as
+ * if the process had been stopped. Valgrind ends the threads of a process that exits by its last signal, which as of
+ * 3.19 it doesn't itself remove from the mask of a wait.
  */
 static void set_wait_mask(afc__loop *loop) {
     pthread_sigmask(SIG_SETMASK, NULL, &loop->wait_mask);
@@ -290,7 +296,10 @@ static void run(void *context) {
     current_loop = loop;
     afc__turn next = AFC__TURN_SLEEP;
     while (next != AFC__TURN_END) next = take_turn(loop, batch, next == AFC__TURN_SLEEP);
-    /* The loop's memory may be gone afterwards. The last callbacks must not wait for this thread either. */
+    /*
+     * The loop's memory may be freed by this call. `current_loop` is reset afterwards, so that its callbacks can't wait
+     * for this thread.
+     */
     loop->owner.ended(loop->owner.context);
     current_loop = NULL;
     afc__fork_gate_leave(&section);
@@ -309,9 +318,9 @@ afc_status afc__loop_start(afc__loop *loop, afc_failure *failure) {
 /* ---- Driven by the program ------------------------------------------------------------------ */
 
 /*
- * Between two calls the loop is "asleep": a post then writes the eventfd, which makes the epoll descriptor readable.
- * A post that comes during a call finds it awake and writes nothing. If it comes too late for that call, the inbox
- * isn't empty afterwards, and the next timeout is 0.
+ * Between two dispatches the loop is "asleep": a post then writes the eventfd, which makes the epoll descriptor
+ * readable. During a dispatch it is awake, and a post writes nothing. If such a post is too late for that dispatch, the
+ * inbox isn't empty afterwards, and the next timeout is 0.
  */
 void afc__loop_drive(afc__loop *loop) {
     atomic_store(&loop->is_asleep, true);
@@ -334,7 +343,7 @@ bool afc__loop_dispatch(afc__loop *loop) {
         loop->look_due_us = next_look(loop);
         atomic_store(&loop->is_asleep, true);
     } else {
-        /* The loop's memory may be gone afterwards. The last callbacks are those of a dispatch like all others. */
+        /* The loop's memory may be freed by this call. `current_loop` is reset afterwards, as for other callbacks. */
         loop->owner.ended(loop->owner.context);
     }
     current_loop = outer;
@@ -372,7 +381,7 @@ afc_status afc__loop_watch(afc__loop *loop, afc__watch *watch, unsigned readines
         /* The descriptor was closed and its number reused before the old watch was removed. */
         result = epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_MOD, watch->descriptor, &event);
     } else if (result != 0 && errno == ENOENT) {
-        /* It was closed, which removed the old watch, and its number reused. */
+        /* The descriptor was closed, which removed it from epoll, and its number reused. */
         result = epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_ADD, watch->descriptor, &event);
     }
     if (result != 0) return errno == ENOMEM || errno == ENOSPC ? AFC_ENOMEM : AFC_EINTERNAL;
@@ -383,7 +392,7 @@ afc_status afc__loop_watch(afc__loop *loop, afc__watch *watch, unsigned readines
 void afc__loop_unwatch(afc__loop *loop, afc__watch *watch) {
     if (watch->watched == 0) return;
     watch->watched = 0;
-    /* Fails if the descriptor was closed first, which removed it from epoll. */
+    /* Fails if the descriptor was closed before, which removed it from epoll. */
     epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_DEL, watch->descriptor, NULL);
     for (int i = loop->batch_next; i < loop->batch_count; i++) {
         if (loop->batch[i].data.ptr == watch) {
@@ -401,7 +410,7 @@ void afc__loop_release_alarms(afc__loop *loop, size_t count) {
 }
 
 void afc__loop_arm(afc__loop *loop, afc__alarm *alarm, int64_t deadline_us) {
-    /* Sockets are handled before an alarm rings again. */
+    /* Sockets must be handled before an alarm fires again. */
     if (loop->ringing_us != 0 && deadline_us <= loop->ringing_us)
         deadline_us = loop->ringing_us + 1;
     afc__timers_arm(&loop->timers, &alarm->timer, deadline_us);

@@ -7,7 +7,7 @@
 
 enum {
     FIRST_BUCKETS = 16,
-    /* Hosts without tasks whose protocol is still cached. */
+    /* Maximum number of hosts without entries whose protocol is still cached. */
     MAX_UNUSED = 64,
     /*
      * Maximum number of a host's entries that run without a connection and may share one later. libcurl keeps them
@@ -16,8 +16,8 @@ enum {
      */
     MAX_UNCONNECTED = 16,
     /*
-     * Maximum number of streams that a host starts on its connection while other hosts wait for one and the total
-     * limit is reached. Then it gives up the connection, once.
+     * Maximum number of streams that a host starts in a row on its connection while other hosts wait for a connection
+     * and the total limit is reached. Then the host must give up its connection, once.
      */
     MAX_STREAMS_IN_A_ROW = 256
 };
@@ -29,15 +29,17 @@ typedef struct queue_lane {
 
 struct afc__queue_host {
     afc__queue_host *next; /**< Next in its bucket. */
-    afc__node link;        /**< In `streaming`, `connecting`, `unused` or none. */
+    afc__node link;        /**< In afc__queue.streaming, .connecting or .unused, or in none. */
     queue_lane lanes[AFC__LANES];
-    size_t entries;       /**< Waiting or running. */
-    uint32_t unconnected; /**< Running in the shared lane without a connection. */
-    uint32_t in_a_row;    /**< Started in the shared lane since it was last empty. */
+    size_t entries; /**< Number of entries, waiting or running. */
+    /** Number of entries that run in the shared lane without a connection. */
+    uint32_t unconnected;
+    /** Number of entries started in the shared lane since it was last empty. */
+    uint32_t in_a_row;
     afc__sharing sharing;
     uint64_t hash;
     uint16_t port;
-    uint8_t slots; /**< Taken by running entries of the isolated lane, as bits. */
+    uint8_t slots; /**< Slots that running entries of the isolated lane have, as bits. */
     bool has_socket;
     size_t host_size;
     char text[]; /**< The host, then the path of the socket; both NUL-terminated. */
@@ -57,7 +59,9 @@ static void insert_before(afc__node *node, afc__node *next) {
     next->previous = node;
 }
 
-/** A linear search: few ranks are in use at a time, at most one per priority. */
+/**
+ * Adds an entry to its rank, which is searched for linearly: few ranks are in use at a time, at most one per priority.
+ */
 static void push(queue_lane *lane, afc__entry *entry) {
     afc__node *head = &lane->levels.head, *level = head->next;
     while (level != head && AFC__OWNER(level, afc__entry, level)->rank > entry->rank) {
@@ -105,7 +109,7 @@ static afc__queue_host **bucket_of(const afc__queue *queue, uint64_t hash) {
     return &queue->buckets[hash & (queue->bucket_count - 1)];
 }
 
-/** Resizes the table. When out of memory, the old one stays. */
+/** Resizes the hash table. Out of memory, the old one is kept. */
 static void resize(afc__queue *queue, size_t count) {
     afc__queue_host **old = queue->buckets, **buckets = afc__zalloc(count * sizeof *buckets);
     if (buckets == NULL) return;
@@ -162,7 +166,7 @@ static void free_host(afc__queue *queue, afc__queue_host *host) {
     if (is_sparse) resize(queue, queue->bucket_count / 2);
 }
 
-/** Keeps a host without entries: whether it multiplexes is useful for the next task. */
+/** Keeps a host without entries, because its protocol is useful for the next task. */
 static void put_aside(afc__queue *queue, afc__queue_host *host) {
     afc__list_append(&queue->unused, &host->link);
     if (++queue->unused_count <= MAX_UNUSED) return;
@@ -172,7 +176,7 @@ static void put_aside(afc__queue *queue, afc__queue_host *host) {
 
 /* ---- Limits -------------------------------------------------------------------------------- */
 
-/** Connections known to be in use: streams may use several. */
+/** Returns a lower bound of the connections in use: streams of a host count as one connection, but may use several. */
 static uint32_t connections_of(const afc__queue_host *host) {
     uint32_t shared = host->lanes[AFC__LANE_SHARED].running;
     if (host->sharing == AFC__SHARING_STREAMS && shared > 0) shared = 1;
@@ -198,8 +202,8 @@ static bool comes_before(const afc__entry *a, const afc__entry *b) {
 }
 
 /**
- * Returns whether an entry that needs a connection of its own is next, and none like it runs. If no connection is left
- * then, the host must give up the one of its streams: endless streams must not keep the last one from that entry.
+ * Returns whether an entry that needs its own connection is next, and no such entry runs. If no connection is left
+ * then, the host must give up that of its streams: endless streams must not keep the last connection from that entry.
  */
 static bool isolated_is_next(const afc__queue_host *host) {
     const afc__entry *isolated = first_of(&host->lanes[AFC__LANE_ISOLATED]);
@@ -207,9 +211,7 @@ static bool isolated_is_next(const afc__queue_host *host) {
            comes_before(isolated, first_of(&host->lanes[AFC__LANE_SHARED]));
 }
 
-/**
- * Returns the first entry of the shared lane if it may run without another connection, as far as its host is concerned.
- */
+/** Returns the first entry of the shared lane if its host allows it to run without another connection, or NULL. */
 static afc__entry *next_stream(const afc__queue *queue, const afc__queue_host *host) {
     afc__entry *entry = first_of(&host->lanes[AFC__LANE_SHARED]);
     bool may = entry != NULL && host->unconnected < MAX_UNCONNECTED &&
@@ -218,7 +220,7 @@ static afc__entry *next_stream(const afc__queue *queue, const afc__queue_host *h
     return may ? entry : NULL;
 }
 
-/** Returns the first entry that may run with one more connection. */
+/** Returns the first entry that may run with one more connection, or NULL. */
 static afc__entry *next_connection(const afc__queue *queue, const afc__queue_host *host) {
     afc__entry *shared = first_of(&host->lanes[AFC__LANE_SHARED]);
     afc__entry *isolated = first_of(&host->lanes[AFC__LANE_ISOLATED]);
@@ -243,7 +245,7 @@ static void rotate(afc__queue *queue, afc__queue_host *host) {
     }
 }
 
-/** Updates the list of a host after a change; it keeps its position if it stays in the same list. */
+/** Moves a host to the list that it belongs to after a change. It keeps its position if that is the same list. */
 static void update(afc__queue *queue, afc__queue_host *host, bool was_streaming) {
     bool is_streaming = next_stream(queue, host) != NULL;
     bool may_run = is_streaming || next_connection(queue, host) != NULL;
@@ -316,12 +318,12 @@ static bool runs(const afc__entry *entry) {
     return entry->state == AFC__ENTRY_RUNNING || entry->state == AFC__ENTRY_CONNECTED;
 }
 
-/** Returns whether the entry is one of `unconnected` of its host. */
+/** Returns whether the entry is counted in `unconnected` of its host. */
 static bool is_unconnected(const afc__entry *entry) {
     return entry->lane == AFC__LANE_SHARED && entry->state == AFC__ENTRY_RUNNING;
 }
 
-/** Counts an entry as running or as no longer running. */
+/** Counts an entry as running, or as not running any more. */
 static void count_running(afc__queue *queue, afc__entry *entry, bool is_new) {
     afc__queue_host *host = entry->host;
     queue_lane *lane = &host->lanes[entry->lane];
@@ -374,7 +376,10 @@ static bool must_yield(const afc__queue *queue, const afc__queue_host *host, boo
     return isolated_is_next(host) || (others_wait && host->in_a_row >= MAX_STREAMS_IN_A_ROW);
 }
 
-/** Chooses among hosts with streams; when the total limit is reached, their number is at most that limit. */
+/**
+ * Chooses an entry of a host with streams, or returns NULL. The search is short: when the total limit is reached, at
+ * most that many hosts have streams.
+ */
 static afc__entry *choose_streaming(const afc__queue *queue, bool is_full) {
     const afc__node *head = &queue->streaming.head;
     for (const afc__node *node = head->next; node != head; node = node->next) {
@@ -393,7 +398,7 @@ static afc__entry *choose_connecting(const afc__queue *queue, bool is_full) {
 }
 
 afc__entry *afc__queue_next(afc__queue *queue) {
-    /* Called after every event of every connection. */
+    /* Fast, as this is called after every event of every connection. */
     if (queue->waiting == 0) return NULL;
     bool is_full = queue->limits.total != 0 && queue->connections >= queue->limits.total;
     afc__entry *entry = queue->prefers_connecting ? choose_connecting(queue, is_full)

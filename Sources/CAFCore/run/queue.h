@@ -18,6 +18,8 @@
 #include <stdint.h>
 
 /**
+ * The state of an entry, and what changes it:
+ *
  *     from        to
  *     OUT         WAITING: afc__queue_add()
  *     WAITING     RUNNING: afc__queue_next()
@@ -55,7 +57,7 @@ enum { AFC__RANK_BEGUN = 256 };
 
 typedef struct afc__queue_host afc__queue_host;
 
-/** An entry of the queue, a member of what waits. Zeroed: in no queue. */
+/** An entry of the queue: a member of what waits. Zeroed while it is in no queue. */
 typedef struct afc__entry {
     afc__node node;  /**< WAITING: in the ring of entries with its rank. */
     afc__node level; /**< WAITING and first in its ring: in the levels of its lane. */
@@ -75,7 +77,7 @@ typedef struct afc__queue_key {
 } afc__queue_key;
 
 typedef struct afc__queue_limits {
-    uint32_t per_host, total; /**< Connections; 0: no limit. */
+    uint32_t per_host, total; /**< Maximum numbers of connections; 0 means no limit. */
     uint32_t streams;         /**< Maximum simultaneous streams on a shared connection. */
 } afc__queue_limits;
 
@@ -83,10 +85,10 @@ typedef struct afc__queue {
     afc__queue_limits limits;
     afc__queue_host **buckets;
     size_t bucket_count, host_count;
-    /* Both in the order in which they are served. */
+    /* `streaming` and `connecting` are in the order in which they are served. */
     afc__list streaming;     /**< Hosts that may start an entry on an open connection. */
     afc__list connecting;    /**< Hosts that may start an entry with one more connection. */
-    bool prefers_connecting; /**< Which of the two is served next. */
+    bool prefers_connecting; /**< `connecting` is served next, else `streaming`. */
     afc__list unused;        /**< Hosts without entries, cached for their protocol; oldest first. */
     size_t unused_count;
     size_t waiting, running; /**< Number of entries. */
@@ -95,17 +97,17 @@ typedef struct afc__queue {
     afc__hash_seed seed;
 } afc__queue;
 
-/** Initialises a queue. AFC_ENOMEM, AFC_EINTERNAL (no random bytes); it can be cleared then. */
+/** Initialises a queue. Fails with AFC_ENOMEM, or AFC_EINTERNAL without random bytes; the queue can be cleared then. */
 afc_status afc__queue_init(afc__queue *queue, afc__queue_limits limits);
 
 /** Frees a queue without entries. A zeroed one is allowed. */
 void afc__queue_clear(afc__queue *queue);
 
-/** Adds an entry that is in no queue. On AFC_ENOMEM it remains in none. */
+/** Adds an entry that is in no queue. Fails with AFC_ENOMEM; the entry is in no queue then. */
 afc_status afc__queue_add(afc__queue *queue, afc__entry *entry, const afc__queue_key *key,
                           afc__lane lane, unsigned rank);
 
-/** Removes an entry in any state and frees its connection or stream for others. */
+/** Removes an entry in any state, so that its connection or stream can be used by others. */
 void afc__queue_remove(afc__queue *queue, afc__entry *entry);
 
 /** Returns the entry that runs next, and marks it as running; NULL if none may run. */
@@ -116,15 +118,18 @@ bool afc__queue_keeps_connection(const afc__entry *entry, const afc__queue_key *
                                  afc__lane lane);
 
 /**
- * Gives a running entry a slot among those of its host, unless it has one: the lowest number from 1 that no other has.
- * It keeps the slot until it leaves the queue. 0: all slots up to AFC__SLOTS_MAX are taken.
+ * Gives a running entry a slot, unless it has one, and returns the slot: the lowest number from 1 that no other entry
+ * of its host has. The entry keeps it until it leaves the queue. Returns 0 if all slots up to AFC__SLOTS_MAX are taken.
  */
 unsigned afc__queue_take_slot(afc__entry *entry);
 
-/** A running entry needs a new connection. */
+/** Call it when a running entry needs a new connection. */
 void afc__queue_connecting(afc__queue *queue, afc__entry *entry);
 
-/** A running entry has its connection. UNKNOWN: its protocol doesn't tell how others can use it. */
+/**
+ * Call it when a running entry has its connection. `sharing` is UNKNOWN if the protocol doesn't tell how others can use
+ * the connection.
+ */
 void afc__queue_connected(afc__queue *queue, afc__entry *entry, afc__sharing sharing);
 
 #endif

@@ -18,42 +18,43 @@
 enum { BUCKETS = 1024 };
 
 typedef enum name_state {
-    NAME_QUEUED,  /* In `queue`. Freed when its last lookup is cancelled. */
+    NAME_QUEUED,  /* In `shared.queue`. Freed when its last lookup is cancelled. */
     NAME_RUNNING, /* A thread is resolving it. */
-    NAME_KNOWN    /* In `known`, until it expires or is evicted. */
+    NAME_KNOWN    /* In `shared.known`, until it expires or is evicted. */
 } name_state;
 
-/** A name and an address family. In the table, except for fresh lookups. */
+/** A name and an address family, in `shared.table` unless the lookup is a fresh one. */
 typedef struct afc__resolver_name {
     afc__text_entry entry;
-    afc__node node; /* In `queue` or in `known`. */
+    afc__node node; /* In `shared.queue` or `shared.known`. */
     name_state state;
     afc__lookup_kind kind;
     int family;
-    afc__list lookups; /* Lookups that wait for it. */
+    afc__list lookups; /* The lookups that wait for this name. */
     afc__addresses *found;
     char text[]; /* The key: a character for the family, then the host. */
 } resolved_name;
 
 /*
- * Lock order: this one before that of run/threads. Nothing that could block is called while it is held. A thread
- * that hangs in getaddrinfo() holds no lock.
+ * The state that all threads share, under `lock`. The lock is taken before that of run/threads.c. Nothing that could
+ * block is called while it is held: a thread that hangs in getaddrinfo() holds no lock.
  */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t has_work;
     afc__resolver_settings settings;
     bool is_ready;
-    unsigned generation; /* The process that the other fields belong to. */
+    /* afc__process_generation() of the process that the other members belong to. */
+    unsigned generation;
     afc__text_table table;
     afc__text_entry *buckets[BUCKETS];
     afc__list queue; /* Oldest first. */
     afc__list known; /* Oldest first, which is also the order of their expiry. */
     size_t queued, known_count;
     unsigned clients;
-    unsigned threads; /* Threads, without dismissed ones. */
-    unsigned idle;    /* Threads that wait for work. */
-    unsigned round;   /* A change of this dismisses the waiting threads. */
+    unsigned threads; /* Number of threads, without dismissed ones. */
+    unsigned idle;    /* Number of threads that wait for work. */
+    unsigned round;   /* Changed to dismiss the waiting threads. */
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER,
             /* The lifetime is libcurl's default for CURLOPT_DNS_CACHE_TIMEOUT. */
             .settings = {getaddrinfo, INT64_C(60) * 1000 * 1000, INT64_C(10) * 1000 * 1000}};
@@ -87,7 +88,7 @@ static bool read_address(afc__address *out, const struct sockaddr *address) {
     return true;
 }
 
-/** Copies the addresses. NULL: out of memory, or no address (`*error` is then EAI_NONAME). */
+/** Copies the addresses. Returns NULL and sets `*error` when out of memory, or if there is no address (EAI_NONAME). */
 static afc__addresses *collect(const struct addrinfo *results, int64_t lifetime_us, int *error) {
     size_t count = 0, counts[2] = {0, 0};
     for (const struct addrinfo *next = results; next != NULL; next = next->ai_next) count++;
@@ -124,7 +125,7 @@ static afc__addresses *look_up(const resolved_name *name, afc__resolver_settings
                                int *error, int *system_error) {
     struct addrinfo hints = {.ai_family = name->family, .ai_socktype = SOCK_STREAM};
     struct addrinfo *results = NULL;
-    /* Without IPv6, AAAA queries are useless. */
+    /* If the machine has no IPv6, AAAA queries are useless. */
     if (name->family == AF_UNSPEC && !has_ipv6()) hints.ai_family = AF_INET;
     errno = 0;
     *error = settings.look_up(name->text + 1, NULL, &hints, &results);
@@ -228,7 +229,7 @@ static void make_condition(void) {
     pthread_condattr_destroy(&attributes);
 }
 
-/** Waiting threads exist only in the parent. */
+/** Renews the condition, as the threads that wait for it exist only in the parent. */
 static void reset_in_child(void) {
     make_condition();
     unlock_shared();
@@ -248,7 +249,7 @@ void afc__resolver_watch_forks(void) {
     pthread_once(&once, register_handlers);
 }
 
-/** Requires the lock. Resets the state in a child: lookups, threads and clients belong to the parent. */
+/** Resets the state in a forked child: lookups, threads and clients belong to the parent. Call it with the lock. */
 static void leave_parent(void) {
     if (shared.generation == afc__process_generation()) return;
     shared.generation = afc__process_generation();
@@ -264,7 +265,10 @@ static void leave_parent(void) {
 
 /* ---- Threads ------------------------------------------------------------------------------- */
 
-/** Requires the lock. Waits for a name. NULL: the thread must end and is no longer counted. */
+/**
+ * Waits for a name to resolve. Returns NULL if the thread must end; it isn't counted any more then. Call it with the
+ * lock.
+ */
 static resolved_name *next_name(void) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -311,7 +315,7 @@ static void run(void *context) {
     unlock_shared();
 }
 
-/** Requires the lock, and releases it while it starts the thread. */
+/** Starts a thread. Call it with the lock, which is released meanwhile. */
 static void start_thread(void) {
     shared.threads++;
     unlock_shared();
@@ -349,7 +353,7 @@ void afc__resolver_close(afc__resolver_client *client) {
     lock_shared();
     if (--shared.clients == 0) {
         forget_known();
-        /* A thread in getaddrinfo() announces its end when it returns, which may never happen. */
+        /* Only idle threads: one in getaddrinfo() announces its end when it returns, which may never happen. */
         for (unsigned i = 0; i < shared.idle; i++) afc__thread_will_end();
         shared.round++;
         shared.threads -= shared.idle;
@@ -365,7 +369,7 @@ static bool end_at_once(afc__lookup *lookup, afc__addresses *found, int error) {
     return true;
 }
 
-/** Requires the lock. */
+/** Begins a lookup; see afc__resolver_begin(). Call it with the lock. */
 static bool begin(afc__lookup *lookup, const char *text, size_t size, int family,
                   afc__lookup_kind kind) {
     afc__text_entry *entry = NULL;
@@ -427,7 +431,7 @@ afc__lookup *afc__resolver_take_ended(afc__resolver_client *client) {
     if (node != NULL) {
         afc__list_remove(node);
     } else {
-        /* Not earlier: the node must not be posted a second time while it is in the inbox. */
+        /* Not earlier, as the post must not be posted a second time while it is in the inbox. */
         client->is_posted = false;
     }
     unlock_shared();

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 typedef struct thread {
-    afc__node node; /**< In `running`, then in `ended`; in `lost` after fork(). */
+    afc__node node; /**< In `running`, then in `ended`; in the child of a fork in `lost`. */
     const void *owner;
     pthread_t id;
     const char *name;
@@ -28,10 +28,10 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     afc__list running, ended;
-    /* The parent's threads, after fork(). Their memory stays reachable, like other memory of the parent. */
+    /* In a forked child: the parent's threads. Their memory stays reachable, like other memory of the parent. */
     afc__list lost;
     unsigned ending; /* Threads that will end but aren't in `ended` yet. */
-    bool is_exiting; /* The process exits: no thread that ends from now on will be joined. */
+    bool is_exiting; /* The process exits: threads that end from now on won't be joined. */
 } registry = {PTHREAD_MUTEX_INITIALIZER,
               PTHREAD_COND_INITIALIZER,
               {{&registry.running.head, &registry.running.head}},
@@ -41,7 +41,7 @@ static struct {
               false};
 
 static atomic_uint generation;
-/* Counts the threads that have ended: a futex, because waiting on it may have a limit. */
+/* The number of threads that have ended. A futex, as a wait for it may have a limit. */
 static atomic_uint ends;
 
 static void lock_before_fork(void) {
@@ -61,11 +61,14 @@ static void lose(afc__list *threads) {
 }
 
 static void reset_in_child(void) {
-    /* All threads belong to the parent. One that has forked in a callback may still end here. */
+    /*
+     * All threads belong to the parent. The one that has forked, if it did so in a callback, may still end in the
+     * child.
+     */
     lose(&registry.running);
     lose(&registry.ended);
     registry.ending = 0;
-    /* The parent's threads may have been waiting for it, and never leave it here. */
+    /* The parent's threads that waited for the condition would count as waiting for ever in the child. */
     pthread_cond_init(&registry.changed, NULL);
     atomic_fetch_add(&generation, 1);
     pthread_mutex_unlock(&registry.lock);
@@ -98,8 +101,8 @@ static void join_ended(void) {
 }
 
 /**
- * ThreadSanitizer reports threads that have ended and were neither joined nor detached as a leak of the program. Waits
- * for none that still runs: its tasks may take long.
+ * Joins ended threads when the library is unloaded or the process exits: ThreadSanitizer reports those that were
+ * neither joined nor detached as leaks. Doesn't wait for running threads, whose tasks may take long.
  */
 __attribute__((destructor)) static void join_ended_at_exit(void) {
     pthread_mutex_lock(&registry.lock);
@@ -108,7 +111,7 @@ __attribute__((destructor)) static void join_ended_at_exit(void) {
     join_ended();
 }
 
-/** Leaves the thread that calls to the next join. Needs the lock. */
+/** Ends the calling thread, which the next start or join will join. Call it with the lock. */
 static void end(thread *self) {
     afc__list_remove(&self->node);
     if (registry.is_exiting) {
@@ -136,9 +139,9 @@ static void *run(void *argument) {
 
 int afc__thread_create(pthread_t *id, void *(*body)(void *context), void *context) {
     /*
-     * These report faults of the thread itself, and a blocked one ends the process without the program's handler, a
-     * crash reporter for example. SIGPROF would leave the thread out of profiles. One that the caller blocks stays
-     * blocked: the program may wait for it in a thread of its own.
+     * Signals that aren't blocked. Most report faults of the thread itself: if blocked, they end the process without
+     * calling the program's handler, such as a crash reporter. Without SIGPROF the thread would be missing in profiles.
+     * A signal that the caller blocks stays blocked: the program may wait for it in a thread of its own.
      */
     static const int of_thread[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,
                                     SIGTRAP, SIGSYS, SIGABRT, SIGPROF};

@@ -1,6 +1,4 @@
-/**
- * The library's threads: how they start, and how they are joined.
- */
+/** The library's threads: how they start, and how they are joined. Any thread may call these functions. */
 #ifndef AFC_RUN_THREADS_H
 #define AFC_RUN_THREADS_H
 
@@ -9,33 +7,34 @@
 #include <stdint.h>
 
 /**
- * As pthread_create(), with the signals blocked that are for the program's own threads, so that a write to a closed
- * socket is an error and not SIGPIPE. The caller joins the thread.
+ * Does the same as pthread_create(), with those signals blocked that are for the program's own threads. So a write to a
+ * closed socket is an error, and doesn't raise SIGPIPE. The caller joins the thread. Returns 0 or an errno.
  */
 int afc__thread_create(pthread_t *id, void *(*body)(void *context), void *context);
 
 /**
- * Runs `body(context)` on such a thread, which is joined here. `owner`, which may be NULL, is for
- * afc__threads_join_owned() and isn't looked into. Returns 0 or an errno.
+ * Runs `body(context)` on such a thread, which this file joins. `owner`, which may be NULL, identifies the thread for
+ * afc__threads_join_owned() and isn't dereferenced. Returns 0 or an errno.
  */
 int afc__thread_start(const char *name, void (*body)(void *context), void *context,
                       const void *owner);
 
 /**
- * Called once by the owner of a thread, running or about to be started, when the thread is certain to end by
- * itself.
+ * Counts a thread, running or about to be started, as certain to end by itself. Called once for each such thread, by
+ * its owner.
  */
 void afc__thread_will_end(void);
 
 /** Reverts afc__thread_will_end(): the thread got more work, or couldn't be started. */
 void afc__thread_will_stay(void);
 
-/** Waits until every thread that is certain to end has ended. Not on one of them. */
+/** Waits until every thread that is certain to end has ended. Don't call it on one of them. */
 void afc__threads_join_ending(void);
 
 /**
  * Waits until every thread of this owner has ended, at most `limit_us` microseconds; negative: without a limit. The
- * owner's address must not be used again meanwhile. Not on one of these threads. Returns false if the time is over.
+ * owner's address must not be used again meanwhile. Don't call it on one of these threads. Returns false if the time is
+ * over.
  */
 bool afc__threads_join_owned(const void *owner, int64_t limit_us);
 
@@ -45,7 +44,7 @@ bool afc__threads_join_owned(const void *owner, int64_t limit_us);
  */
 void afc__threads_watch_forks(void);
 
-/** Returns a number that differs in a forked child, where the parent's threads don't exist. */
+/** Returns a number that is different in a forked child, where the parent's threads don't exist. */
 unsigned afc__process_generation(void);
 
 #endif

@@ -1,4 +1,4 @@
-/** Lets a thread wait for another one, once. */
+/** Lets one thread wait until another one wakes it. */
 #ifndef AFC_RUN_WAITER_H
 #define AFC_RUN_WAITER_H
 
@@ -22,7 +22,7 @@ static inline void afc__waiter_wake(void *waiter) {
     pthread_mutex_unlock(&own->lock);
 }
 
-/** Returns after the wake; it may then be used again. */
+/** Waits for afc__waiter_wake(). The waiter can then be used again. */
 static inline void afc__waiter_wait(afc__waiter *waiter) {
     pthread_mutex_lock(&waiter->lock);
     while (!waiter->is_woken) pthread_cond_wait(&waiter->changed, &waiter->lock);
