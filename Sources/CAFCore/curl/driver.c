@@ -271,10 +271,7 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
     } else {
         afc__fail(&outcome->failure, AFC_ECANCELED, "broken off");
     }
-    /*
-     * Sockets keep pointers to this exchange, also during its next hop; afc__exchange.serial tells them that it is
-     * another one.
-     */
+    /* Sockets keep pointers to this exchange, also during its next hop; afc__exchange.serial differs then. */
     curl_multi_remove_handle(driver->multi.handle, exchange->easy);
     afc__list_remove(&exchange->running_node);
     driver->active--;

@@ -135,7 +135,7 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
                                        "the server sent an HTTP/2 status line over HTTP/1");
     }
     if (afc__transfer_begins_part(exchange->hop.transfer) && !keep_encoding(exchange)) return false;
-    /* What follows depends on a complete head. */
+    /* The rest requires a complete final head. */
     exchange->early.is_complete = false;
     if (afc__hop_in_head(&exchange->hop.transfer->hop)) return true;
     if (afc__exchange_cannot_decode(exchange)) return false;

@@ -19,7 +19,7 @@ typedef struct afc__handle_pool {
     size_t count; /**< All handles, including those in use. */
 } afc__handle_pool;
 
-/** Makes a handle. The caller gives it back with afc__handle_pool_give_back(). Fails like afc__exchange_new(). */
+/** Makes an easy handle. The caller gives it back with afc__handle_pool_give_back(). Fails like afc__exchange_new(). */
 afc_status afc__handle_pool_make(afc__exchange **out, afc__driver *driver, afc_failure *failure);
 
 /** Takes an idle handle out of the pool. Returns NULL if the pool is empty. The caller gives the handle back. */

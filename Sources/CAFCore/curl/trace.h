@@ -23,7 +23,7 @@ typedef struct afc__trace {
 void afc__exchange_init_trace(afc__exchange *exchange);
 CURLcode afc__exchange_set_trace(afc__exchange *exchange);
 
-/** Call it before a socket to this address is opened. */
+/** Stores the address and starts verbose output. Call it before a socket to this address is opened. */
 void afc__exchange_trace_socket(afc__exchange *exchange, const struct curl_sockaddr *address);
 
 /** Reports the connection. Call it when the hop has its connection, before its request is sent. */

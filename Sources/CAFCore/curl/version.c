@@ -1,4 +1,4 @@
-/* The versions of this library, of libcurl and of its TLS library. */
+/* The public functions that return the versions of this library, of libcurl and of its TLS library. */
 
 #include "curl/library.h"
 

@@ -64,7 +64,7 @@ typedef struct afc__entry {
     afc__queue_host *host;
     uint64_t serial; /**< Order of arrival. */
     uint16_t rank;
-    uint8_t state; /**< afc__entry_state */
+    uint8_t state; /**< An afc__entry_state. */
     uint8_t lane;  /**< afc__lane */
     uint8_t slot;  /**< RUNNING, CONNECTED: see afc__queue_take_slot(). */
 } afc__entry;

@@ -19,10 +19,12 @@ typedef struct afc__job {
 typedef struct afc__writer afc__writer;
 
 /**
- * Makes a writer and its thread, which calls `ended(context)` last. Returns NULL if there is no memory or no thread.
+ * Makes a writer and its thread, which calls `ended(context)` last, after it has freed the writer. Returns NULL if
+ * there is no memory or no thread.
  */
 afc__writer *afc__writer_new(void (*ended)(void *context), void *context);
 
+/** Adds a job, which must not be in the writer already. Any thread. */
 void afc__writer_take(afc__writer *writer, afc__job *job);
 
 /** Ends a writer that has no jobs: its thread ends, and frees `writer`. */

@@ -50,7 +50,7 @@ struct afc_session {
     void *context;
     /* Loop thread only. */
     afc__driver *driver;
-    afc__writer *writer; /**< NULL before its first job. */
+    afc__writer *writer; /**< NULL before the first job. */
     afc__queue queue;    /**< Tasks that wait for a connection to their host. */
     afc__list active;    /**< Tasks that have started and aren't completed. */
     size_t active_count;

@@ -17,7 +17,7 @@ enum {
     AFC__TASK_FINISHED = 8u,
     AFC__TASK_NETWORK = 16u,  /**< The reachability monitor has reported a change. */
     AFC__TASK_WORKED = 32u,   /**< The job on the writer is done. */
-    AFC__TASK_ANSWERED = 64u, /**< A challenge has been answered. */
+    AFC__TASK_ANSWERED = 64u, /**< A challenge was answered: see `reply`. */
     /** The cache has what the task waits for, or another slice of a stored response is due. */
     AFC__TASK_CACHED = 128u,
     /** The sink collects bytes until the turn of the loop ends, to write them at once. */

@@ -57,7 +57,10 @@ static const char *field_name(const afc__auth *auth, const auth_target *target) 
     return target == &auth->proxy ? "Proxy-Authorization" : "Authorization";
 }
 
-/** Returns the body of the request to this target. Returns NULL if it has no body, or if the body isn't known. */
+/**
+ * Returns the body of the request to this target, for Digest's auth-int, or NULL if there is none, or it isn't in
+ * memory.
+ */
 static const afc_slice *known_body(const afc__transfer *transfer, const auth_target *target) {
     bool is_connect = target == &transfer->auth->proxy && afc__transfer_needs_tunnel(transfer);
     return transfer->request.sends_body && !is_connect ? afc__source_in_memory(&transfer->source)

@@ -1,4 +1,4 @@
-/** Answers to Digest challenges (RFC 7616). */
+/** Answers to Digest challenges (RFC 7616): the value of Authorization or Proxy-Authorization. */
 #ifndef AFC_TRANSFER_DIGEST_AUTH_H
 #define AFC_TRANSFER_DIGEST_AUTH_H
 

@@ -1,4 +1,4 @@
-/* From a request to the head of its first hop. */
+/* Makes the head of a request's first hop: defaults, and checks of the input. */
 #include "transfer/first_hop.h"
 
 #include "base/alloc.h"

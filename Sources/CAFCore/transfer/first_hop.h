@@ -1,4 +1,4 @@
-/** From a request to the head of its first hop. */
+/** Makes the head of a request's first hop. Any thread. */
 #ifndef AFC_TRANSFER_FIRST_HOP_H
 #define AFC_TRANSFER_FIRST_HOP_H
 

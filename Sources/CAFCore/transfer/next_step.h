@@ -19,7 +19,8 @@ enum {
     AFC__FACT_LOST = 8u,         /**< The connection ended. */
     AFC__FACT_REUSED = 16u,      /**< The connection came from the pool. */
     AFC__FACT_NO_RESPONSE = 32u, /**< No byte of a response was received. */
-    AFC__FACT_FIRST_TRY = 64u,   /**< The hop doesn't repeat one that lost its connection. */
+    /** The hop isn't the repetition of one that lost its connection. */
+    AFC__FACT_FIRST_TRY = 64u,
     /** The request is idempotent (RFC 9110 section 9.2.2), and its body can be sent again. */
     AFC__FACT_REPLAYABLE = 128u,
     AFC__FACT_MAY_WAIT = 256u, /**< The request may wait for the network (again). */

@@ -135,7 +135,7 @@ bool afc__transfer_check_partial_response(afc__transfer *transfer, bool *is_refu
     return true;
 }
 
-/** false: the task failed. */
+/** Sets the path that on_head has chosen for the file, if any. Returns false if the task has failed. */
 static bool name_file(afc__transfer *transfer, const afc_response *response) {
     const afc_head *head = &transfer->hop.reader->head;
     bool is_success = head->status >= 200 && head->status <= 299;

@@ -610,7 +610,7 @@ static void record_hop(afc__transfer *transfer, const afc__outcome *outcome, boo
 
 /**
  * Returns whether the hop ended in a way for which a gateway would answer with 502 or 504: the server wasn't reached,
- * or it didn't send a valid head in time. A server that isn't trusted isn't down.
+ * or it didn't send a valid head in time. A server that isn't trusted doesn't count as down.
  */
 static bool is_down(const afc__transfer *transfer, const afc__outcome *outcome) {
     switch (outcome->failure.status) {

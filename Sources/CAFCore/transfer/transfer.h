@@ -346,7 +346,10 @@ static inline bool afc__transfer_ends_with_gzip(const afc__transfer *transfer) {
            !afc__hop_is_http_2(&transfer->hop);
 }
 
-/** Returns whether a cut connection would look like the end of the decoded body. TLS says that it ends. */
+/**
+ * Returns whether a cut connection would look like the end of the decoded body. Over TLS, close_notify shows whether it
+ * was cut.
+ */
 static inline bool afc__transfer_has_unknown_end(const afc__transfer *transfer) {
     return transfer->hop.framing.kind == AFC__FRAMING_CLOSE &&
            afc__transfer_decodes_body(transfer) && !afc__transfer_ends_with_gzip(transfer) &&

@@ -276,7 +276,7 @@ static void flush(afc__exchange *exchange) {
         code = curl_easy_pause(exchange->easy, CURLPAUSE_RECV | sending);
     }
     afc__receiving_flush_ends(exchange);
-    /* Without a connection the exchange has ended, and libcurl's message follows. */
+    /* CURLE_BAD_FUNCTION_ARGUMENT: the exchange lost its connection, and libcurl's message about its end follows. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
         afc__exchange_end_with(exchange, code);
 }
@@ -353,7 +353,7 @@ bool afc__exchange_send_waiting_body(afc__exchange *exchange) {
     wait_for_continue(exchange, NEXT_TRY_MS);
     CURLcode code = curl_easy_pause(exchange->easy, receiving | CURLPAUSE_SEND);
     if (code == CURLE_OK) code = curl_easy_pause(exchange->easy, receiving);
-    /* Without a connection the exchange has ended, and libcurl's message follows. */
+    /* CURLE_BAD_FUNCTION_ARGUMENT: the exchange lost its connection, and libcurl's message about its end follows. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
         afc__exchange_end_with(exchange, code);
     flush_if_due(exchange);

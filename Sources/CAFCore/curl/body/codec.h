@@ -12,7 +12,7 @@ typedef enum afc__codec_result {
     AFC__CODEC_NO_MEMORY
 } afc__codec_result;
 
-/** What a step reads and writes. */
+/** The input and output of one call of `decode`. */
 typedef struct afc__codec_step {
     afc_slice in; /**< The encoded bytes; those used are removed from the start. */
     char *out;

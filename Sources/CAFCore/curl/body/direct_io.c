@@ -13,7 +13,7 @@ enum { MAX_WRITES = 8 };
 
 void afc__direct_watches(afc__exchange *exchange, curl_socket_t descriptor, bool for_input) {
     afc__direct *direct = &exchange->direct;
-    /* While several sockets are being connected, none is watched for input. */
+    /* While libcurl connects several sockets, it watches none of them for input, so this one is the connection's. */
     if (for_input) {
         direct->socket = descriptor;
     } else if (direct->socket == descriptor) {
@@ -91,7 +91,7 @@ bool afc__direct_has_output(afc__exchange *exchange) {
     ptrdiff_t count = afc__transfer_read_body(exchange->hop.transfer, driver->direct.outgoing,
                                               AFC__UPGRADED_BUFFER);
     if (count == AFC_READ_AGAIN) return false;
-    /* libcurl asks again, and gets the same result. */
+    /* The end or an error: libcurl calls the read callback, which gets the same result. */
     if (count > 0) keep_unsent(exchange, (afc_slice){driver->direct.outgoing, (size_t)count});
     return true;
 }
@@ -122,7 +122,7 @@ bool afc__direct_send(afc__exchange *exchange) {
         ptrdiff_t count = afc__transfer_read_body(exchange->hop.transfer, driver->direct.outgoing,
                                                   AFC__UPGRADED_BUFFER);
         if (count == AFC_READ_AGAIN) return true;
-        /* libcurl asks again, and gets the same result. */
+        /* The end or an error: libcurl calls the read callback, which gets the same result. */
         if (count <= 0) return false;
         size_t sent = write_some(direct->socket, driver->direct.outgoing, (size_t)count);
         direct->sent += (int64_t)sent;

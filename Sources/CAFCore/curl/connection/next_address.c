@@ -28,7 +28,7 @@ void afc__exchange_attempt_ended(afc__exchange *exchange) {
 static void run_soon(afc__exchange *exchange) {
     CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_ALL);
     if (code == CURLE_OK) code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
-    /* Without a connection the exchange has ended, and libcurl's message follows. */
+    /* CURLE_BAD_FUNCTION_ARGUMENT: the exchange lost its connection, and libcurl's message about its end follows. */
     if (code == CURLE_OK || code == CURLE_BAD_FUNCTION_ARGUMENT) return;
     afc__exchange_end_with(exchange, code);
     afc__exchange_report_end(exchange);

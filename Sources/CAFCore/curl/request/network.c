@@ -1,4 +1,4 @@
-/* The network options of a session: libcurl's settings for names, addresses and sockets. */
+/* The network options of a session, and libcurl's options for them: names, addresses and sockets. */
 #include "curl/request/network.h"
 
 #include "base/alloc.h"
@@ -18,7 +18,7 @@ struct afc__network {
     /* A block of linked nodes, two for each override; NULL if there are none. */
     struct curl_slist *overrides;
     size_t override_count;
-    char *dns_servers, *doh_url, *doh_host, *interface, *unix_socket; /* NULL: none. */
+    char *dns_servers, *doh_url, *doh_host, *interface, *unix_socket; /* NULL if not set. */
     uint16_t doh_port;
     long ip_version, eyeballs_ms;
     bool require_public_addresses;

@@ -37,7 +37,7 @@ enum {
 struct afc__resolved {
     unsigned references;
     afc__addresses *addresses;
-    char text[]; /* "host:port:address,address" */
+    char text[]; /* "host:port:address,address", an entry of CURLOPT_RESOLVE. */
 };
 
 /** A host and port that hops or connections use, or that libcurl's cache still has. */
@@ -338,7 +338,7 @@ static bool has_wildcard(const afc__names *names, const char *port, size_t size)
     return find_name(names, key, size + 1) != NULL;
 }
 
-/** Adds a name that the exchange needs. AFC_ENOMEM. */
+/** Adds a name that the exchange needs, unless it needs no lookup. Fails with AFC_ENOMEM. */
 static afc_status need_name(afc__exchange *exchange, size_t index, afc_slice host, uint16_t port) {
     afc__names *names = &exchange->driver->names;
     char key[KEY_SIZE];

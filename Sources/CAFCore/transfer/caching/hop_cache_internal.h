@@ -156,7 +156,7 @@ static inline const afc_head *afc__hop_cache_received(const afc__transfer *trans
 /** Returns whether what is stored for the key wasn't removed or changed since the lookup. */
 bool afc__hop_cache_is_current(const afc__hop_cache *cache);
 
-/** Returns why this hop's response may not be stored, whatever its fields say; NULL if they decide. */
+/** Returns why this hop's response may not be stored, whatever its fields are; NULL if its fields decide. */
 const char *afc__hop_cache_why_not_kept(const afc__transfer *transfer);
 
 /** Appends the fields of the request that select a response with this head (Vary), whose directives are `control`. */

@@ -24,7 +24,7 @@ typedef enum afc__hop_cache_state {
     AFC__HOP_CACHE_FINDING, /**< The store is looking for responses to the request. */
     /** A response was chosen: the store is reading the first piece of its body. */
     AFC__HOP_CACHE_OPENING,
-    AFC__HOP_CACHE_REPLAYING, /**< A stored response is used. */
+    AFC__HOP_CACHE_REPLAYING, /**< A stored response is being passed on. */
     AFC__HOP_CACHE_PASSING,   /**< The request is sent; the response may be stored. */
     /** A conditional request asks the server whether the stored response is valid. */
     AFC__HOP_CACHE_VALIDATING,
