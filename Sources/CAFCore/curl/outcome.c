@@ -238,8 +238,8 @@ bool afc__exchange_went_away(const afc__exchange *exchange, CURLcode code) {
 }
 
 /**
- * libcurl closes a connection with invalid frames before it reports the end of a stream. Then the socket with this
- * descriptor has another number.
+ * A connection that was closed may have had invalid frames: libcurl then closes it before it reports the end of a
+ * stream, so that the socket with this descriptor has another number.
  */
 bool afc__exchange_has_doubtful_end(const afc__exchange *exchange, CURLcode code) {
     if (!exchange->driver->quirks.hides_broken_frames) return false;

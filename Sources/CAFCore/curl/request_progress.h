@@ -25,6 +25,7 @@ typedef enum afc__request_progress {
 
 enum { AFC__PROGRESS_STATES = AFC__PROGRESS_NOT_SENT + 1 };
 
+/** Returns whether `to` may follow `from`. */
 bool afc__request_progress_may_become(afc__request_progress from, afc__request_progress to);
 
 /**

@@ -67,7 +67,10 @@ typedef enum afc__lookup_kind {
  */
 afc_status afc__resolver_open(afc__resolver_client *client, afc__loop *loop, afc_failure *failure);
 
-/** Removes a client without running lookups. After the last one, idle threads end and the cache is emptied. */
+/**
+ * Removes a client without running lookups; does nothing if it was never opened (zeroed). After the last one, idle
+ * threads end and the cache is emptied.
+ */
 void afc__resolver_close(afc__resolver_client *client);
 
 /**

@@ -14,6 +14,7 @@ typedef struct afc__waiter {
 #define AFC__WAITER_INIT                                                                           \
     { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false }
 
+/** Wakes the thread that waits, or will wait. `waiter` is an afc__waiter, so that this can be a callback. */
 static inline void afc__waiter_wake(void *waiter) {
     afc__waiter *own = waiter;
     pthread_mutex_lock(&own->lock);

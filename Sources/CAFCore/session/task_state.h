@@ -42,6 +42,7 @@ typedef enum afc__task_state {
 
 enum { AFC__TASK_STATES = AFC__STATE_DETACHED + 1 };
 
+/** Returns whether `to` may follow `from`. */
 bool afc__task_may_enter(afc__task_state from, afc__task_state to);
 
 #endif

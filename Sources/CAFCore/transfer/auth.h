@@ -50,8 +50,8 @@ const char *afc__transfer_authorization(const afc__transfer *transfer);
 const char *afc__transfer_proxy_authorization(const afc__transfer *transfer);
 
 /**
- * Returns whether the transfer sends credentials to the proxy that aren't in the proxy's URL. Then no other transfer
- * may use the connection.
+ * Returns whether the transfer itself has credentials for the proxy: libcurl sends those of a proxy's URL, until they
+ * are challenged. Then no other transfer may use the connection.
  */
 bool afc__transfer_identifies_to_proxy(const afc__transfer *transfer);
 

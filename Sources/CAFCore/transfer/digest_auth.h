@@ -27,8 +27,8 @@ typedef struct afc__access_request {
 
 /**
  * Makes the value of the field, "Digest …", with the next count, and a NUL. The caller frees it with
- * afc__free_secret(). Fails with AFC_ENOMEM, or with AFC_EAUTH if this OpenSSL isn't allowed to compute the hash
- * (FIPS).
+ * afc__free_secret(). Fails with AFC_ENOMEM, or with AFC_EAUTH if this OpenSSL isn't allowed to compute the hash, such
+ * as MD5 in FIPS mode.
  */
 afc_status afc__access_answer(afc__access *access, const afc__access_request *request, char **out,
                               afc_failure *failure);

@@ -51,6 +51,7 @@ struct afc_result {
     afc_trust_report *report;        /**< Made from `verification` when it is first requested. */
 };
 
+/** Makes an empty result. Returns NULL when out of memory. Any thread. */
 afc_result *afc__result_new(void);
 
 /** Frees the memory that is kept for later results. Any thread. */

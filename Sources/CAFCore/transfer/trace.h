@@ -11,6 +11,7 @@ static inline bool afc__transfer_is_traced(const afc__transfer *transfer) {
     return transfer->events.on_trace != NULL;
 }
 
+/** Reports a connection. `is_tunnel`, here and below: it is to a proxy that hasn't made its tunnel yet (CONNECT). */
 void afc__transfer_trace_connection(afc__transfer *transfer, const afc_trace_connection *connection,
                                     bool is_tunnel);
 

@@ -150,7 +150,7 @@ typedef struct afc__transfer {
     afc__proxy *own_proxy; /**< If has_own_proxy: the proxy, or NULL to connect directly. */
     char *unix_socket;     /**< NULL for the session's, "" for none. */
 
-    const afc__session_stores *stores; /**< The session's; NULL if it stores nothing. */
+    const afc__session_stores *stores; /**< The session's; NULL without a session, as in tests. */
     /** Host of the main document, for cookies; NULL if unknown or not needed. */
     char *document_host;
     struct afc__hop_cache *hop_cache; /**< NULL without a cache, or if nothing was looked up yet. */
@@ -219,6 +219,7 @@ static inline bool afc__transfer_fail_text(afc__transfer *transfer, afc_status s
     return afc__transfer_fail(transfer, &failure);
 }
 
+/** Does the same with AFC_ENOMEM. */
 static inline bool afc__transfer_fail_memory(afc__transfer *transfer) {
     afc_failure failure;
     afc__fail_memory(&failure);
@@ -254,6 +255,10 @@ static inline void afc__transfer_end_resuming(afc__transfer *transfer) {
     (void)atomic_compare_exchange_strong(&transfer->suspension, &before, AFC__RUNNING);
 }
 
+/**
+ * Returns whether this transfer was cancelled, or all of its session since its start, or is a validation that isn't
+ * needed any more.
+ */
 static inline bool afc__transfer_is_cancelled(const afc__transfer *transfer) {
     if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return true;
     if (transfer->purpose == AFC__PURPOSE_VALIDATION &&

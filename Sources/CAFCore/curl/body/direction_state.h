@@ -33,6 +33,7 @@ typedef enum afc__receiving {
 
 enum { AFC__RECEIVING_STATES = AFC__RECEIVING_FLUSHED + 1 };
 
+/** Returns whether `to` may follow `from`. */
 bool afc__receiving_may_become(afc__receiving from, afc__receiving to);
 
 /** Returns whether libcurl must read nothing for the exchange, until the caller has taken what is held. */

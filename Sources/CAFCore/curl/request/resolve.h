@@ -70,6 +70,10 @@ typedef struct afc__hosts {
     CURLMcode refusal; /**< If `error` is 0: libcurl's error when the handle was added. */
 } afc__hosts;
 
+/**
+ * Initialises driver->names with the session's overrides. Fails with AFC_ENOMEM or AFC_EINTERNAL; afc__names_clear() is
+ * allowed then.
+ */
 afc_status afc__names_init(afc__driver *driver, afc_failure *failure);
 void afc__names_clear(afc__driver *driver);
 

@@ -146,6 +146,7 @@ static inline bool afc__transfer_cache_has_query(const afc__transfer *transfer) 
     return transfer->request.url.query.bytes != NULL;
 }
 
+/** Returns what http_cache/rules/reuse.h must know to decide about the stored response. */
 afc__reuse_question afc__transfer_cache_question(const afc__transfer *transfer);
 
 /** Returns the head that the hop has received. */
@@ -177,6 +178,7 @@ void afc__transfer_cache_set_stored(afc__transfer *transfer, afc__http_cache_sto
 /** Enters a state, which the one before must allow; see transfer/caching/state.h. */
 void afc__hop_cache_enter(afc__hop_cache *cache, afc__hop_cache_state state);
 
+/** Releases the stored response that was found, and its reader. */
 void afc__hop_cache_release_stored(afc__hop_cache *cache);
 
 /** Returns how the transfer that this one waited for has made the stored response usable. */
