@@ -269,7 +269,9 @@ static afc_status open_trust(AfgioSession *self, afc_trust_policy **out, afc_fai
     if (self->ca_file != NULL) {
         afc_status status = afc_certificates_read(&anchors, self->ca_file, failure);
         if (status != AFC_OK) return status;
-        /* An empty slice, unlike NULL, is refused by the core: a file without certificates must not mean the system's. */
+        /*
+         * An empty slice, unlike NULL, is refused by the core: a file without certificates must not mean the system's.
+         */
         options.anchors = (afc_slice){anchors.size > 0 ? anchors.bytes : "", anchors.size};
     }
     GArray *rules = g_array_sized_new(FALSE, TRUE, sizeof(afc_trust_rule), self->pins->len);

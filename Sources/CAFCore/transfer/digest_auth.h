@@ -8,8 +8,8 @@
 typedef struct afc__access {
     afc__access_terms terms; /**< Copies in `texts`, with quoted pairs unescaped. */
     char *texts;             /**< The memory of `terms`. */
-    char *
-        cnonce; /**< With a -sess algorithm: the cnonce of the first answer, "" before; NULL without. */
+    /** With a -sess algorithm: the cnonce of the first answer, or "" before it. NULL with other algorithms. */
+    char *cnonce;
     uint32_t count; /**< Number of answers with this nonce (nc). */
 } afc__access;
 

@@ -179,8 +179,8 @@ typedef struct afc__transfer {
     int64_t progress_interval_us, progress_due_us;
     afc__rate send_rate, receive_rate;
     afc_result *result; /**< Its failure is the task's first one, which counts. */
-    _Alignas(
-        max_align_t) char storage[AFC__TRANSFER_STORAGE_SIZE]; /**< For the first hop's head. */
+    /** For the first hop's head. */
+    _Alignas(max_align_t) char storage[AFC__TRANSFER_STORAGE_SIZE];
 } afc__transfer;
 
 /**

@@ -87,9 +87,9 @@ public struct DownloadDestination: Sendable {
     /// the bytes that a resumed download had received before. It replaces a digest that the response declares.
     ///
     /// If the file has another digest, the download fails with ``SessionError/Code/protocol`` and
-    /// ``SessionError/Reason/digest``, and the message names both digests. Nothing is left at the path, or the file that
-    /// was there before. What could be resumed is removed, so ``SessionError/resumeToken`` is nil and the next download
-    /// starts over. What the HTTP cache has stored for the request is removed, too. A download that fails for another
+    /// ``SessionError/Reason/digest``, and the message names both digests. A file that was at the path before is
+    /// unchanged; otherwise, nothing is left there. The partial file is removed, so ``SessionError/resumeToken`` is nil
+    /// and the next download starts over. What the HTTP cache has stored for the request is removed, too. A download that fails for another
     /// reason can be resumed as without a digest.
     public func verified(by digest: FileDigest) -> DownloadDestination {
         var verified = self

@@ -7,7 +7,8 @@ final class JSONDirectory {
     /// quickly among many.
     private let positions: JSONObject
 
-    /// - Parameter keepsRepeats: Whether repeated names stay. Otherwise the last position of a name replaces the others.
+    /// - Parameter keepsRepeats: Whether repeated names stay. If false, the last position of a name replaces the
+    ///   others.
     convenience init(_ members: [(name: String, position: Int)], keepsRepeats: Bool) {
         let entries = members.map { JSONObject.Entry(key: $0.name, value: .integer(Int64($0.position))) }
         self.init(JSONObject(entries: entries, keepsRepeats: keepsRepeats))

@@ -30,8 +30,8 @@ public final class NetworkReachabilityManager: Sendable {
         self.init(host: .success(domain))
     }
 
-    /// Creates a manager for an IPv4 or IPv6 address, such as `192.0.2.1` or `fe80::1%eth0`. `0.0.0.0` and `::` mean the
-    /// internet, like ``init()``. ``startMonitoring()`` throws if the address is invalid.
+    /// Creates a manager for an IPv4 or IPv6 address, such as `192.0.2.1` or `fe80::1%eth0`. `0.0.0.0` and `::` mean
+    /// the internet, like ``init()``. ``startMonitoring()`` throws if the address is invalid.
     public convenience init(address: String) {
         let error = SessionError(
             .invalidInput,

@@ -1,7 +1,7 @@
 import SwiftAF
 
 extension FileDigest {
-    /// Reads the value of `--checksum`, `sha256:HEX`: the digest that a downloaded file must have before it gets its name.
+    /// Reads the value of `--checksum`, `sha256:HEX`: the digest that a downloaded file must have to get its name.
     init(checksum text: String) throws(UsageError) {
         let prefix = "sha256:"
         let digest = FileDigest.sha256(text.dropFirst(prefix.count))

@@ -38,8 +38,8 @@ extension Options {
             + fileOptions(command)
     }
 
-    /// The first path or value of a header that isn't UTF-8; nil if all are. The command would name another file, or send
-    /// other bytes.
+    /// The first path or value of a header that isn't UTF-8; nil if all are. The command would name another file, or
+    /// send other bytes.
     private func wordUnknownToCurl(_ command: RequestCommand) -> RawText? {
         var words = [
             outputPath, folder, cookieJar, cookieOutput, hstsPath, anchorsPath, certificatePath, keyPath, unixSocket,

@@ -115,7 +115,7 @@ static void zstd_frames_follow_each_other(void **state) {
     }
 }
 
-/** A frame may contain nothing, and one that is skipped contains nothing of the body (RFC 8878 3.1.2), as pzstd writes. */
+/** A frame may be empty, and one that is skipped contains nothing of the body (RFC 8878 3.1.2): pzstd writes both. */
 static void zstd_frames_without_content_pass(void **state) {
     (void)state;
     static const char empty[] = "\x28\xB5\x2F\xFD\x20\0\x01\0\0";
@@ -150,7 +150,9 @@ static const struct {
     afc_slice bytes;
     const char *problem;
 } frames[] = {
-    /* The window: 2^(10 + the upper five bits), and as many eighths of it more as the others say (RFC 8878 3.1.1.1.2). */
+    /*
+     * The window: 2^(10 + the upper five bits), and as many eighths more as the other bits say (RFC 8878 3.1.1.1.2).
+     */
     ROW(FRAME "\0\x00" HELLO, NULL),
     ROW(FRAME "\0\x67" HELLO, NULL),
     ROW(FRAME "\0\x68" HELLO, NULL),

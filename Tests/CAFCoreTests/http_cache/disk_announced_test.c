@@ -1,6 +1,6 @@
 /*
- * Entries that are announced to the table and written to the disk later: whatever becomes of the file that they replace,
- * a removal finds them.
+ * Entries that are announced to the table and written to the disk later: a removal finds them, whatever becomes of the
+ * file that they replace.
  */
 #include "http_cache/disk/disk_state.h"
 #include "support/files.h"

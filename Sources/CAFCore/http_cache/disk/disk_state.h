@@ -42,8 +42,8 @@ struct afc__disk {
     uint64_t unfinished_bytes; /**< Bytes of bodies whose responses aren't complete yet. */
     uint32_t pending[AFC__DISK_BUCKETS]; /**< Changes that were ordered and aren't done. */
     uint32_t changes[AFC__DISK_BUCKETS]; /**< Changes ever ordered, or read from the journal. */
-    uint32_t others
-        [AFC__DISK_BUCKETS]; /**< How often other processes have recorded AFC__JOURNAL_CHANGE. */
+    /** How often other processes have recorded AFC__JOURNAL_CHANGE. */
+    uint32_t others[AFC__DISK_BUCKETS];
     afc__cache_store_name uses[AFC__DISK_USES];
     size_t use_count;
     bool is_tidy_ordered;                  /**< A job that records `uses` was ordered. */

@@ -42,8 +42,8 @@ typedef struct afc__http_cache_control {
     int64_t stale_while_revalidate, stale_if_error;
     int64_t max_stale; /**< AFC__DELTA_MAX if it has no number: any staleness is allowed. */
     int64_t min_fresh;
-    afc_slice no_cache_fields
-        [AFC__CONTROL_LISTS_MAX]; /**< The lists in no-cache="…", whose fields aren't stored. They refer to the head. */
+    /** The lists in no-cache="…", whose fields aren't stored. They refer to the head. */
+    afc_slice no_cache_fields[AFC__CONTROL_LISTS_MAX];
     size_t no_cache_count;
 } afc__http_cache_control;
 
