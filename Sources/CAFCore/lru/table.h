@@ -57,8 +57,8 @@ typedef struct afc__lru_links {
 } afc__lru_links;
 
 typedef struct afc__lru_table {
-    afc__lru_bucket
-        *buckets;          /**< NULL if there are none; aligned to a cache line within `block`. */
+    /** NULL if there are none; aligned to a cache line within `block`. */
+    afc__lru_bucket *buckets;
     afc__lru_links *links; /**< Indexed by place; in the same block. */
     uint32_t bucket_count;
     uint32_t count;
