@@ -23,7 +23,7 @@ extension StreamedResponse {
     /// line that was returned, so one loop can read the first line and another one the rest:
     ///
     /// ```swift
-    /// let header = try await response.lines.first { _ in true }
+    /// let header = try await response.lines.first { @Sendable _ in true }
     /// for try await row in response.lines { … }
     /// ```
     public struct Lines: AsyncSequence, Sendable {
