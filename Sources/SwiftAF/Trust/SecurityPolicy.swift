@@ -38,7 +38,8 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
     /// The date for which certificates are verified; nil uses the current one. Default: nil.
     public var verificationDate: Date?
 
-    /// The pins of hosts without a rule. Requests over http to a host with pins fail. Default: none.
+    /// The pins of hosts without a rule. Requests over http to a host with pins fail, unless the pins have expired or
+    /// are only reported. Default: none.
     public var pinning = Pinning()
 
     /// Whether to accept chains that fail verification: expired, unknown issuer, self-signed. The host name is still
@@ -125,10 +126,12 @@ extension SecurityPolicy {
         public var keys: [String] = []
         /// The certificates of a verified chain that must be pinned. Default: any.
         public var match = Match.any
-        /// Pins aren't enforced after this date: a verified chain without a matching pin is accepted and reported.
+        /// Pins aren't enforced after this date: a verified chain without a matching pin is accepted and reported, and
+        /// requests over http are sent.
         /// Default: nil, never.
         public var expires: Date?
-        /// Report-only: a verified chain without a matching pin is accepted and reported. Default: false.
+        /// Report-only: a verified chain without a matching pin is accepted and reported, and requests over http are
+        /// sent. Default: false.
         public var onlyReports = false
 
         private var chosenMode: PinningMode?
