@@ -43,7 +43,8 @@ public struct HTTPBody: Sendable {
     /// A value as JSON, with Content-Type `application/json`.
     ///
     /// - Parameters:
-    ///   - value: The value.
+    ///   - value: The value. JSON that is text or bytes already is a ``text(_:contentType:)`` or a
+    ///     ``data(_:contentType:)`` with that type.
     ///   - encoder: Nil uses ``HTTPSessionManager/encoder``, when the request is sent. An error of the encoder fails
     ///     the request with ``SessionError/Code/serialization``.
     public static func json(_ value: some Encodable & Sendable, encoder: (any DataEncoder)? = nil) -> HTTPBody {

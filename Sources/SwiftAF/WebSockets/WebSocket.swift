@@ -42,7 +42,7 @@ public final class WebSocket: Sendable {
     public var isCompressed: Bool { opening.isCompressed }
 
     /// The code of the server's close frame; nil before one arrives, and ``CloseCode/abnormal`` if the connection ended
-    /// without one.
+    /// without one, which is soon after ``cancel()``.
     public var closeCode: CloseCode? { core.end?.code }
 
     /// The reason in the server's close frame; empty before it arrives, or if it has none.
