@@ -1,6 +1,7 @@
 // Names of other libraries, and what the compiler says about each: Scripts/checks/snippets compares it with the comment
 // in the line before.
 
+import AFTestServer
 import FoundationEssentials
 import SwiftAF
 
@@ -113,4 +114,13 @@ func ofOtherClients(manager: HTTPSessionManager, form: MultipartFormData, error:
     try form.append(Data(), name: "a", fileName: "a.jpg", mimeType: "image/jpeg")
     // 'append(_:withName:fileName:mimeType:)' has been renamed to 'append(_:name:fileName:mediaType:)'
     try form.append(Data(), withName: "a", fileName: "a.jpg", mimeType: "image/jpeg")
+}
+
+func ofTestServers(server: TestServer, fields: [String: Int]) {
+    // 'json(_:status:headers:)' has been renamed to 'json(encoding:)'
+    server.route("GET /a", .json(["a": 1]))
+    // 'json(_:status:headers:)' has been renamed to 'json(encoding:)'
+    server.route("GET /a", .json(fields, status: 201))
+    // 'baseURL' has been renamed to 'url()'
+    _ = server.baseURL
 }

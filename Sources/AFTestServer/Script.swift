@@ -174,6 +174,14 @@ extension Script {
         }
     }
 
+    /// Not available: ``json(_:status:headers:)`` takes JSON text, ``json(encoding:status:headers:encoder:)`` a value.
+    @available(*, unavailable, renamed: "json(encoding:)")
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    public static func json(_ value: some Encodable, status: Int = 200, headers: Headers = [:]) -> Script {
+        json(encoding: value, status: status, headers: headers)
+    }
+
     private static func respond(_ status: Int, type: String, _ headers: Headers, _ body: Data) -> Script {
         let hasType = headers.contains { $0.key.lowercased() == "content-type" }
         let lines = [hasType ? "" : "Content-Type: \(type)", headerLines(headers)].filter { !$0.isEmpty }

@@ -112,6 +112,11 @@ public final class TestServer: Sendable {
         return url
     }
 
+    /// Not available: call ``urlString(_:)`` or ``url(_:)``.
+    @available(*, unavailable, renamed: "url()")
+    @_documentation(visibility: internal)
+    public var baseURL: URL { url() }
+
     // MARK: Routes
 
     /// Responds to requests with a script.
