@@ -1,6 +1,7 @@
 public import FoundationEssentials
 
-// Names that other libraries have for the same things. None of them can be used: the compiler says what to write instead.
+// Names that other libraries have for the same things. None of them can be used: the compiler says what to write
+// instead, which Scripts/snippets/OtherNames.swift checks.
 
 // `nil` and `.none` are the same for an optional setting, and mean the session's. With these names, the compiler warns.
 extension RedirectPolicy {
