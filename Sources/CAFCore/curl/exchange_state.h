@@ -80,7 +80,7 @@ typedef struct afc__exchange_run {
     int64_t passed;
     curl_off_t moved; /**< If multiplexed: body bytes in both directions at the last check. */
     int64_t continue_due_us; /**< See afc__exchange_continue_due(); 0 if it isn't needed. */
-    /** CURLINFO_CONNECT_TIME_T when an attempt began; see next_address.c. */
+    /** connect_time() of next_address.c when the attempt began. */
     int64_t connect_time_us;
     bool has_ended;
     CURLcode code;
@@ -156,6 +156,11 @@ static inline bool afc__exchange_is_connected(const afc__exchange *exchange) {
 static inline bool afc__exchange_accepts_end(const afc__exchange *exchange) {
     int status = exchange->hop.transfer->hop.reader->head.status;
     return exchange->early.has_orderly_end || status < 200 || status >= 300;
+}
+
+/** Returns whether libcurl decodes the body, and not exchange->run.decoder. */
+static inline bool afc__exchange_libcurl_decodes(const afc__exchange *exchange) {
+    return afc__transfer_decodes_body(exchange->hop.transfer) && exchange->run.decoder == NULL;
 }
 
 /**

@@ -223,7 +223,7 @@ static bool decodes_too_much(const afc__exchange *exchange, CURLcode code) {
     return (code == CURLE_OUT_OF_MEMORY || (int)code == AFC__CURLE_TOO_LARGE) &&
            afc__exchange_receiving_is_paused(exchange) &&
            afc__hop_in_body(&exchange->hop.transfer->hop) &&
-           afc__transfer_decodes_body(exchange->hop.transfer);
+           afc__exchange_libcurl_decodes(exchange);
 }
 
 /**

@@ -1,7 +1,9 @@
 /* An encoded body that has no end, or that isn't the end: the server's mistake or ours, but never an internal error. */
+#include "base/alloc.h"
 #include "support/call.h"
 
 #include <curl/curl.h>
+#include <stdatomic.h>
 #include <string.h>
 
 static const char gzip[] =
@@ -149,6 +151,82 @@ static void body_of_any_ratio_is_collected_whole(void **state) {
     call_free(call);
 }
 
+/** Which allocation fails, from the head of the response on. */
+static atomic_size_t failing;
+
+static afc_status fail_from_head(call *call, afc_response *response) {
+    (void)call;
+    (void)response;
+    afc__alloc_fail_at(atomic_load(&failing));
+    return AFC_OK;
+}
+
+/** Nothing but the lack of memory is reported, also by what decodes. libbrotlidec allocates as it does that. */
+static void decoding_without_memory_is_no_damage(void **state) {
+    enum { BROTLI = 3 };
+    fixture *fixture = *state;
+    if (!decodes_piecewise()) skip();
+    serve_twice(fixture, &bodies[BROTLI], (afc_slice){NULL, 0}, false);
+    unsigned failures = 0;
+    bool has_failed = true;
+    for (size_t n = 1; has_failed; n++) {
+        call *call = call_new(fixture, "/");
+        call->request.sink.kind = AFC_SINK_CALLBACK;
+        call->at_head = fail_from_head;
+        atomic_store(&failing, n);
+        call_perform(call);
+        has_failed = afc__alloc_fail_at(0) >= n;
+        check_ended(call, call->failure.status == AFC_ENOMEM ? AFC_ENOMEM : AFC_OK);
+        failures += call->failure.status == AFC_ENOMEM;
+        call_free(call);
+    }
+    assert_true(failures >= 1);
+}
+
+#if defined(__GLIBC__) && !HAS_ADDRESS_SANITIZER && !HAS_THREAD_SANITIZER
+enum { FAILS_REALLOC = true };
+static _Thread_local bool lacks_memory;
+
+extern void *__libc_realloc(void *block, size_t size);
+
+/** Takes the place of the C library's, which libcurl's large blocks come from. Fails once. */
+void *realloc(void *block, size_t size) {
+    if (!lacks_memory) return __libc_realloc(block, size);
+    lacks_memory = false;
+    return NULL;
+}
+#else
+enum { FAILS_REALLOC = false };
+static bool lacks_memory;
+#endif
+
+/** Refuses a piece while no memory is left, so that libcurl can't keep its bytes either. */
+static afc_status hold_without_memory(call *call, afc_slice chunk) {
+    (void)call;
+    (void)chunk;
+    lacks_memory = true;
+    return AFC_EAGAIN;
+}
+
+/** libcurl has the same code for a body that exceeds its limit after decoding. */
+static void paused_body_without_memory_exceeds_no_limit(void **state) {
+    fixture *fixture = *state;
+    if (!FAILS_REALLOC || !decodes_piecewise()) skip();
+    /* A stored block of 32 KiB. What is kept of one read is larger than the blocks of curl/allocator.c. */
+    static const char bytes[64 + 32 * 1024] = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"
+                                              "\x1F\x8B\x08\0\0\0\0\0\0\xFF\0\0\x80\xFF\x7F";
+    afts_script *script = afts_script_new();
+    /* One segment: a first read of the head alone would leave less to keep. */
+    afts_send(script, bytes, sizeof bytes);
+    serve(fixture, "/", script);
+    call *call = call_new(fixture, "/");
+    call->request.sink.kind = AFC_SINK_CALLBACK;
+    call->at_body = hold_without_memory;
+    call_perform(call);
+    check_ended(call, AFC_ENOMEM);
+    call_free(call);
+}
+
 static void check_rest(fixture *fixture, const body *body, afc_slice rest) {
     for (int waits = 0; waits <= 1; waits++) {
         serve_twice(fixture, body, rest, waits);
@@ -246,6 +324,8 @@ int main(void) {
         FIXTURE_TEST(refuses_bodies_that_are_not_gzip),
         FIXTURE_TEST(refuses_windows_beyond_their_limit),
         FIXTURE_TEST(body_of_any_ratio_is_collected_whole),
+        FIXTURE_TEST(decoding_without_memory_is_no_damage),
+        FIXTURE_TEST(paused_body_without_memory_exceeds_no_limit),
         FIXTURE_TEST(refuses_garbage_behind_encoded_body),
         FIXTURE_TEST(reports_second_gzip_member),
         FIXTURE_TEST(gzip_body_is_whole_only_with_its_end),

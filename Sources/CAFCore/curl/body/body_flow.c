@@ -18,6 +18,7 @@
 #include "curl/exchange_state.h"
 #include "curl/outcome.h"
 #include "transfer/response_body.h"
+
 /* The longest piece that libcurl passes on (CURL_MAX_WRITE_SIZE). */
 enum { MAX_CHUNK = 16 * 1024 };
 
@@ -37,10 +38,6 @@ bool afc__exchange_cannot_decode(const afc__exchange *exchange) {
     afc__transfer_fail_text(transfer, AFC_EPROTOCOL,
                             "the body has a transfer coding that the request didn't accept");
     return true;
-}
-
-static bool libcurl_decodes(const afc__exchange *exchange) {
-    return afc__transfer_decodes_body(exchange->hop.transfer) && exchange->run.decoder == NULL;
 }
 
 /* ---- Turns --------------------------------------------------------------------------------- */
@@ -92,7 +89,7 @@ static afc__flow keep_collected(afc__exchange *exchange, afc_slice chunk, int64_
 static int64_t count_received(const afc__exchange *exchange, size_t size) {
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
-    if (libcurl_decodes(exchange)) return received;
+    if (afc__exchange_libcurl_decodes(exchange)) return received;
     int64_t passed = exchange->run.passed + (int64_t)size;
     return passed > received ? passed : received;
 }
@@ -163,7 +160,7 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
         afc__receiving_pauses(exchange);
         if (yields) exchange->run.has_yielded = true;
         report_waiting(exchange);
-        if (libcurl_decodes(exchange)) afc__receiving_flush_later(exchange);
+        if (afc__exchange_libcurl_decodes(exchange)) afc__receiving_flush_later(exchange);
         return CURL_WRITEFUNC_PAUSE;
     case AFC__STOP:
         break;
