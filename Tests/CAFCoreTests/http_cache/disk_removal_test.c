@@ -4,11 +4,8 @@
  */
 #include "base/alloc.h"
 #include "http_cache/disk/disk_state.h"
-#include "support/files.h"
-#include "support/responses.h"
+#include "support/cache_box.h"
 
-#include <afcore/session.h>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,75 +19,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MEMORY = 1 << 20, DISK = 64 << 20, SIZE = 100, SHARED = 3 };
+enum { SIZE = CACHE_BOX_RESPONSE, SHARED = 3 };
 
-typedef struct box {
-    folder folder;
-    char path[96], entries[128], journal[128];
-    afc_http_cache *cache;
-} box;
-
-static afc_http_cache *open_cache(const box *box, uint64_t memory) {
-    afc_http_cache *cache;
-    afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
-    options.memory_bytes = memory;
-    options.disk_bytes = DISK;
-    options.directory = box->path;
-    check_status(afc_http_cache_open(&cache, &options, NULL), AFC_OK);
-    return cache;
-}
-
-static void close_cache(afc_http_cache *cache) {
-    afc_http_cache_flush(cache);
-    afc_http_cache_release(cache);
-    afc_join_closed_sessions();
-}
+/* See stop_at(). */
+static sem_t removes, removes_more, publishes, goes_on, has_looked;
+static sem_t *const semaphores[] = {&removes, &removes_more, &publishes, &goes_on, &has_looked};
 
 static int set_up(void **state) {
-    box *made = calloc(1, sizeof *made);
-    assert_non_null(made);
-    folder_make(&made->folder);
-    snprintf(made->path, sizeof made->path, "%s", path_in(&made->folder, "cache"));
-    snprintf(made->entries, sizeof made->entries, "%s/1/entries", made->path);
-    snprintf(made->journal, sizeof made->journal, "%s/1/journal", made->path);
-    made->cache = open_cache(made, MEMORY);
-    *state = made;
+    for (size_t i = 0; i < COUNT_OF(semaphores); i++) {
+        assert_int_equal(sem_init(semaphores[i], 0, 0), 0);
+    }
+    *state = cache_box_new();
     return 0;
 }
 
 static int tear_down(void **state) {
-    box *box = *state;
-    char command[160];
-    close_cache(box->cache);
-    snprintf(command, sizeof command, "rm -rf %s", box->path);
-    assert_int_equal(system(command), 0);
-    folder_remove(&box->folder);
-    free(box);
+    cache_box_free(*state);
+    for (size_t i = 0; i < COUNT_OF(semaphores); i++) sem_destroy(semaphores[i]);
     return 0;
-}
-
-static response response_of(unsigned url, unsigned version) {
-    return (response){.url = url, .version = version, .size = SIZE, .time = 1000};
-}
-
-/** Stores responses with the URLs 0 to `count` - 1. */
-static void store(afc_http_cache *cache, unsigned count) {
-    for (unsigned i = 0; i < count; i++) {
-        response response = response_of(i, 1);
-        assert_true(response_store(cache, &response, SIZE));
-    }
-    afc_http_cache_flush(cache);
-}
-
-static size_t files_of(const box *box) {
-    size_t count = 0;
-    DIR *names = opendir(box->entries);
-    assert_non_null(names);
-    for (const struct dirent *entry; (entry = readdir(names)) != NULL;) {
-        count += entry->d_name[0] != '.';
-    }
-    closedir(names);
-    return count;
 }
 
 static off_t size_of(int file) {
@@ -101,53 +47,57 @@ static off_t size_of(int file) {
 
 /* ---- Locks of other processes ------------------------------------------------------------------ */
 
-static void removals_are_not_recorded_while_the_journal_is_locked(void **state) {
-    enum { COUNT = 200 };
-    box *box = *state;
-    store(box->cache, COUNT);
+/** As another process does. */
+static int lock_journal(const cache_box *box) {
     int lock = open(box->journal, O_RDWR | O_CLOEXEC);
     assert_true(lock >= 0);
     assert_int_equal(flock(lock, LOCK_EX), 0);
+    return lock;
+}
+
+static void removals_are_not_recorded_while_the_journal_is_locked(void **state) {
+    enum { COUNT = 200 };
+    cache_box *box = *state;
+    store_small(box->cache, COUNT);
+    int lock = lock_journal(box);
     off_t before = size_of(lock);
     afc_http_cache_remove_all(box->cache);
     afc_http_cache_flush(box->cache);
     /* What was appended without the lock could overwrite, or be cut off by, what the owner of the lock appends. */
     assert_int_equal(size_of(lock), before);
-    assert_int_equal(files_of(box), 0);
+    assert_int_equal(cache_box_count_files(box), 0);
     close(lock);
-    store(box->cache, COUNT);
-    assert_int_equal(files_of(box), COUNT);
-    afc_http_cache *other = open_cache(box, 0);
+    store_small(box->cache, COUNT);
+    assert_int_equal(cache_box_count_files(box), COUNT);
+    afc_http_cache *other = cache_box_open(box, 0);
     for (unsigned i = 0; i < COUNT; i++) {
         afc__http_cache_found found;
         response_find(other, i, &found);
         assert_int_equal(found.count, 1);
         found_clear(&found);
     }
-    close_cache(other);
+    cache_box_close(other);
 }
 
 static void response_requested_after_an_unrecorded_removal_is_stored(void **state) {
-    box *box = *state;
-    store(box->cache, 1);
-    int lock = open(box->journal, O_RDWR | O_CLOEXEC);
-    assert_true(lock >= 0);
-    assert_int_equal(flock(lock, LOCK_EX), 0);
+    cache_box *box = *state;
+    store_small(box->cache, 1);
+    int lock = lock_journal(box);
     afc_http_cache_remove_all(box->cache);
     afc_http_cache_flush(box->cache);
     close(lock);
-    response requested = response_of(1, 1);
+    response requested = small_response(1, 1);
     char bytes[SIZE];
     response_fill(&requested, 0, bytes, SIZE);
     afc__http_cache_writing *writing = response_begin(box->cache, &requested, SIZE);
     /* The journal is in use again before that response is complete. */
-    store(box->cache, 1);
+    store_small(box->cache, 1);
     check_status(afc__http_cache_append(writing, (afc_slice){bytes, SIZE}, AFC__HTTP_CACHE_DROP),
                  AFC_OK);
     assert_int_equal(afc__http_cache_commit(writing, AFC__HTTP_CACHE_DROP),
                      AFC__HTTP_CACHE_COMMITTED);
     afc_http_cache_flush(box->cache);
-    assert_int_equal(files_of(box), 2);
+    assert_int_equal(cache_box_count_files(box), 2);
 }
 
 /* ---- Slices ------------------------------------------------------------------------------------ */
@@ -161,7 +111,6 @@ static atomic_uint removed, most_removed; /* Files, since the journal was locked
 
 /* A thread that has removed the first file. */
 static atomic_bool stops_removing;
-static sem_t removes, removes_more;
 
 static void stop_at(atomic_bool *stops, sem_t *has_come, sem_t *goes_on) {
     if (!atomic_exchange(stops, false)) return;
@@ -190,7 +139,6 @@ int flock(int descriptor, int operation) {
 
 /* A thread that has recorded an entry and is about to give its file its name. */
 static atomic_bool stops_publishing;
-static sem_t publishes, goes_on;
 
 int renameat(int old_folder, const char *old_name, int new_folder, const char *new_name) {
     typedef int (*call)(int, const char *, int, const char *);
@@ -236,14 +184,14 @@ static void check_none_found(afc_http_cache *cache) {
     }
 }
 
-static void check_none(const box *box, afc_http_cache *cache) {
+static void check_none(const cache_box *box, afc_http_cache *cache) {
     check_none_found(cache);
-    assert_int_equal(files_of(box), 0);
+    assert_int_equal(cache_box_count_files(box), 0);
 }
 
 static void one_lock_is_held_for_one_slice(void **state) {
-    box *box = *state;
-    store(box->cache, MANY);
+    cache_box *box = *state;
+    store_small(box->cache, MANY);
     atomic_store(&most_removed, 0);
     atomic_store(&watched, box->cache);
     afc_http_cache_remove_all(box->cache);
@@ -257,14 +205,14 @@ static void one_lock_is_held_for_one_slice(void **state) {
 /** What the disk's thread finds when it has its turn behind a removal. */
 typedef struct look {
     afc__disk_job job;
-    const box *box;
+    const cache_box *box;
     afc_http_cache *other; /* Whose journal is written anew; NULL: none. */
     size_t files;
 } look;
 
 static bool work_look(afc__disk_job *work) {
     look *own = AFC__OWNER(work, look, job);
-    own->files = files_of(own->box);
+    own->files = cache_box_count_files(own->box);
     if (own->other != NULL) {
         /* It has what isn't recorded yet, so what the first one has removed comes back into its table. */
         afc__disk *disk = own->other->disk;
@@ -284,7 +232,7 @@ static void check_found(afc_http_cache *cache, unsigned url, unsigned version) {
 }
 
 /** Removes all and orders `look` and `late` behind it, before the disk's thread begins with any of them. */
-static void remove_and_store(const box *box, look *look, const response *late) {
+static void remove_and_store(const cache_box *box, look *look, const response *late) {
     afc__disk_lock(box->cache->disk);
     afc_http_cache_remove_all(box->cache);
     assert_true(afc__disk_order(box->cache->disk, &look->job, work_look));
@@ -293,12 +241,12 @@ static void remove_and_store(const box *box, look *look, const response *late) {
 }
 
 static void other_work_between_slices_sees_all_removed(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     for (unsigned has_other = 0; has_other < 2; has_other++) {
-        store(box->cache, MANY);
-        look look = {.box = box, .other = has_other ? open_cache(box, 0) : NULL};
+        store_small(box->cache, MANY);
+        look look = {.box = box, .other = has_other ? cache_box_open(box, 0) : NULL};
         /* One that the removal reaches last, and one that it reaches first: they are in no order. */
-        response late = response_of(7 + has_other, 2);
+        response late = small_response(7 + has_other, 2);
         remove_and_store(box, &look, &late);
         check_found(box->cache, late.url, 2);
         for (unsigned i = 0; i < MANY; i++) {
@@ -309,56 +257,56 @@ static void other_work_between_slices_sees_all_removed(void **state) {
         }
         afc_http_cache_flush(box->cache);
         assert_int_equal(look.files, MANY - AFC__DISK_SLICE);
-        assert_int_equal(files_of(box), 1);
+        assert_int_equal(cache_box_count_files(box), 1);
         check_found(box->cache, late.url, 2);
         if (look.other != NULL) {
             check_found(look.other, late.url, 2);
-            close_cache(look.other);
+            cache_box_close(look.other);
         }
-        afc_http_cache *reopened = open_cache(box, 0);
+        afc_http_cache *reopened = cache_box_open(box, 0);
         check_found(reopened, late.url, 2);
         afc_http_cache_statistics statistics;
         afc_http_cache_get_statistics(reopened, &statistics);
         assert_int_equal(statistics.entries, 1);
-        close_cache(reopened);
+        cache_box_close(reopened);
     }
 }
 
 static void responses_of_other_processes_are_removed_in_slices_too(void **state) {
-    box *box = *state;
-    afc_http_cache *other = open_cache(box, 0);
+    cache_box *box = *state;
+    afc_http_cache *other = cache_box_open(box, 0);
     /* Each knows the half of it. */
-    store(box->cache, MANY / 2);
+    store_small(box->cache, MANY / 2);
     for (unsigned i = MANY / 2; i < MANY; i++) {
-        response response = response_of(i, 1);
+        response response = small_response(i, 1);
         assert_true(response_store(other, &response, SIZE));
     }
     afc_http_cache_flush(other);
     look look = {.box = box};
-    response late = response_of(MANY - 1, 2);
+    response late = small_response(MANY - 1, 2);
     atomic_store(&most_removed, 0);
     remove_and_store(box, &look, &late);
     check_found(box->cache, MANY - 1, 2);
     afc_http_cache_flush(box->cache);
     assert_in_range(atomic_load(&most_removed), 1, AFC__DISK_SLICE);
     assert_in_range(look.files, 10, MANY - 1);
-    assert_int_equal(files_of(box), 1);
+    assert_int_equal(cache_box_count_files(box), 1);
     check_found(box->cache, MANY - 1, 2);
     for (unsigned i = 0; i < MANY - 1; i++) {
         afc__http_cache_found found;
         response_find(other, i, &found);
         assert_int_equal(found.count, 0);
     }
-    close_cache(other);
+    cache_box_close(other);
 }
 
 /* A scan adds files to the table that aren't there. */
 static void scan_between_slices_brings_nothing_back(void **state) {
-    box *box = *state;
-    store(box->cache, MANY);
-    close_cache(box->cache);
+    cache_box *box = *state;
+    store_small(box->cache, MANY);
+    cache_box_close(box->cache);
     assert_int_equal(unlink(box->journal), 0);
-    box->cache = open_cache(box, MEMORY);
+    box->cache = cache_box_open(box, CACHE_BOX_MEMORY);
     afc_http_cache_flush(box->cache);
     afc_http_cache_statistics statistics;
     afc_http_cache_get_statistics(box->cache, &statistics);
@@ -375,7 +323,7 @@ static void scan_between_slices_brings_nothing_back(void **state) {
 
 /* The removal would look for it under its old name. */
 static void update_during_a_removal_keeps_nothing_under_another_name(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     response response = {.url = 1, .variant = 1, .version = 1, .size = SIZE, .time = 1000};
     struct response other = response;
     other.variant = 2;
@@ -406,7 +354,7 @@ static void *store_and_find(void *context) {
     worker *worker = context;
     for (unsigned i = 0; i < MANY; i++) {
         afc__http_cache_found found;
-        response response = response_of((unsigned)(next_random(&worker->random) % MANY), i);
+        response response = small_response((unsigned)(next_random(&worker->random) % MANY), i);
         assert_true(response_store(worker->cache, &response, SIZE));
         response_find(worker->cache, (unsigned)(next_random(&worker->random) % MANY), &found);
         found_clear(&found);
@@ -418,7 +366,8 @@ static void *remove_and_shrink(void *context) {
     const worker *worker = context;
     for (unsigned i = 0; i < 10; i++) {
         afc_http_cache_remove_host(worker->cache, i % 2 == 0 ? "h1.test" : "h2.test");
-        afc_http_cache_set_capacity(worker->cache, MEMORY, i % 3 == 0 ? DISK : MANY / 2 * 512);
+        afc_http_cache_set_capacity(worker->cache, CACHE_BOX_MEMORY,
+                                    i % 3 == 0 ? CACHE_BOX_DISK : MANY / 2 * 512);
         afc_http_cache_remove_all(worker->cache);
         afc_http_cache_flush(worker->cache);
     }
@@ -428,9 +377,9 @@ static void *remove_and_shrink(void *context) {
 /** For ThreadSanitizer, too. */
 static void threads_store_while_others_remove(void **state) {
     enum { THREADS = 3 };
-    box *box = *state;
+    cache_box *box = *state;
     worker workers[THREADS];
-    store(box->cache, MANY);
+    store_small(box->cache, MANY);
     for (unsigned i = 0; i < THREADS; i++) {
         workers[i] = (worker){.cache = box->cache, .random = i + 1};
         assert_int_equal(pthread_create(&workers[i].thread, NULL,
@@ -441,7 +390,7 @@ static void threads_store_while_others_remove(void **state) {
     afc_http_cache_remove_all(box->cache);
     check_none_found(box->cache);
     afc_http_cache_flush(box->cache);
-    assert_int_equal(files_of(box), 0);
+    assert_int_equal(cache_box_count_files(box), 0);
     afc_http_cache_statistics statistics;
     afc_http_cache_get_statistics(box->cache, &statistics);
     assert_int_equal(statistics.entries, 0);
@@ -449,9 +398,9 @@ static void threads_store_while_others_remove(void **state) {
 }
 
 static void nothing_is_left_when_memory_is_out(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     for (size_t n = 1; n <= 4; n++) {
-        store(box->cache, MANY);
+        store_small(box->cache, MANY);
         afc__alloc_fail_at(n);
         afc_http_cache_remove_all(box->cache);
         afc__alloc_fail_at(0);
@@ -474,20 +423,11 @@ static void append_all(afc__http_cache_writing *writing, const response *respons
     free(body);
 }
 
-/** Returns how many responses of a URL are found. */
-static size_t count_found(afc_http_cache *cache, unsigned url) {
-    afc__http_cache_found found;
-    response_find(cache, url, &found);
-    size_t count = found.count;
-    found_clear(&found);
-    return count;
-}
-
 /** Another cache of the same folder is as one of another process. */
 static void response_requested_before_a_change_by_another_process_is_not_stored(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     char key[64];
-    afc_http_cache *other = open_cache(box, MEMORY);
+    afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
     for (unsigned i = 0; i < 4; i++) {
         response response = {.url = i, .version = 1, .size = i < 2 ? SIZE : 400000, .time = 1000};
         afc__http_cache_writing *writing = response_begin(box->cache, &response, -1);
@@ -496,26 +436,26 @@ static void response_requested_before_a_change_by_another_process_is_not_stored(
         if (i % 2 == 0) afc__http_cache_remove_key(other, response_key(key, i));
         afc_http_cache_flush(other);
         (void)afc__http_cache_commit(writing, AFC__HTTP_CACHE_WAIT);
-        assert_int_equal(count_found(box->cache, i), i % 2);
+        assert_int_equal(count_responses(box->cache, i), i % 2);
         afc_http_cache_flush(box->cache);
-        assert_int_equal(count_found(box->cache, i), i % 2);
-        assert_int_equal(count_found(other, i), i % 2);
+        assert_int_equal(count_responses(box->cache, i), i % 2);
+        assert_int_equal(count_responses(other, i), i % 2);
         /* What is requested after the change is stored. */
         assert_true(response_store(box->cache, &response, SIZE));
-        assert_int_equal(count_found(box->cache, i), 1);
+        assert_int_equal(count_responses(box->cache, i), 1);
         afc_http_cache_flush(box->cache);
-        assert_int_equal(count_found(other, i), 1);
+        assert_int_equal(count_responses(other, i), 1);
     }
-    close_cache(other);
+    cache_box_close(other);
 }
 
 /** Stores some responses that two caches have in memory. */
-static afc_http_cache *share(box *box) {
-    store(box->cache, SHARED);
-    afc_http_cache *other = open_cache(box, MEMORY);
+static afc_http_cache *share(cache_box *box) {
+    store_small(box->cache, SHARED);
+    afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
     for (unsigned i = 0; i < SHARED; i++) {
-        assert_int_equal(count_found(other, i), 1);
-        assert_int_equal(count_found(box->cache, i), 1);
+        assert_int_equal(count_responses(other, i), 1);
+        assert_int_equal(count_responses(box->cache, i), 1);
     }
     return other;
 }
@@ -533,60 +473,98 @@ static void remove_some(afc_http_cache *cache, unsigned step) {
 static void check_removed(afc_http_cache *cache, afc_http_cache *other, unsigned step) {
     for (unsigned i = 0; i < SHARED; i++) {
         size_t expected = step == 0 && i != 0 ? 1 : 0;
-        assert_int_equal(count_found(other, i), expected);
+        assert_int_equal(count_responses(other, i), expected);
         afc_http_cache_flush(other);
-        assert_int_equal(count_found(other, i), expected);
-        assert_int_equal(count_found(cache, i), expected);
+        assert_int_equal(count_responses(other, i), expected);
+        assert_int_equal(count_responses(cache, i), expected);
     }
 }
 
 /** RFC 9111 4.4: what isn't valid any more isn't served, whatever keeps a process from saying so. */
 static void others_forget_what_was_removed_while_the_journal_was_locked(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     for (unsigned step = 0; step < 2; step++) {
         afc_http_cache *other = share(box);
-        int lock = open(box->journal, O_RDWR | O_CLOEXEC);
-        assert_true(lock >= 0);
-        assert_int_equal(flock(lock, LOCK_EX), 0);
+        int lock = lock_journal(box);
         remove_some(box->cache, step);
         afc_http_cache_flush(box->cache);
         close(lock);
         check_removed(box->cache, other, step);
-        close_cache(other);
+        cache_box_close(other);
     }
+}
+
+static void remove_files(const cache_box *box) {
+    char command[192];
+    snprintf(command, sizeof command, "rm -f %s/*", box->entries);
+    assert_int_equal(system(command), 0);
+}
+
+/** Responses that the process which removes them hasn't read of in the journal. */
+static void unread_responses_are_removed_while_the_journal_is_locked(void **state) {
+    cache_box *box = *state;
+    for (unsigned step = 0; step < 2; step++) {
+        afc_http_cache *other = cache_box_open(box, 0);
+        store_small(other, 1);
+        int lock = lock_journal(box);
+        remove_some(box->cache, step);
+        afc_http_cache_flush(box->cache);
+        close(lock);
+        assert_int_equal(count_responses(box->cache, 0), 0);
+        assert_int_equal(count_responses(other, 0), 0);
+        assert_int_equal(cache_box_count_files(box), 0);
+        cache_box_close(other);
+    }
+}
+
+static size_t bucket_of(afc_http_cache *cache, unsigned url) {
+    char key[64];
+    return afc__disk_bucket(afc__http_cache_hash_key(cache, response_key(key, url)));
+}
+
+/** A key's bucket has other keys, too. */
+static void unread_responses_of_other_keys_stay(void **state) {
+    cache_box *box = *state;
+    unsigned neighbour = 1;
+    while (bucket_of(box->cache, neighbour) != bucket_of(box->cache, 0)) neighbour++;
+    afc_http_cache *other = cache_box_open(box, 0);
+    response beside = small_response(neighbour, 1);
+    store_small(other, 1);
+    assert_true(response_store(other, &beside, SIZE));
+    afc_http_cache_flush(other);
+    int lock = lock_journal(box);
+    remove_some(box->cache, 0);
+    afc_http_cache_flush(box->cache);
+    close(lock);
+    assert_int_equal(count_responses(box->cache, 0), 0);
+    assert_int_equal(count_responses(box->cache, neighbour), 1);
+    assert_int_equal(count_responses(other, neighbour), 1);
+    cache_box_close(other);
 }
 
 /** Its size may be what was known of the one before. */
 static void journal_that_was_locked_when_it_was_opened_is_read_later(void **state) {
-    box *box = *state;
-    char command[192];
-    store(box->cache, 1);
+    cache_box *box = *state;
+    store_small(box->cache, 1);
     assert_int_equal(unlink(box->journal), 0);
-    snprintf(command, sizeof command, "rm -f %s/*", box->entries);
-    assert_int_equal(system(command), 0);
-    afc_http_cache *other = open_cache(box, 0);
-    response response = response_of(1, 1);
+    remove_files(box);
+    afc_http_cache *other = cache_box_open(box, 0);
+    response response = small_response(1, 1);
     assert_true(response_store(other, &response, SIZE));
     afc_http_cache_flush(other);
-    int lock = open(box->journal, O_RDWR | O_CLOEXEC);
-    assert_true(lock >= 0);
-    assert_int_equal(flock(lock, LOCK_EX), 0);
-    assert_int_equal(count_found(box->cache, 1), 0);
+    int lock = lock_journal(box);
+    assert_int_equal(count_responses(box->cache, 1), 0);
     close(lock);
-    assert_int_equal(count_found(box->cache, 1), 1);
-    close_cache(other);
+    assert_int_equal(count_responses(box->cache, 1), 1);
+    cache_box_close(other);
 }
 
 /** The journal is discarded before the first file is removed, so that the other process finds it gone. */
 static void entry_is_not_published_between_a_removal_and_its_end(void **state) {
-    box *box = *state;
-    sem_t *const semaphores[] = {&publishes, &goes_on, &removes, &removes_more};
-    for (size_t i = 0; i < COUNT_OF(semaphores); i++) {
-        assert_int_equal(sem_init(semaphores[i], 0, 0), 0);
-    }
-    store(box->cache, 1);
-    afc_http_cache *other = open_cache(box, 0);
-    response newer = response_of(0, 2);
+    cache_box *box = *state;
+    store_small(box->cache, 1);
+    afc_http_cache *other = cache_box_open(box, 0);
+    response newer = small_response(0, 2);
     atomic_store(&stops_publishing, true);
     assert_true(response_store(box->cache, &newer, SIZE));
     while (sem_wait(&publishes) != 0) continue;
@@ -597,11 +575,10 @@ static void entry_is_not_published_between_a_removal_and_its_end(void **state) {
     afc_http_cache_flush(box->cache);
     sem_post(&removes_more);
     afc_http_cache_flush(other);
-    assert_int_equal(files_of(box), 0);
-    assert_int_equal(count_found(other, 0), 0);
-    assert_int_equal(count_found(box->cache, 0), 0);
-    close_cache(other);
-    for (size_t i = 0; i < COUNT_OF(semaphores); i++) sem_destroy(semaphores[i]);
+    assert_int_equal(cache_box_count_files(box), 0);
+    assert_int_equal(count_responses(other, 0), 0);
+    assert_int_equal(count_responses(box->cache, 0), 0);
+    cache_box_close(other);
 }
 
 static void post(void *semaphore) {
@@ -610,14 +587,10 @@ static void post(void *semaphore) {
 
 /** Looking an entry up, whose file is about to be written, doesn't hide it from a removal. */
 static void entry_looked_up_before_it_is_written_is_removed(void **state) {
-    box *box = *state;
-    sem_t has_looked;
+    cache_box *box = *state;
     char key[64];
-    assert_int_equal(sem_init(&publishes, 0, 0), 0);
-    assert_int_equal(sem_init(&goes_on, 0, 0), 0);
-    assert_int_equal(sem_init(&has_looked, 0, 0), 0);
-    store(box->cache, 2);
-    response other = response_of(2, 1), again = response_of(1, 2);
+    store_small(box->cache, 2);
+    response other = small_response(2, 1), again = small_response(1, 2);
     atomic_store(&stops_publishing, true);
     assert_true(response_store(box->cache, &other, SIZE));
     while (sem_wait(&publishes) != 0) continue;
@@ -637,21 +610,46 @@ static void entry_looked_up_before_it_is_written_is_removed(void **state) {
     afc_http_cache_remove_all(box->cache);
     sem_post(&goes_on);
     afc_http_cache_flush(box->cache);
-    assert_int_equal(count_found(box->cache, 1), 0);
-    assert_int_equal(files_of(box), 0);
-    sem_destroy(&publishes);
-    sem_destroy(&goes_on);
-    sem_destroy(&has_looked);
+    assert_int_equal(count_responses(box->cache, 1), 0);
+    assert_int_equal(cache_box_count_files(box), 0);
+}
+
+/** What is stored while a lookup forgets an entry without a file isn't hidden from a removal. */
+static void entry_stored_during_a_lookup_is_removed(void **state) {
+    cache_box *box = *state;
+    char key[64];
+    afc_http_cache *cache = cache_box_open(box, 0);
+    store_small(cache, 1);
+    remove_files(box);
+    atomic_store(&stops_removing, true);
+    afc__http_cache_find *op;
+    afc__http_cache_found found;
+    assert_int_equal(afc__http_cache_find_begin(cache, response_key(key, 0),
+                                                (afc__http_cache_wake){post, &has_looked}, &op,
+                                                &found),
+                     AFC__HTTP_CACHE_PENDING);
+    while (sem_wait(&removes) != 0) continue;
+    response again = small_response(0, 2);
+    assert_true(response_store(cache, &again, SIZE));
+    atomic_store(&stops_publishing, true);
+    sem_post(&removes_more);
+    while (sem_wait(&publishes) != 0) continue;
+    afc_http_cache_remove_all(cache);
+    sem_post(&goes_on);
+    while (sem_wait(&has_looked) != 0) continue;
+    afc__http_cache_find_free(op);
+    afc_http_cache_flush(cache);
+    assert_int_equal(count_responses(cache, 0), 0);
+    assert_int_equal(cache_box_count_files(box), 0);
+    cache_box_close(cache);
 }
 
 /** A process may be stopped while it has the journal locked, and continue at any time. */
 static void entry_of_a_discarded_journal_is_not_published(void **state) {
-    box *box = *state;
-    assert_int_equal(sem_init(&publishes, 0, 0), 0);
-    assert_int_equal(sem_init(&goes_on, 0, 0), 0);
+    cache_box *box = *state;
     for (unsigned step = 0; step < 2; step++) {
-        afc_http_cache *other = open_cache(box, 0);
-        response response = response_of(0, 1);
+        afc_http_cache *other = cache_box_open(box, 0);
+        response response = small_response(0, 1);
         atomic_store(&stops_publishing, true);
         assert_true(response_store(box->cache, &response, SIZE));
         while (sem_wait(&publishes) != 0) continue;
@@ -660,19 +658,17 @@ static void entry_of_a_discarded_journal_is_not_published(void **state) {
         sem_post(&goes_on);
         afc_http_cache_flush(box->cache);
         /* The new journal doesn't name it: the file would stay, and come back with the next scan. */
-        assert_int_equal(files_of(box), 0);
-        assert_int_equal(count_found(other, 0), 0);
-        assert_int_equal(count_found(box->cache, 0), 0);
-        store(box->cache, 1);
-        assert_int_equal(count_found(other, 0), 1);
-        close_cache(other);
+        assert_int_equal(cache_box_count_files(box), 0);
+        assert_int_equal(count_responses(other, 0), 0);
+        assert_int_equal(count_responses(box->cache, 0), 0);
+        store_small(box->cache, 1);
+        assert_int_equal(count_responses(other, 0), 1);
+        cache_box_close(other);
     }
-    sem_destroy(&publishes);
-    sem_destroy(&goes_on);
 }
 
 static void others_forget_what_was_removed_on_a_full_disk(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     struct rlimit before;
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -687,13 +683,13 @@ static void others_forget_what_was_removed_on_a_full_disk(void **state) {
         afc_http_cache_flush(box->cache);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
         check_removed(box->cache, other, step);
-        close_cache(other);
+        cache_box_close(other);
     }
     signal(SIGXFSZ, SIG_DFL);
 }
 
 static void others_forget_what_was_removed_without_memory(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     for (size_t n = 1; n <= 6; n++) {
         for (unsigned step = 0; step < 2; step++) {
             afc_http_cache *other = share(box);
@@ -702,7 +698,7 @@ static void others_forget_what_was_removed_without_memory(void **state) {
             afc__alloc_fail_at(0);
             afc_http_cache_flush(box->cache);
             check_removed(box->cache, other, step);
-            close_cache(other);
+            cache_box_close(other);
         }
     }
 }
@@ -715,56 +711,56 @@ static void remove_folder(const char *path) {
 
 /** Caches may be removed at any time. */
 static void removed_folder_is_made_again(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     char version[128];
     snprintf(version, sizeof version, "%s/1", box->path);
     const char *const removed_paths[] = {box->path, version, box->entries};
     for (size_t i = 0; i < COUNT_OF(removed_paths); i++) {
-        store(box->cache, SHARED);
+        store_small(box->cache, SHARED);
         remove_folder(removed_paths[i]);
         if (removed_paths[i] == box->entries) assert_int_equal(unlink(box->journal), 0);
-        store(box->cache, SHARED);
-        afc_http_cache *other = open_cache(box, MEMORY);
+        store_small(box->cache, SHARED);
+        afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
         for (unsigned url = 0; url < SHARED; url++) {
-            assert_int_equal(count_found(box->cache, url), 1);
-            assert_int_equal(count_found(other, url), 1);
+            assert_int_equal(count_responses(box->cache, url), 1);
+            assert_int_equal(count_responses(other, url), 1);
         }
-        close_cache(other);
+        cache_box_close(other);
     }
 }
 
 static void folder_that_another_process_made_again_is_its_own(void **state) {
-    box *box = *state;
-    store(box->cache, SHARED);
+    cache_box *box = *state;
+    store_small(box->cache, SHARED);
     remove_folder(box->path);
-    afc_http_cache *other = open_cache(box, MEMORY);
-    store(other, SHARED);
+    afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+    store_small(other, SHARED);
     /* Its files would have names that only this cache finds, because they depend on the key. */
-    response response = response_of(SHARED, 1);
+    response response = small_response(SHARED, 1);
     (void)response_store(box->cache, &response, SIZE);
     afc_http_cache_flush(box->cache);
-    assert_int_equal(files_of(box), SHARED);
-    for (unsigned url = 0; url < SHARED; url++) assert_int_equal(count_found(other, url), 1);
-    close_cache(other);
+    assert_int_equal(cache_box_count_files(box), SHARED);
+    for (unsigned url = 0; url < SHARED; url++) assert_int_equal(count_responses(other, url), 1);
+    cache_box_close(other);
 }
 
 /** Evictions say nothing about what is requested. */
 static void eviction_by_another_process_changes_nothing_in_flight(void **state) {
-    box *box = *state;
-    response response = response_of(1, 1), newer = response_of(1, 2);
+    cache_box *box = *state;
+    response response = small_response(1, 1), newer = small_response(1, 2);
     assert_true(response_store(box->cache, &response, SIZE));
     afc_http_cache_flush(box->cache);
     afc__http_cache_writing *writing = response_begin(box->cache, &newer, -1);
     append_all(writing, &newer);
-    afc_http_cache *other = open_cache(box, MEMORY);
-    afc_http_cache_set_capacity(other, MEMORY, 1);
+    afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+    afc_http_cache_set_capacity(other, CACHE_BOX_MEMORY, 1);
     afc_http_cache_flush(other);
-    assert_int_equal(count_found(other, 1), 0);
+    assert_int_equal(count_responses(other, 1), 0);
     assert_int_equal(afc__http_cache_commit(writing, AFC__HTTP_CACHE_WAIT),
                      AFC__HTTP_CACHE_COMMITTED);
     afc_http_cache_flush(box->cache);
-    assert_int_equal(count_found(box->cache, 1), 1);
-    close_cache(other);
+    assert_int_equal(count_responses(box->cache, 1), 1);
+    cache_box_close(other);
 }
 
 int main(void) {
@@ -777,8 +773,11 @@ int main(void) {
         TEST(removed_folder_is_made_again),
         TEST(folder_that_another_process_made_again_is_its_own),
         TEST(others_forget_what_was_removed_while_the_journal_was_locked),
+        TEST(unread_responses_are_removed_while_the_journal_is_locked),
+        TEST(unread_responses_of_other_keys_stay),
         TEST(journal_that_was_locked_when_it_was_opened_is_read_later),
         TEST(entry_looked_up_before_it_is_written_is_removed),
+        TEST(entry_stored_during_a_lookup_is_removed),
         TEST(entry_of_a_discarded_journal_is_not_published),
         TEST(entry_is_not_published_between_a_removal_and_its_end),
         TEST(others_forget_what_was_removed_on_a_full_disk),

@@ -25,18 +25,23 @@ struct afc__disk_removal {
 
 /* ---- One entry ------------------------------------------------------------------------------ */
 
+/**
+ * Begins records, in another journal if this one stays locked. The process that keeps it locked may be about to publish
+ * a file. It drops that file if the journal is gone (change_locked() in disk.c), so the journal must go before the first
+ * file is removed here. Returns false if the next journal is locked, too, or can't be made.
+ */
+static bool begin_in_any_journal(afc__disk_records *records, afc__disk *disk) {
+    if (afc__disk_records_begin(records, disk)) return true;
+    afc__journal_discard(&disk->journal);
+    return afc__disk_records_begin(records, disk);
+}
+
 static void begin_records(afc__disk_removal *removal, afc__disk_records *records) {
     afc__disk *disk = removal->job.disk;
     if (removal->is_unrecorded) {
         afc__disk_records_init(records, disk);
-    } else if (!afc__disk_records_begin(records, disk)) {
-        /*
-         * The process that keeps the journal locked may be about to publish a file. It drops that file if the journal
-         * is gone (change_locked() in disk.c), so the journal must go before the first file is removed here. The next
-         * journal isn't locked.
-         */
-        afc__journal_discard(&disk->journal);
-        removal->is_unrecorded = !afc__disk_records_begin(records, disk);
+    } else {
+        removal->is_unrecorded = !begin_in_any_journal(records, disk);
     }
 }
 
@@ -202,6 +207,11 @@ static bool is_selected(const afc__entry_record *record, const afc__cache_store_
     return (record->places & AFC__ENTRY_ON_DISK) != 0 && afc__cache_store_matches(record, filter);
 }
 
+/** Makes the scan, if one runs, leave out the entries that this removes. Under the cache's lock. */
+static void scan_without(afc__disk *disk, const afc__cache_store_filter *filter) {
+    afc__disk_scan_without(disk, filter->has_primary ? &filter->primary : NULL);
+}
+
 /**
  * Makes a removal of all matching entries that the table has on disk now. Returns NULL if there are none, or if out of
  * memory. Under the cache's lock.
@@ -229,9 +239,11 @@ static bool work_remove_unknown(afc__disk_job *work) {
     unknown_job *job = AFC__OWNER(work, unknown_job, job);
     afc__disk *disk = work->disk;
     afc__disk_records records;
-    if (afc__disk_records_begin(&records, disk)) {
+    if (begin_in_any_journal(&records, disk)) {
         (void)afc__disk_records_end(&records);
         afc__disk_lock(disk);
+        /* Another journal doesn't say what was stored: a scan finds it, and has begun just now. */
+        scan_without(disk, &job->filter);
         afc__disk_removal *removal = collect_unknown(disk, &job->filter);
         afc__disk_unlock(disk);
         if (removal != NULL) {
@@ -250,7 +262,7 @@ static bool work_remove_unknown(afc__disk_job *work) {
 }
 
 void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *filter) {
-    afc__disk_scan_without(disk, filter->has_primary ? &filter->primary : NULL);
+    scan_without(disk, filter);
     if (!afc__journal_has_changed(&disk->journal)) return;
     unknown_job *job = afc__zalloc(sizeof *job);
     if (job == NULL) return;

@@ -31,15 +31,26 @@ typedef struct folder_scan {
     bool is_short; /* Memory or descriptors ran out, so that another scan can find more. */
 } folder_scan;
 
+static void omit(afc__scan_omission *omission, const uint64_t *primary) {
+    bool is_other = omission->has_key && primary != NULL && omission->primary != *primary;
+    if (primary == NULL || is_other) omission->is_whole = true;
+    if (primary == NULL) return;
+    omission->has_key = true;
+    omission->primary = *primary;
+}
+
 void afc__disk_scan_without(afc__disk *disk, const uint64_t *primary) {
     for (size_t i = 0; i < AFC__DISK_BUCKETS; i++) {
-        if (primary == NULL || afc__disk_bucket(*primary) == i) disk->scans_without[i] = true;
+        if (primary == NULL || afc__disk_bucket(*primary) == i) {
+            omit(&disk->scans_without[i], primary);
+        }
     }
 }
 
 static bool is_removed(afc__disk *disk, uint64_t primary) {
     afc__disk_lock(disk);
-    bool is_without = disk->scans_without[afc__disk_bucket(primary)];
+    const afc__scan_omission *omission = &disk->scans_without[afc__disk_bucket(primary)];
+    bool is_without = omission->is_whole || (omission->has_key && omission->primary == primary);
     afc__disk_unlock(disk);
     return is_without;
 }

@@ -26,6 +26,13 @@ typedef struct afc__disk_victim {
     uint64_t used;
 } afc__disk_victim;
 
+/** What a scan of the folder leaves out of a bucket, because it was removed meanwhile. */
+typedef struct afc__scan_omission {
+    bool is_whole; /**< All keys. */
+    bool has_key;  /**< `primary`. */
+    uint64_t primary;
+} afc__scan_omission;
+
 struct afc__disk {
     afc_http_cache *cache;
     void (*ended)(
@@ -46,8 +53,8 @@ struct afc__disk {
     uint32_t others[AFC__DISK_BUCKETS];
     afc__cache_store_name uses[AFC__DISK_USES];
     size_t use_count;
-    bool is_tidy_ordered;                  /**< A job that records `uses` was ordered. */
-    bool scans_without[AFC__DISK_BUCKETS]; /**< Keys of which entries were removed during a scan. */
+    bool is_tidy_ordered; /**< A job that records `uses` was ordered. */
+    afc__scan_omission scans_without[AFC__DISK_BUCKETS];
     /* The disk's thread. */
     afc__job closing;
     afc__list removals;        /**< Removals that are done in part; see disk_removal.c. */
