@@ -332,13 +332,13 @@ static afc__content_coding content_coding_of(afc_slice name) {
 
 static afc__content_coding only_content_coding(const afc_head *head) {
     afc__content_coding coding = AFC__CONTENT_OTHER;
-    bool is_second = false;
+    bool has_field = false;
     for (size_t i = 0; i < head->header_count; i++) {
         const afc_header *field = &head->headers[i];
         if (!afc__same_name(field->name, "Content-Encoding")) continue;
-        if (is_second) return AFC__CONTENT_OTHER;
+        if (has_field) return AFC__CONTENT_OTHER;
         coding = content_coding_of(field->value);
-        is_second = true;
+        has_field = true;
     }
     return coding;
 }

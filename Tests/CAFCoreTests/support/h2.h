@@ -83,7 +83,9 @@ bool h2_send_reset(h2_peer *peer, uint32_t stream, uint32_t code);
 /** `last` is the last stream that was or will be looked at. */
 bool h2_send_goaway(h2_peer *peer, uint32_t last, uint32_t code);
 
-/** An afts_handler that answers every request of a connection with 200. Counts connections in an `atomic_uint` payload. */
+/**
+ * An afts_handler that answers every request of a connection with 200. Counts connections in an `atomic_uint` payload.
+ */
 void h2_answer_all(afts_conn *conn, const afts_request *request, void *payload);
 
 /** SETTINGS: what each stream has room for in the beginning. */

@@ -8,7 +8,6 @@
 
 /* Copied from brotli/decode.h, as the core isn't linked with libbrotlidec. */
 enum {
-    BROTLI_ERROR = 0,
     BROTLI_SUCCESS = 1,
     BROTLI_NEEDS_MORE_INPUT = 2,
     BROTLI_NEEDS_MORE_OUTPUT = 3,
@@ -62,13 +61,13 @@ static void free_state(void *state) {
     destroy(state);
 }
 
-static afc__codec_result decode(void *state, afc__codec_step *part) {
-    const uint8_t *in = (const uint8_t *)part->in.bytes;
-    uint8_t *out = (uint8_t *)part->out;
-    size_t in_size = part->in.size, room = part->room;
+static afc__codec_result decode(void *state, afc__codec_step *step) {
+    const uint8_t *in = (const uint8_t *)step->in.bytes;
+    uint8_t *out = (uint8_t *)step->out;
+    size_t in_size = step->in.size, room = step->room;
     int result = decompress(state, &in_size, &in, &room, &out, NULL);
-    part->in = (afc_slice){(const char *)in, in_size};
-    part->filled = part->room - room;
+    step->in = (afc_slice){(const char *)in, in_size};
+    step->filled = step->room - room;
     if (result == BROTLI_SUCCESS) return AFC__CODEC_ENDED;
     if (result == BROTLI_NEEDS_MORE_INPUT || result == BROTLI_NEEDS_MORE_OUTPUT)
         return AFC__CODEC_MORE;

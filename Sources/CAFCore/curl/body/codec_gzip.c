@@ -36,17 +36,18 @@ enum {
     GZIP_OR_ZLIB = 32
 };
 
-static int (*init)(zlib_stream *stream, int window_bits, const char *version, int size);
-static int (*step)(zlib_stream *stream, int flush);
-static int (*end)(zlib_stream *stream);
+static int (*inflate_begin)(zlib_stream *stream, int window_bits, const char *version, int size);
+static int (*inflate_some)(zlib_stream *stream, int flush);
+static int (*inflate_end)(zlib_stream *stream);
 
 static bool is_loaded;
 
 static void load(void) {
     void *library = dlopen("libz.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    is_loaded = library != NULL && afc__symbol_find(library, "inflateInit2_", &init, sizeof init) &&
-                afc__symbol_find(library, "inflate", &step, sizeof step) &&
-                afc__symbol_find(library, "inflateEnd", &end, sizeof end);
+    is_loaded = library != NULL &&
+                afc__symbol_find(library, "inflateInit2_", &inflate_begin, sizeof inflate_begin) &&
+                afc__symbol_find(library, "inflate", &inflate_some, sizeof inflate_some) &&
+                afc__symbol_find(library, "inflateEnd", &inflate_end, sizeof inflate_end);
 }
 
 static bool is_available(void) {
@@ -71,25 +72,26 @@ static void *new_state(void) {
     stream->zalloc = allocate;
     stream->zfree = release;
     /* zlib compares only the first digit of the version. */
-    if (init(stream, WINDOW_BITS + GZIP_OR_ZLIB, "1", sizeof *stream) == Z_OK) return stream;
+    if (inflate_begin(stream, WINDOW_BITS + GZIP_OR_ZLIB, "1", sizeof *stream) == Z_OK)
+        return stream;
     afc_free(stream);
     return NULL;
 }
 
 static void free_state(void *state) {
-    end(state);
+    inflate_end(state);
     afc_free(state);
 }
 
-static afc__codec_result decode(void *state, afc__codec_step *part) {
+static afc__codec_result decode(void *state, afc__codec_step *step) {
     zlib_stream *stream = state;
-    stream->next_in = part->in.bytes;
-    stream->avail_in = (unsigned)part->in.size;
-    stream->next_out = part->out;
-    stream->avail_out = (unsigned)part->room;
-    int code = step(stream, Z_NO_FLUSH);
-    part->in = (afc_slice){part->in.bytes + (part->in.size - stream->avail_in), stream->avail_in};
-    part->filled = part->room - stream->avail_out;
+    stream->next_in = step->in.bytes;
+    stream->avail_in = (unsigned)step->in.size;
+    stream->next_out = step->out;
+    stream->avail_out = (unsigned)step->room;
+    int code = inflate_some(stream, Z_NO_FLUSH);
+    step->in = (afc_slice){step->in.bytes + (step->in.size - stream->avail_in), stream->avail_in};
+    step->filled = step->room - stream->avail_out;
     if (code == Z_STREAM_END) return AFC__CODEC_ENDED;
     if (code == Z_MEM_ERROR) return AFC__CODEC_NO_MEMORY;
     return code == Z_OK || code == Z_BUF_ERROR ? AFC__CODEC_MORE : AFC__CODEC_INVALID;

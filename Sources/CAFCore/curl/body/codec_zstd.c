@@ -103,10 +103,10 @@ static void decode_some(zstd_state *state, zstd_out *out, zstd_in *in) {
     state->is_in_frame = result != 0 && (state->is_in_frame || has_byte);
 }
 
-static afc__codec_result decode(void *memory, afc__codec_step *part) {
+static afc__codec_result decode(void *memory, afc__codec_step *step) {
     zstd_state *state = memory;
-    zstd_in in = {part->in.bytes, part->in.size, 0};
-    zstd_out out = {part->out, part->room, 0};
+    zstd_in in = {step->in.bytes, step->in.size, 0};
+    zstd_out out = {step->out, step->room, 0};
     /*
      * libzstd returns at the end of each frame, even of an empty or skippable one (RFC 8878 section 3.1.2), though
      * others follow.
@@ -114,8 +114,8 @@ static afc__codec_result decode(void *memory, afc__codec_step *part) {
     do {
         decode_some(state, &out, &in);
     } while (state->error == ZSTD_NO_ERROR && out.filled == 0 && in.used < in.size);
-    part->in = (afc_slice){part->in.bytes + in.used, in.size - in.used};
-    part->filled = out.filled;
+    step->in = (afc_slice){step->in.bytes + in.used, in.size - in.used};
+    step->filled = out.filled;
     if (state->error == ZSTD_NO_ERROR) return AFC__CODEC_MORE;
     return state->error == ZSTD_NO_MEMORY ? AFC__CODEC_NO_MEMORY : AFC__CODEC_INVALID;
 }

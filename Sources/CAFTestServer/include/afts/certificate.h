@@ -90,8 +90,7 @@ typedef enum afts_ocsp_status {
     AFTS_OCSP_REVOKED = 1,
     AFTS_OCSP_UNKNOWN = 2,
     AFTS_OCSP_CONTRADICTION = 3, /**< Revoked by one form of its id, and good by the other. */
-    AFTS_OCSP_GOOD_BY_SHA256 =
-        4 /**< Good, by the id with SHA-256; otherwise it is made with SHA-1. */
+    AFTS_OCSP_GOOD_BY_SHA256 = 4 /**< Good, by an id made with SHA-256 instead of SHA-1. */
 } afts_ocsp_status;
 
 #define AFTS_OCSP_NO_END INT64_MAX
@@ -100,8 +99,7 @@ typedef enum afts_ocsp_status {
  * Makes an OCSP response about `cert`, signed by its `issuer`, for afts_tls.ocsp_response.
  *
  * @param this_update_s,next_update_s seconds from now; both 0: from an hour ago for a day. AFTS_OCSP_NO_END as the
- * second:
- *     the response has no nextUpdate.
+ *     second: the response has no nextUpdate.
  * @return the DER bytes, freed by afts_bytes_free, or NULL when OpenSSL refuses.
  */
 uint8_t *afts_cert_ocsp(const afts_cert *cert, const afts_cert *issuer, afts_ocsp_status status,
