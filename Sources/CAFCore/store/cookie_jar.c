@@ -162,7 +162,7 @@ static bool make_room(afc_cookie_jar *jar, const afc__jar_cookie *new, int64_t n
     take_out_expired(jar, now);
     bool is_site_full = count_beside(jar, new) >= jar->max_cookies_per_site;
     if (is_site_full && !take_out_of_site(jar, new)) return false;
-    while (jar->count >= jar->max_cookies) take_out_of_all(jar);
+    if (jar->count >= jar->max_cookies) take_out_of_all(jar);
     return true;
 }
 
@@ -323,8 +323,7 @@ afc_status afc__cookie_jar_keep(afc_cookie_jar *jar, const afc__cookie_site *sit
     if (new.is_secure && !site->is_secure) *why = "a Secure cookie was set over http";
     if (*why != NULL || !is_good(&new, read.path, why)) return AFC_EINVAL;
     pthread_mutex_lock(&jar->lock);
-    bool is_clear = !new.is_secure && !site->is_secure;
-    bool is_covered = is_clear && would_shadow_secure(jar, &new, now);
+    bool is_covered = !site->is_secure && would_shadow_secure(jar, &new, now);
     afc_status status = is_covered ? AFC_EINVAL : insert(jar, &new, now, why);
     pthread_mutex_unlock(&jar->lock);
     if (is_covered) *why = "a cookie set over http would shadow a Secure one";

@@ -252,7 +252,7 @@ static bool make_room(afc_hsts *hsts, hsts_site *site) {
         take_out(hsts, first);
     }
     /* Evicts the entry that expires first; expired ones are included. */
-    while (is_full(hsts)) take_out(hsts, entry_at(hsts, 0));
+    if (is_full(hsts)) take_out(hsts, entry_at(hsts, 0));
     return true;
 }
 

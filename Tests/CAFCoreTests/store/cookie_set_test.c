@@ -1,5 +1,7 @@
-/* Cookies that programs set, addresses as their domains, and the limit of default paths. */
+/* Cookies that programs set, addresses as their domains, and the limits of jars and of default paths. */
+#include "base/alloc.h"
 #include "store/cookie_jar.h"
+#include "store/suffixes.h"
 #include "support/check.h"
 #include "support/jar.h"
 
@@ -124,6 +126,60 @@ static void cookies_over_http_evict_no_secure_ones(void **state) {
     check_status(afc_cookie_jar_receive(jar, "https://x.test/", S("d=1; Secure"), NULL), AFC_OK);
     assert_int_equal(jar_count(jar, "http://x.test/"), 0);
     assert_int_equal(jar_count(jar, "https://x.test/"), 3);
+    /* Among Secure ones only, the least recently used goes. */
+    check_status(afc_cookie_jar_receive(jar, "https://x.test/", S("e=1; Secure"), NULL), AFC_OK);
+    check_status(afc_cookie_jar_receive(jar, "https://x.test/", S("f=1; Secure"), NULL), AFC_OK);
+    assert_int_equal(jar_count(jar, "https://x.test/"), 3);
+    afc_cookie_jar_release(jar);
+}
+
+static void receive_numbered(afc_cookie_jar *jar, const char *url, unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        char line[32];
+        snprintf(line, sizeof line, "c%u=1", i);
+        check_status(afc_cookie_jar_receive(jar, url, afc_slice_of(line), NULL), AFC_OK);
+    }
+}
+
+/** The jar has both in one place, as the public suffix above them is below a domain that is none. */
+static void sites_below_one_root_have_their_own_limits(void **state) {
+    (void)state;
+    static const char first[] = "http://a.s3.amazonaws.com/",
+                      second[] = "http://b.s3.amazonaws.com/";
+    afc_cookie_jar *jar;
+    afc_cookie_jar_options options = AFC_COOKIE_JAR_OPTIONS_INIT;
+    options.max_cookies_per_site = 2;
+    check_status(afc_cookie_jar_new(&jar, &options, NULL), AFC_OK);
+    check_slice(afc__suffixes_root("a.s3.amazonaws.com"), "amazonaws.com");
+    receive_numbered(jar, first, 2);
+    receive_numbered(jar, second, 3);
+    assert_int_equal(jar_count(jar, first), 2);
+    assert_int_equal(jar_count(jar, second), 2);
+    afc_cookie_jar_release(jar);
+}
+
+static void jar_that_cannot_grow_keeps_its_cookies(void **state) {
+    (void)state;
+    afc_cookie_jar *jar = jar_new();
+    for (unsigned i = 0; i < AFC__COOKIE_FIRST_BUCKETS; i++) {
+        char url[32];
+        snprintf(url, sizeof url, "http://s%u.test/", i);
+        receive_numbered(jar, url, 1);
+    }
+    bool has_failed = true;
+    for (size_t n = 1; has_failed; n++) {
+        afc__alloc_fail_at(n);
+        afc_status status = afc_cookie_jar_receive(jar, "http://last.test/", S("c=1"), NULL);
+        has_failed = afc__alloc_fail_at(0) >= n;
+        assert_true(status == AFC_OK || (status == AFC_ENOMEM && has_failed));
+        assert_int_equal(jar->bucket_count, AFC__COOKIE_FIRST_BUCKETS * (has_failed ? 1 : 2));
+        for (unsigned i = 0; i < AFC__COOKIE_FIRST_BUCKETS; i++) {
+            char url[32];
+            snprintf(url, sizeof url, "http://s%u.test/", i);
+            assert_int_equal(jar_count(jar, url), 1);
+        }
+        assert_int_equal(afc_cookie_jar_remove(jar, NULL, "last.test", NULL), status == AFC_OK);
+    }
     afc_cookie_jar_release(jar);
 }
 
@@ -134,6 +190,8 @@ int main(void) {
         cmocka_unit_test(refuses_default_paths_beyond_the_limit_of_paths),
         cmocka_unit_test(one_site_cannot_evict_cookies_of_others),
         cmocka_unit_test(cookies_over_http_evict_no_secure_ones),
+        cmocka_unit_test(sites_below_one_root_have_their_own_limits),
+        cmocka_unit_test(jar_that_cannot_grow_keeps_its_cookies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

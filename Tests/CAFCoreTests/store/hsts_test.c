@@ -100,6 +100,11 @@ static void parent_and_child_hosts_have_separate_entries(void **state) {
     assert_true(afc__hsts_wants(hsts, "child.parent.test", NOW));
     assert_false(afc__hsts_wants(hsts, "x.child.parent.test", NOW));
     assert_false(afc__hsts_wants(hsts, "child.parent.test", NOW + 200));
+    /* The last field counts. */
+    keep(hsts, "alone.test", 100, true);
+    assert_true(afc__hsts_wants(hsts, "below.alone.test", NOW));
+    keep(hsts, "alone.test", 100, false);
+    assert_false(afc__hsts_wants(hsts, "below.alone.test", NOW));
     afc_hsts_release(hsts);
 }
 
@@ -196,6 +201,50 @@ static void full_site_evicts_its_host_that_expires_first(void **state) {
     afc_hsts_release(hsts);
 }
 
+static void keep_numbered(afc_hsts *hsts, unsigned host, unsigned site) {
+    char name[32];
+    snprintf(name, sizeof name, "h%u.s%u.test", host, site);
+    keep(hsts, name, 100, false);
+}
+
+/** Its tables grow twice. */
+static void growing_store_keeps_the_limits_of_its_sites(void **state) {
+    (void)state;
+    enum { MOST = 400, OF_SITE = MOST / 20 + 1, SITES = 150, FULL_SITES = 11 };
+    afc_hsts *hsts;
+    afc_hsts_options options = AFC_HSTS_OPTIONS_INIT;
+    options.max_hosts = MOST;
+    check_status(afc_hsts_new(&hsts, &options, NULL), AFC_OK);
+    for (unsigned i = 0; i < SITES; i++) keep_numbered(hsts, 0, i);
+    for (unsigned i = 0; i < FULL_SITES; i++) {
+        for (unsigned host = 1; host <= OF_SITE; host++) keep_numbered(hsts, host, i);
+    }
+    assert_int_equal(afc_hsts_remove(hsts, NULL), SITES - FULL_SITES + FULL_SITES * OF_SITE);
+    afc_hsts_release(hsts);
+}
+
+static void store_that_cannot_grow_keeps_its_hosts(void **state) {
+    (void)state;
+    /* As many as the first tables have places. */
+    enum { HOSTS = 64 };
+    afc_hsts *hsts = make_store();
+    for (unsigned i = 0; i < HOSTS; i++) keep_numbered(hsts, 0, i);
+    bool has_failed = true;
+    for (size_t n = 1; has_failed; n++) {
+        afc__alloc_fail_at(n);
+        afc_status status = afc_hsts_add(hsts, "last.test", AFC_HSTS_FOREVER, false, NULL);
+        has_failed = afc__alloc_fail_at(0) >= n;
+        assert_true(status == AFC_OK || (status == AFC_ENOMEM && has_failed));
+        for (unsigned i = 0; i < HOSTS; i++) {
+            char name[32];
+            snprintf(name, sizeof name, "h0.s%u.test", i);
+            assert_true(afc__hsts_wants(hsts, name, NOW));
+        }
+        assert_int_equal(afc_hsts_remove(hsts, "last.test"), status == AFC_OK);
+    }
+    afc_hsts_release(hsts);
+}
+
 /** Adds three hosts of a site; false if memory was out. */
 static bool fill_site(afc_hsts *hsts) {
     const char *const hosts[] = {"a.example.org", "b.example.org", "c.example.org"};
@@ -212,11 +261,14 @@ static void full_site_stays_as_it_is_without_memory(void **state) {
     TORTURE(round) {
         afc_hsts *hsts = make_store_of_small_sites();
         if (hsts == NULL) continue;
-        if (fill_site(hsts)) {
+        /* It would be the first to go if the store were full. */
+        afc_status other = afc_hsts_add(hsts, "other.test", AFC_HSTS_FOREVER / 2, false, NULL);
+        if (fill_site(hsts) && other == AFC_OK) {
             afc_status status = afc_hsts_add(hsts, "d.example.org", AFC_HSTS_FOREVER, false, NULL);
             assert_true(status == AFC_OK || status == AFC_ENOMEM);
             assert_int_equal(afc_hsts_has(hsts, "c.example.org"), status != AFC_OK);
             assert_int_equal(afc_hsts_has(hsts, "d.example.org"), status == AFC_OK);
+            assert_int_equal(afc_hsts_remove(hsts, "other.test"), 1);
             assert_int_equal(afc_hsts_remove(hsts, NULL), 3);
             /* The host that found no memory isn't counted. */
             if (fill_site(hsts)) assert_int_equal(afc_hsts_remove(hsts, NULL), 3);
@@ -580,6 +632,8 @@ int main(void) {
         cmocka_unit_test(limits_the_size_of_stores),
         cmocka_unit_test(one_site_cannot_evict_hosts_of_others),
         cmocka_unit_test(full_site_evicts_its_host_that_expires_first),
+        cmocka_unit_test(growing_store_keeps_the_limits_of_its_sites),
+        cmocka_unit_test(store_that_cannot_grow_keeps_its_hosts),
         cmocka_unit_test(full_site_stays_as_it_is_without_memory),
         cmocka_unit_test(store_file_outlives_the_process),
         cmocka_unit_test(exports_what_is_saved),
