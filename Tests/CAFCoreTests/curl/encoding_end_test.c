@@ -227,6 +227,47 @@ static void paused_body_without_memory_exceeds_no_limit(void **state) {
     call_free(call);
 }
 
+/** Some servers name a coding that only their other responses have. */
+static void follows_redirect_with_body_that_is_not_gzip(void **state) {
+    fixture *fixture = *state;
+    const afc_slice damaged[] = {{garbage, sizeof garbage - 1}, {gzip, sizeof gzip - 1 - 9}};
+    serve(fixture, "/target", answer(200, NULL, "there"));
+    for (size_t i = 0; i < COUNT_OF(damaged); i++) {
+        afts_script *script = afts_script_new();
+        afts_respond(script, 302, "Location: /target\r\nContent-Encoding: gzip", damaged[i].bytes,
+                     damaged[i].size);
+        serve(fixture, "/", script);
+        for (size_t sink = 0; sink < COUNT_OF(sinks); sink++) {
+            call *call = fetch_into(fixture, sinks[sink]);
+            check_ended(call, AFC_OK);
+            check_slice(call->body, "there");
+            call_free(call);
+        }
+    }
+}
+
+/** libcurl, which decodes a transfer coding with the content coding, isn't kept from that. */
+static void decodes_a_coding_within_a_transfer_coding(void **state) {
+    fixture *fixture = *state;
+    /* Later versions don't decode it. */
+    if (libcurl_is_at_least(8, 1)) skip();
+    afts_script *script = afts_script_new();
+    afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n"
+                           "Transfer-Encoding: deflate\r\nConnection: close\r\n\r\n");
+    /* A zlib stream of one stored block. */
+    afts_send(script, "\x78\x01\x01\x1C\0\xE3\xFF", 7);
+    afts_send(script, gzip, sizeof gzip - 1);
+    afts_send(script, "\x63\xE8\x07\x3C", 4);
+    afts_close(script);
+    serve(fixture, "/", script);
+    for (size_t sink = 0; sink < COUNT_OF(sinks); sink++) {
+        call *call = fetch_into(fixture, sinks[sink]);
+        check_ended(call, AFC_OK);
+        check_slice(call->body, "hello");
+        call_free(call);
+    }
+}
+
 static void check_rest(fixture *fixture, const body *body, afc_slice rest) {
     for (int waits = 0; waits <= 1; waits++) {
         serve_twice(fixture, body, rest, waits);
@@ -326,6 +367,8 @@ int main(void) {
         FIXTURE_TEST(body_of_any_ratio_is_collected_whole),
         FIXTURE_TEST(decoding_without_memory_is_no_damage),
         FIXTURE_TEST(paused_body_without_memory_exceeds_no_limit),
+        FIXTURE_TEST(follows_redirect_with_body_that_is_not_gzip),
+        FIXTURE_TEST(decodes_a_coding_within_a_transfer_coding),
         FIXTURE_TEST(refuses_garbage_behind_encoded_body),
         FIXTURE_TEST(reports_second_gzip_member),
         FIXTURE_TEST(gzip_body_is_whole_only_with_its_end),
