@@ -1,7 +1,6 @@
 /* The capacity of a cache on disk, which any thread may change while the cache's own thread evicts. */
 #include "http_cache/disk/disk_state.h"
-#include "support/files.h"
-#include "support/responses.h"
+#include "support/cache_box.h"
 
 #include <afcore/session.h>
 #include <pthread.h>
@@ -163,10 +162,35 @@ static void other_work_has_its_turn_while_much_is_evicted(void **state) {
     folder_remove(&folder);
 }
 
+/** What can't be read is forgotten as soon as it is looked up. */
+static void missing_and_damaged_entries_take_no_capacity(void **state) {
+    (void)state;
+    static const char *const commands[] = {"rm -f %s/*", "truncate -s 10 %s/*"};
+    for (size_t i = 0; i < COUNT_OF(commands); i++) {
+        cache_box *box = cache_box_new();
+        afc_http_cache *cache = cache_box_open(box, 0);
+        afc_http_cache_statistics statistics;
+        char command[160];
+        store_small(cache, 1);
+        afc_http_cache_get_statistics(cache, &statistics);
+        assert_int_equal(statistics.entries, 1);
+        snprintf(command, sizeof command, commands[i], box->entries);
+        assert_int_equal(system(command), 0);
+        assert_int_equal(count_responses(cache, 0), 0);
+        afc_http_cache_get_statistics(cache, &statistics);
+        assert_int_equal(statistics.entries, 0);
+        assert_int_equal(statistics.disk_used, 0);
+        assert_int_equal(cache_box_count_files(box), 0);
+        cache_box_close(cache);
+        cache_box_free(box);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(smaller_capacity_is_reached_with_one_selection),
         cmocka_unit_test(other_work_has_its_turn_while_much_is_evicted),
+        cmocka_unit_test(missing_and_damaged_entries_take_no_capacity),
         cmocka_unit_test(capacity_changes_while_entries_are_evicted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

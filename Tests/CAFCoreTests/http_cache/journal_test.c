@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "http_cache/disk/journal.h"
 #include "support/files.h"
+#include "support/fixture.h"
 #include "support/responses.h"
 #include "support/torture.h"
 
@@ -204,11 +205,30 @@ static void uses_are_recorded_once_there_is_memory(void **state) {
     folder_remove(&folder);
 }
 
+/** Another process may discard it at any time. */
+static void discarded_journal_leaves_no_descriptor(void **state) {
+    reading *reading = *state;
+    afc__journal journal;
+    open_journal(reading, &journal);
+    size_t before = count_descriptors();
+    for (unsigned i = 1; i <= 3; i++) {
+        afc__journal_discard(&journal);
+        assert_true(afc__journal_has_changed(&journal));
+        assert_true(afc__journal_lock(&journal));
+        assert_int_equal(reading->restarts, 1 + i);
+        afc__journal_unlock(&journal);
+        assert_false(afc__journal_has_changed(&journal));
+    }
+    assert_int_equal(count_descriptors(), before);
+    afc__journal_close(&journal);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(scan_is_due_until_it_is_done, set_up, tear_down),
         cmocka_unit_test_setup_teardown(scan_of_another_process_is_seen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_appended_without_the_lock, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(discarded_journal_leaves_no_descriptor, set_up, tear_down),
         cmocka_unit_test_setup_teardown(journal_is_not_damaged_without_memory, set_up, tear_down),
         cmocka_unit_test(uses_are_recorded_once_there_is_memory),
     };
