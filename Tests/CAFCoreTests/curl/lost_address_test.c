@@ -54,7 +54,9 @@ static void lose_address(protocol protocol, const char *method) {
         serve(fixture, "/*", answer(200, NULL, "hi"));
     assert_false(fetch(fixture, protocol, method, "192.0.2.1"));
     rest();
+    size_t before = count_descriptors();
     assert_true(fetch(fixture, protocol, method, "192.0.2.1"));
+    assert_int_equal(count_descriptors(), before);
     rest();
     network_ip("addr del 192.0.2.1/32 dev lo");
     use_source("127.0.0.1");
