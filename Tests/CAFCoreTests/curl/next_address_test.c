@@ -51,6 +51,27 @@ static void tries_each_address_that_refuses(void **state) {
     fetch(fixture, "127.0.0.9,127.0.0.8,127.0.0.7", NEVER_MS, 0, AFC_ECONNECT);
 }
 
+/** That nothing may be connected to the first of several addresses is known at once, too. */
+static void fails_at_an_address_that_is_not_allowed(void **state) {
+    fixture *fixture = *state;
+    const afc_host_override override = {
+        "many.test", port_of(fixture), "127.0.0.9,127.0.0.8,127.0.0.1", {0}};
+    fixture_close_session(fixture);
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.network = (afc_network_options){.overrides = &override,
+                                            .override_count = 1,
+                                            .happy_eyeballs_ms = NEVER_MS,
+                                            .require_public_addresses = true};
+    check_status(afc_session_new(&fixture->session, &options, NULL), AFC_OK);
+    call *call = call_new(fixture, "/");
+    call->request.url = text_of(fixture, "http://many.test:%u/", port_of(fixture));
+    call->request.timeouts.total_ms = TOTAL_MS;
+    call_perform(call);
+    check_ended(call, AFC_ECONNECT);
+    check_contains(call->failure.text, "isn't public");
+    call_free(call);
+}
+
 /** Refuses the first request. */
 static void refuse_first(afts_conn *conn, const afts_request *request, void *payload) {
     (void)request;
@@ -110,6 +131,7 @@ static void leaves_address_that_does_not_respond(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(tries_each_address_that_refuses),
+        FIXTURE_TEST(fails_at_an_address_that_is_not_allowed),
         FIXTURE_TEST(tries_each_address_for_a_refused_request),
         FIXTURE_TEST(leaves_address_that_does_not_respond),
     };

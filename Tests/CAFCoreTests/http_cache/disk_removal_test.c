@@ -112,10 +112,10 @@ static atomic_uint removed, most_removed; /* Files, since the journal was locked
 /* A thread that has removed the first file. */
 static atomic_bool stops_removing;
 
-static void stop_at(atomic_bool *stops, sem_t *has_come, sem_t *goes_on) {
+static void stop_at(atomic_bool *stops, sem_t *has_come, sem_t *may_continue) {
     if (!atomic_exchange(stops, false)) return;
     sem_post(has_come);
-    while (sem_wait(goes_on) != 0) continue;
+    while (sem_wait(may_continue) != 0) continue;
 }
 
 int unlinkat(int folder, const char *name, int flags) {
