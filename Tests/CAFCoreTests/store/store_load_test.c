@@ -53,6 +53,8 @@ static void check_last_hosts_stayed(afc_hsts *hsts, const char *what) {
         if (has_host(hsts, i) != (i >= HOSTS - FULL)) print_error("%s: %u\n", what, i);
         assert_int_equal(has_host(hsts, i), i >= HOSTS - FULL);
     }
+    /* The one that was nearest to leaving. */
+    assert_true(has_host(hsts, HOSTS - FULL));
     assert_int_equal(afc_hsts_remove(hsts, NULL), FULL);
 }
 
