@@ -1,6 +1,12 @@
+/// A value in the tree that an encoder builds.
+protocol EncodedValue {
+    /// The parts of an array or an object, to which a container adds others; any other value is itself.
+    var encodedContent: EncodedNode<Self>.Content { get }
+}
+
 /// A node of a tree that an encoder builds. A class, because several containers refer to the same node: a class and its
 /// superclass may each ask the encoder for a container of the same value.
-final class EncodedNode<Value> {
+final class EncodedNode<Value: EncodedValue> {
     enum Part {
         case value(Value)
         /// The node of a nested container or a superclass, which may still change.
@@ -14,12 +20,27 @@ final class EncodedNode<Value> {
         case members([(name: String, part: Part)])
     }
 
+    /// A name that is compared byte by byte, like the keys of a ``JSONObject``.
+    private struct Name: Hashable {
+        let text: String
+
+        static func == (left: Name, right: Name) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+
+        func hash(into hasher: inout Hasher) {
+            var text = text
+            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        }
+    }
+
     /// The number of members up to which a linear search is faster than a dictionary.
     private static var linearLimit: Int { 12 }
 
     private var content = Content.empty
-    /// The members that are containers, once there are more than ``linearLimit`` members.
-    private var containers: [String: EncodedNode] = [:]
+    /// The position of the last member of each name. Filled when a container is asked for among more than
+    /// ``linearLimit`` members, because most objects have none.
+    private var positions: [Name: Int] = [:]
+    /// The number of members whose names are in ``positions``.
+    private var indexedCount = 0
     /// The first misuse of the encoder. Kept until ``encoded(at:)`` throws it, because the functions that make
     /// containers can't throw.
     private var misuse: String?
@@ -104,10 +125,27 @@ final class EncodedNode<Value> {
         return node
     }
 
-    /// Returns the node of a container for a name. As with Foundation's `JSONEncoder`, that is the last one that was
-    /// appended for the name, if there is one; otherwise a new one.
+    /// Returns the node of a container for a name: that of the last value of this name if it is an array or an object,
+    /// as with Foundation's `JSONEncoder`, or a new one.
     func container(named name: String) -> EncodedNode {
-        existingContainer(named: name) ?? appendNode(named: name)
+        guard let position = lastPosition(of: name) else { return appendNode(named: name) }
+        switch part(at: position) {
+        case .node(let node)?: return node
+        case .value(let value)?: return continued(value, at: position) ?? appendNode(named: name)
+        case nil: return appendNode(named: name)
+        }
+    }
+
+    /// Turns the value of a member into a node; nil if it is neither an array nor an object.
+    private func continued(_ value: Value, at position: Int) -> EncodedNode? {
+        let parts = value.encodedContent
+        if case .value = parts { return nil }
+        guard case .members(var members) = content, let node = nested() else { return nil }
+        node.content = parts
+        content = .empty
+        members[position].part = .node(node)
+        content = .members(members)
+        return node
     }
 
     private func nested() -> EncodedNode? {
@@ -134,26 +172,20 @@ final class EncodedNode<Value> {
         guard case .members(var members) = content else { return }
         content = .empty
         members.append((name, part))
-        if members.count == Self.linearLimit + 1 {
-            for member in members { index(member.part, named: member.name) }
-        } else if members.count > Self.linearLimit {
-            index(part, named: name)
-        }
         content = .members(members)
     }
 
-    private func index(_ part: Part, named name: String) {
-        switch part {
-        case .node(let node): containers[name] = node
-        case .value: if !containers.isEmpty { containers[name] = nil }
-        }
+    private func part(at position: Int) -> Part? {
+        if case .members(let members) = content { members[position].part } else { nil }
     }
 
-    private func existingContainer(named name: String) -> EncodedNode? {
+    private func lastPosition(of name: String) -> Int? {
         guard case .members(let members) = content else { return nil }
-        guard members.count <= Self.linearLimit else { return containers[name] }
-        guard case .node(let node)? = members.last(where: { $0.name == name })?.part else { return nil }
-        return node
+        let name = Name(text: name)
+        guard members.count > Self.linearLimit else { return members.lastIndex { Name(text: $0.name) == name } }
+        for index in indexedCount..<members.count { positions[Name(text: members[index].name)] = index }
+        indexedCount = members.count
+        return positions[name]
     }
 
     // MARK: Reading

@@ -1,5 +1,15 @@
 import FoundationEssentials
 
+extension JSONValue: EncodedValue {
+    var encodedContent: EncodedNode<JSONValue>.Content {
+        switch self {
+        case .array(let elements): .elements(elements.map { .value($0) })
+        case .object(let object): .members(object.map { ($0.key, .value($0.value)) })
+        case .null, .bool, .number, .string: .value(self)
+        }
+    }
+}
+
 extension EncodedNode<JSONValue> {
     /// Returns the tree; nil if nothing was encoded.
     fileprivate func tree(at path: TreePath?) throws -> JSONValue? {

@@ -70,6 +70,18 @@ extension RecordedValue.Content: Encodable {
     }
 }
 
+extension RecordedValue.Content: EncodedValue {
+    var encodedContent: EncodedNode<Self>.Content {
+        switch self {
+        case .elements(let elements): .elements(elements.map { .value($0) })
+        // A dictionary becomes an object, whose names are keys.
+        case .members(let members, _): .members(members.map { ($0.name, .value($0.content)) })
+        case .leaf(let recorded as RecordedValue): recorded.content.encodedContent
+        case .nothing, .null, .leaf: .value(self)
+        }
+    }
+}
+
 extension EncodedNode<RecordedValue.Content> {
     fileprivate func content(isDictionary: Bool = false, at path: TreePath?) throws -> RecordedValue.Content {
         func content(of part: Part) throws -> RecordedValue.Content {
