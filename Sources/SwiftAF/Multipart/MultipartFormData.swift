@@ -124,7 +124,9 @@ public struct MultipartFormData: Sendable {
     public mutating func append(
         json parameters: Parameters, name: String, encoder: (any DataEncoder)? = nil
     ) throws(SessionError) {
-        try append(.json(parameters, encoder: encoder), name: name)
+        var body = HTTPBody.json(parameters)
+        if let encoder { body = try body.encoded(with: encoder) }
+        try append(body, name: name)
     }
 
     /// Adds bytes as a file.

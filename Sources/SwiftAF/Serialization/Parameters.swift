@@ -13,8 +13,8 @@ public import FoundationEssentials
 /// `NSNumber` and `NSNull`, or a `RawRepresentable` whose raw value is one of these, such as an enum of strings. Any
 /// other value fails the request with ``SessionError/Code/invalidInput``, whose message names its key.
 public enum Parameters: Sendable {
-    /// A null: a key without a value in a query, `null` in JSON. As the parameters of a request, it means none, as in
-    /// `isPaged ? Parameters(pages) : nil`.
+    /// A null: a key without a value in a query, `null` in JSON. As the argument `parameters:` or `json:` of a request, it
+    /// means none, as in `isPaged ? Parameters(pages) : nil`.
     case null
     /// A boolean.
     case bool(Bool)

@@ -11,12 +11,12 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     nonisolated(nonsending) public func post<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            .post, url.urlText, parameters: parameters, body: .json(json), headers: headers,
+            .post, url.urlText, parameters: parameters, body: json.jsonBody, headers: headers,
             configure: configure, progress: progress
         ).awaitedValue()
     }
@@ -26,12 +26,12 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     nonisolated(nonsending) public func post(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await post(
-            url, parameters: parameters, body: .json(json), headers: headers, configure: configure,
+            url, parameters: parameters, body: json.jsonBody, headers: headers, configure: configure,
             progress: progress)
     }
 
@@ -39,12 +39,12 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     nonisolated(nonsending) public func put<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            .put, url.urlText, parameters: parameters, body: .json(json), headers: headers,
+            .put, url.urlText, parameters: parameters, body: json.jsonBody, headers: headers,
             configure: configure, progress: progress
         ).awaitedValue()
     }
@@ -54,12 +54,12 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     nonisolated(nonsending) public func put(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await put(
-            url, parameters: parameters, body: .json(json), headers: headers, configure: configure,
+            url, parameters: parameters, body: json.jsonBody, headers: headers, configure: configure,
             progress: progress)
     }
 
@@ -67,12 +67,12 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     nonisolated(nonsending) public func patch<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            .patch, url.urlText, parameters: parameters, body: .json(json), headers: headers,
+            .patch, url.urlText, parameters: parameters, body: json.jsonBody, headers: headers,
             configure: configure, progress: progress
         ).awaitedValue()
     }
@@ -82,12 +82,12 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     nonisolated(nonsending) public func patch(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await patch(
-            url, parameters: parameters, body: .json(json), headers: headers, configure: configure,
+            url, parameters: parameters, body: json.jsonBody, headers: headers, configure: configure,
             progress: progress)
     }
 
@@ -95,12 +95,12 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     nonisolated(nonsending) public func delete<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            .delete, url.urlText, parameters: parameters, body: .json(json), headers: headers,
+            .delete, url.urlText, parameters: parameters, body: json.jsonBody, headers: headers,
             configure: configure, progress: progress
         ).awaitedValue()
     }
@@ -110,12 +110,12 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     nonisolated(nonsending) public func delete(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await delete(
-            url, parameters: parameters, body: .json(json), headers: headers, configure: configure,
+            url, parameters: parameters, body: json.jsonBody, headers: headers, configure: configure,
             progress: progress)
     }
 
@@ -123,12 +123,12 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     nonisolated(nonsending) public func request<Value: Decodable>(
-        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
-            method, url.urlText, parameters: parameters, body: .json(json), headers: headers,
+            method, url.urlText, parameters: parameters, body: json.jsonBody, headers: headers,
             configure: configure, progress: progress
         ).awaitedValue()
     }
@@ -138,12 +138,12 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     nonisolated(nonsending) public func request(
-        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await request(
-            method, url, parameters: parameters, body: .json(json), headers: headers,
+            method, url, parameters: parameters, body: json.jsonBody, headers: headers,
             configure: configure,
             progress: progress)
     }
@@ -152,12 +152,12 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     nonisolated(nonsending) public func response(
-        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await prepared(
-            method, url.urlText, parameters: parameters, body: .json(json), headers: headers, configure: configure,
+            method, url.urlText, parameters: parameters, body: json.jsonBody, headers: headers, configure: configure,
             progress: progress
         ).awaitedResponse()
     }
@@ -166,10 +166,10 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     public func makeRequest(
-        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:]
     ) throws(SessionError) -> HTTPRequest {
-        try makeRequest(method, url, parameters: parameters, body: .json(json), headers: headers)
+        try makeRequest(method, url, parameters: parameters, body: json.jsonBody, headers: headers)
     }
 }
 
@@ -180,13 +180,13 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     public func post<Serializer: ResponseSerializer>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         post(
-            url, parameters: parameters, body: .json(json), headers: headers, with: serializer,
+            url, parameters: parameters, body: json.jsonBody, headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 
@@ -195,13 +195,13 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     public func put<Serializer: ResponseSerializer>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         put(
-            url, parameters: parameters, body: .json(json), headers: headers, with: serializer,
+            url, parameters: parameters, body: json.jsonBody, headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 
@@ -210,13 +210,13 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     public func patch<Serializer: ResponseSerializer>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         patch(
-            url, parameters: parameters, body: .json(json), headers: headers, with: serializer,
+            url, parameters: parameters, body: json.jsonBody, headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 
@@ -225,13 +225,13 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     public func delete<Serializer: ResponseSerializer>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         delete(
-            url, parameters: parameters, body: .json(json), headers: headers, with: serializer,
+            url, parameters: parameters, body: json.jsonBody, headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
 
@@ -240,13 +240,18 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     public func request<Serializer: ResponseSerializer>(
-        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters,
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: Parameters?,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure? = nil
     ) -> DataTask? {
         request(
-            method, url, parameters: parameters, body: .json(json), headers: headers, with: serializer,
+            method, url, parameters: parameters, body: json.jsonBody, headers: headers, with: serializer,
             configure: configure, progress: progress, success: success, failure: failure)
     }
+}
+
+extension Parameters? {
+    /// The body of an argument `json:`; nil without one.
+    fileprivate var jsonBody: HTTPBody? { unlessNull.map { .json($0) } }
 }

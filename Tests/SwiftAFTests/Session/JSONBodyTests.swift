@@ -188,6 +188,46 @@ struct JSONBodyTests {
         #expect(late?.code == .serialization && late?.url == "http://127.0.0.1:9/")
     }
 
+    /// As for `parameters:`, for which Swift takes the nil as ``Parameters/null``.
+    @Test(arguments: [true, false])
+    func nilParametersAfterJSONSendNoBody(isFull: Bool) async throws {
+        let server = try TestServer()
+        server.route("/echo", .json("{}"))
+        let manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        let fields: [String: Any] = ["a": 1, "b": "x"]
+        let optional: Parameters? = isFull ? Parameters(fields) : nil
+        try await manager.post("echo", json: isFull ? ["a": 1, "b": "x"] : nil)
+        try await manager.post("echo", json: isFull ? Parameters(fields) : nil)
+        try await manager.post("echo", json: optional)
+        let _: [String: Int] = try await manager.put("echo", json: optional)
+        _ = try await manager.response(.patch, "echo", json: optional)
+        _ = try await manager.response(for: manager.makeRequest(.post, "echo", json: optional))
+        let bodies = server.requests.map { [$0.bodyText, $0["Content-Type"]] }
+        // Without a body, the request serializer says what it would be.
+        let expected: [String?] = isFull ? [#"{"a":1,"b":"x"}"#, "application/json"] : ["", MediaType.form.essence]
+        #expect(bodies == Array(repeating: expected, count: 6))
+    }
+
+    /// The encoder is an object, which may be changed before the form is sent.
+    @Test func partOfFormIsWrittenAtOnceByItsOwnEncoder() async throws {
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .iso8601
+        var form = MultipartFormData()
+        try form.append(json: ["at": Self.date], name: "a", encoder: encoder)
+        try form.append(json: ["at": Self.date, "oneMore": 1], name: "b", encoder: encoder)
+        encoder.dateEncodingStrategy = .secondsSince1970
+        let folder = try TestFolder()
+        let file = folder.file("form")
+        try await form.write(to: file)
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(text.contains(#"{"at":"1970-01-01T00:00:00Z"}"#))
+        #expect(text.contains(#"{"at":"1970-01-01T00:00:00Z","oneMore":1}"#))
+        let error = #expect(throws: SessionError.self) {
+            try form.append(json: ["a": Double.nan, "b": 1], name: "c", encoder: encoder)
+        }
+        #expect(error?.code == .serialization && form.count == 2)
+    }
+
     @Test(arguments: 0..<3)
     func encoderThatIsReplacedMeanwhileIsThatOfTheNextRequest(spelling: Int) async throws {
         let server = try TestServer()
