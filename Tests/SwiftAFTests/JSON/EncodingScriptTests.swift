@@ -130,7 +130,8 @@ import Testing
         static let leaves: [any Encodable & Sendable] = [
             0, -1, Int.max, Int.min, Int8.min, UInt8.max, Int16.min, UInt16.max, Int32.min, UInt32.max, UInt.max,
             Int64.min, UInt64.max, Int128.max, Int128.min, UInt128.max,
-            0.0, -0.0, 1.0, 0.1, 1e15, 1e16, 1e21, 1e22, 1e-5, 1e-7, 5e-324, 1.7976931348623157e308, 9007199254740993.0,
+            0.0, -0.0, 1.0, 0.1, 1e15, 1e16, 1e21, 1e22, 1e-5, 1e-7, Double.leastNonzeroMagnitude,
+            1.7976931348623157e308, 9007199254740993.0,
             Float(0.1), Float(-0.0), Float(16_777_216), Float(1e10), Float.leastNonzeroMagnitude,
             Decimal(string: "0.10") ?? 0, Decimal(string: "-12345678901234567890.5") ?? 0,
             Decimal(sign: .plus, exponent: 100, significand: 7), Decimal(sign: .minus, exponent: -100, significand: 7),
