@@ -48,9 +48,9 @@ extension HTTPSessionManager {
     ///   - json: A value that ``encoder`` writes as the body, before the request is sent and where the caller runs.
     ///     `post`, `put`, `patch` and `request` also take a literal of mixed values, `["name": name, "age": age]`, and
     ///     ``Parameters``. Nil and ``Parameters/null`` are as if it were left out; a nil optional that a generic
-    ///     function passes as its `some Encodable` is a value, written as `null`. A `String` or `Data` is encoded like any value: JSON that is text
-    ///     or bytes already is a `body` with Content-Type `application/json`. Without any body,
-    ///     ``HTTPRequestSerializer`` makes POST, PUT and PATCH an empty form.
+    ///     function passes as its `some Encodable` is a value, written as `null`. A `String` or `Data` is encoded like
+    ///     any value: JSON that is text or bytes already is a `body` with Content-Type `application/json`. Without any
+    ///     body, ``HTTPRequestSerializer`` makes POST, PUT and PATCH an empty form.
     ///   - body: The body. Only one of `parameters`, `json` and `body` can be the body; otherwise the call fails with
     ///     ``SessionError/Code/invalidInput``.
     ///   - headers: Header fields, which replace those of ``headers`` with the same names.
