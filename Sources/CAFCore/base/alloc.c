@@ -50,8 +50,8 @@ void afc__free_secret(void *memory, size_t size) {
     free(memory);
 }
 
-static size_t fail(size_t n, bool goes_on) {
-    atomic_store_explicit(&fails_on, goes_on, memory_order_relaxed);
+static size_t fail(size_t n, bool continues) {
+    atomic_store_explicit(&fails_on, continues, memory_order_relaxed);
     atomic_store_explicit(&fail_at, n, memory_order_relaxed);
     return atomic_exchange_explicit(&made, 0, memory_order_relaxed);
 }

@@ -472,9 +472,9 @@ bool afc__file_is_overwriting(const afc__file *file) {
 }
 
 /** Writes the next piece over a destination that can't be replaced. Returns 0 or an errno. */
-static int overwrite(afc__file *file, bool *goes_on) {
-    int error = afc__overwrite_piece(file->overwritten, file->descriptor, file->size, goes_on);
-    if (error != 0 || *goes_on) return error;
+static int overwrite(afc__file *file, bool *has_more) {
+    int error = afc__overwrite_piece(file->overwritten, file->descriptor, file->size, has_more);
+    if (error != 0 || *has_more) return error;
     error = afc__overwrite_end(&file->overwritten, (file->flags & AFC_FILE_SYNC) != 0);
     if (error == 0 && file->partial_path != NULL) unlink(file->partial_path);
     return error;
@@ -493,8 +493,8 @@ static int flush(afc__file *file) {
     return errno;
 }
 
-static int put_in_place(afc__file *file, bool may_overwrite, bool *goes_on) {
-    if (afc__file_is_overwriting(file)) return overwrite(file, goes_on);
+static int put_in_place(afc__file *file, bool may_overwrite, bool *has_more) {
+    if (afc__file_is_overwriting(file)) return overwrite(file, has_more);
     int error = flush(file);
     if (error == 0) error = give_name(file);
     /* Overwrite only if the path stands for its target, whatever that is. */
@@ -502,7 +502,7 @@ static int put_in_place(afc__file *file, bool may_overwrite, bool *goes_on) {
     bool replaces = (file->flags & AFC_FILE_NO_REPLACE) == 0;
     if (error != EBUSY || !may_overwrite || !replaces || !stands_for_target) return error;
     error = afc__overwrite_begin(&file->overwritten, file->path, file->size);
-    return error == 0 ? overwrite(file, goes_on) : error;
+    return error == 0 ? overwrite(file, has_more) : error;
 }
 
 /** Returns whether the file still has its temporary name. Its folder may have been removed, or the file replaced. */
@@ -512,9 +512,9 @@ static bool is_in_place(const afc__file *file) {
     return fstat(file->descriptor, &facts) == 0 && is_under_name(file->partial_path, &facts);
 }
 
-afc_status afc__file_finish(afc__file *file, bool may_overwrite, bool *goes_on,
+afc_status afc__file_finish(afc__file *file, bool may_overwrite, bool *has_more,
                             afc_failure *failure) {
-    *goes_on = false;
+    *has_more = false;
     if (file->is_device) {
         close_file(file);
         return AFC_OK;
@@ -524,13 +524,13 @@ afc_status afc__file_finish(afc__file *file, bool may_overwrite, bool *goes_on,
     int error = (file->flags & AFC_FILE_SYNC) != 0 ? open_folder_of(file->path, &folder) : 0;
     /* Otherwise rename() would give the destination's name to a foreign file. */
     if (error == 0 && !is_in_place(file)) error = ENOENT;
-    if (error == 0) error = put_in_place(file, may_overwrite, goes_on);
-    bool is_named = error == 0 && !*goes_on;
+    if (error == 0) error = put_in_place(file, may_overwrite, has_more);
+    bool is_named = error == 0 && !*has_more;
     if (is_named && file->is_resumable) remove_token(file);
     int sync_error = leave_folder(folder, is_named);
-    if (error == 0 && *goes_on) return AFC_OK;
+    if (error == 0 && *has_more) return AFC_OK;
     if (error != 0) {
-        *goes_on = false;
+        *has_more = false;
         if (file->partial_path != NULL) {
             set_owner(file, geteuid(), getegid());
             (void)fchmod(file->descriptor, PRIVATE_MODE);

@@ -85,10 +85,10 @@ ssize_t afc__file_read(const afc__file *file, void *buffer, size_t size, int64_t
 
 /**
  * Gives the file its final name and closes it. With `may_overwrite`, a destination that can't be replaced is
- * overwritten, which takes long: if `*goes_on` becomes true, call it again for the next piece. Fails with AFC_EFILE;
+ * overwritten, which takes long: if `*has_more` becomes true, call it again for the next piece. Fails with AFC_EFILE;
  * the file is then unchanged, unless only syncing its folder has failed.
  */
-afc_status afc__file_finish(afc__file *file, bool may_overwrite, bool *goes_on,
+afc_status afc__file_finish(afc__file *file, bool may_overwrite, bool *has_more,
                             afc_failure *failure);
 
 /** Returns whether afc__file_finish() must be called again. */

@@ -38,7 +38,7 @@ int afc__overwrite_begin(int *target, const char *path, int64_t size) {
     return error;
 }
 
-int afc__overwrite_piece(int target, int source, int64_t size, bool *goes_on) {
+int afc__overwrite_piece(int target, int source, int64_t size, bool *has_more) {
     off_t written = lseek(target, 0, SEEK_CUR);
     off_t end = size - written < PIECE ? size : written + PIECE;
     while (written < end) {
@@ -47,7 +47,7 @@ int afc__overwrite_piece(int target, int source, int64_t size, bool *goes_on) {
         /* 0 means that the source has become shorter. */
         if (count <= 0) return count < 0 ? errno : EIO;
     }
-    *goes_on = end < size;
+    *has_more = end < size;
     return 0;
 }
 

@@ -18,10 +18,10 @@
 int afc__overwrite_begin(int *target, const char *path, int64_t size);
 
 /**
- * Writes some MiB of the `size` bytes of `source`, a regular file. `*goes_on` becomes true if there are more. Returns 0
+ * Writes some MiB of the `size` bytes of `source`, a regular file. `*has_more` becomes true if there are more. Returns 0
  * or an errno.
  */
-int afc__overwrite_piece(int target, int source, int64_t size, bool *goes_on);
+int afc__overwrite_piece(int target, int source, int64_t size, bool *has_more);
 
 /**
  * Ends overwriting, and sets `*target` to -1; does nothing if it is -1 already. With `syncs`, the content is on the

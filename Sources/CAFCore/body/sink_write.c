@@ -194,27 +194,27 @@ static afc_status check_digest(afc__sink *sink, afc_failure *failure) {
                                       afc__digest_name(sink->digest.kind)));
 }
 
-static afc_status put_in_place(afc__sink *sink, bool *goes_on, afc_failure *failure) {
+static afc_status put_in_place(afc__sink *sink, bool *has_more, afc_failure *failure) {
     /* Without the writer, overwriting a large file would block the loop. */
     bool may_overwrite = sink->work != NULL || sink->file.size <= IN_PLACE;
-    return afc__file_finish(&sink->file, may_overwrite, goes_on, failure);
+    return afc__file_finish(&sink->file, may_overwrite, has_more, failure);
 }
 
-/** Does one piece of the work that completes a body. `*goes_on` becomes true if there is more. */
-static afc_status finish(afc__sink *sink, bool *goes_on, afc_failure *failure) {
-    *goes_on = false;
+/** Does one piece of the work that completes a body. `*has_more` becomes true if there is more. */
+static afc_status finish(afc__sink *sink, bool *has_more, afc_failure *failure) {
+    *has_more = false;
     if (!has_body_in_file(sink)) return AFC_OK;
-    if (afc__file_is_overwriting(&sink->file)) return put_in_place(sink, goes_on, failure);
+    if (afc__file_is_overwriting(&sink->file)) return put_in_place(sink, has_more, failure);
     afc_status status = write_out(sink, &sink->memory, failure);
     if (status == AFC_OK) status = check_length(sink, failure);
     if (status == AFC_OK && is_behind(sink)) {
         status = hash_existing(sink, SETTLE_SIZE, failure);
-        *goes_on = status == AFC_OK && is_behind(sink);
+        *has_more = status == AFC_OK && is_behind(sink);
     }
-    if (status != AFC_OK || *goes_on) return status;
+    if (status != AFC_OK || *has_more) return status;
     status = check_digest(sink, failure);
     if (status != AFC_OK || sink->kind == AFC_SINK_FD) return status;
-    return put_in_place(sink, goes_on, failure);
+    return put_in_place(sink, has_more, failure);
 }
 
 /** Ends a body that has failed: keeps a file that can be resumed, if requested, and removes others. */
@@ -241,9 +241,9 @@ static void abandon(afc__sink *sink, afc_status status) {
 afc_status afc__sink_end(afc__sink *sink, afc_status verdict, afc_failure *failure) {
     if (sink->work != NULL && sink->work->phase == WORK_ENDED) return AFC_OK;
     afc_status status = verdict;
-    for (bool goes_on = true; goes_on && status == AFC_OK;) {
-        status = finish(sink, &goes_on, failure);
-        if (status == AFC_OK && !goes_on) return AFC_OK;
+    for (bool has_more = true; has_more && status == AFC_OK;) {
+        status = finish(sink, &has_more, failure);
+        if (status == AFC_OK && !has_more) return AFC_OK;
     }
     abandon(sink, status);
     return status;
@@ -388,15 +388,15 @@ bool afc__sink_do(afc__sink *sink) {
         return false;
     }
     afc_status status = work->verdict;
-    bool goes_on = false;
+    bool has_more = false;
     if (status == AFC_OK) status = (afc_status)atomic_load(&work->stop);
     if (status != AFC_OK) {
         afc__fail(&work->failure, status, "%s", afc_status_text(status));
     } else {
-        status = finish(sink, &goes_on, &work->failure);
+        status = finish(sink, &has_more, &work->failure);
     }
     if (status != AFC_OK) abandon(sink, status);
-    return goes_on;
+    return has_more;
 }
 
 afc_status afc__sink_return(afc__sink *sink, afc_failure *failure) {

@@ -137,7 +137,7 @@ static afc_status reader_failed(ptrdiff_t count, afc_failure *failure) {
                      count);
 }
 
-static bool promises_nothing(const afc__source *source) {
+static bool is_empty_reader(const afc__source *source) {
     return source->body.kind == AFC_BODY_READER && source->body.length == 0;
 }
 
@@ -160,7 +160,7 @@ static afc_status open_empty_reader(afc__source *source, afc_failure *failure) {
 }
 
 afc_status afc__source_open(afc__source *source, afc_failure *failure) {
-    if (promises_nothing(source)) return open_empty_reader(source, failure);
+    if (is_empty_reader(source)) return open_empty_reader(source, failure);
     if (source->body.kind != AFC_BODY_FILE || source->descriptor >= 0) return AFC_OK;
     int64_t length;
     afc_status status = afc__open_regular(&source->descriptor, source->body.path, &length, failure);
@@ -265,7 +265,7 @@ ptrdiff_t afc__source_read(afc__source *source, void *buffer, size_t size, afc_f
         if (source->body.kind == AFC_BODY_READER) (void)reader_failed(count, failure);
         return AFC_READ_FAILED;
     }
-    if (promises_nothing(source)) {
+    if (is_empty_reader(source)) {
         (void)fail_length(failure);
         return AFC_READ_FAILED;
     }

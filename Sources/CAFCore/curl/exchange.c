@@ -418,7 +418,7 @@ static void set_method(afc__exchange *exchange) {
 static bool wants_response_first(const afc__exchange *exchange) {
     const afc__quirks *quirks = &exchange->driver->quirks;
     if (!quirks->wants_response_first) return false;
-    return !quirks->is_content_with_alpn || !exchange->hop.transfer->request.url.is_https;
+    return !quirks->alpn_counts_as_response || !exchange->hop.transfer->request.url.is_https;
 }
 
 static afc_status set_version(afc__exchange *exchange, afc_failure *failure) {

@@ -27,7 +27,7 @@ afc__quirks afc__quirks_of(unsigned version) {
         .fails_after_goaway = version < V8_1_0,
         .repeats_without_text_if_refused = version >= V8_8_0 && version < V8_19_0,
         .wants_response_first = version >= V8_12_0,
-        .is_content_with_alpn = version >= V8_16_0,
+        .alpn_counts_as_response = version >= V8_16_0,
         .frees_lookups_too_early = version >= V8_5_0 && version < V8_9_0,
         .waits_between_addresses = version < V8_4_0,
         .loads_default_anchors = version >= V8_21_0,

@@ -38,7 +38,7 @@ typedef struct afc__quirks {
      */
     bool wants_response_first;
     /** From 8.16.0: the result of ALPN counts as such a response. Plain HTTP has no ALPN. */
-    bool is_content_with_alpn;
+    bool alpn_counts_as_response;
     /**
      * 8.5.0 to 8.8.0: frees the handles that look up a name over HTTPS together with the handle that needs the name,
      * but leaves them in the list of the multi handle, which then uses freed memory (Curl_close() in lib/url.c; fixed

@@ -47,8 +47,8 @@ static bool take_key(field_cursor *cursor, afc_slice *out) {
     for (; cursor->at < cursor->end; cursor->at++) {
         char c = *cursor->at;
         bool begins = (c >= 'a' && c <= 'z') || c == '*';
-        bool goes_on = afc__is_digit(c) || c == '_' || c == '-' || c == '.';
-        if (!begins && !(goes_on && cursor->at != start)) break;
+        bool continues = afc__is_digit(c) || c == '_' || c == '-' || c == '.';
+        if (!begins && !(continues && cursor->at != start)) break;
     }
     *out = (afc_slice){start, (size_t)(cursor->at - start)};
     return out->size != 0;

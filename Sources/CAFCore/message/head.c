@@ -189,9 +189,9 @@ static afc__head_step complete_head(afc__head_reader *reader) {
     afc__fields_bind(&reader->fields, reader->head.reason.size);
     reader->head.headers = reader->fields.headers;
     reader->head.header_count = reader->fields.count;
-    bool goes_on = is_informational(reader);
-    reader->state = goes_on ? AFC__HEAD_AT_STATUS : AFC__HEAD_DONE;
-    return goes_on ? AFC__HEAD_INFORMATIONAL : AFC__HEAD_FINAL;
+    bool continues = is_informational(reader);
+    reader->state = continues ? AFC__HEAD_AT_STATUS : AFC__HEAD_DONE;
+    return continues ? AFC__HEAD_INFORMATIONAL : AFC__HEAD_FINAL;
 }
 
 static afc_status take_trailer(afc__head_reader *reader, afc_slice line, afc__head_step *step,

@@ -17,11 +17,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef enum afc__part_kind { AFC__PART_BYTES, AFC__PART_FILE, AFC__PART_READER } afc__part_kind;
+typedef enum afc__form_part_kind {
+    AFC__FORM_PART_BYTES,
+    AFC__FORM_PART_FILE,
+    AFC__FORM_PART_READER
+} afc__form_part_kind;
 
 /** A part: its head, ready to be sent, and its body. */
 typedef struct afc__part {
-    afc__part_kind kind;
+    afc__form_part_kind kind;
     void *block;    /**< The memory of the head, and of a copy of the bytes or the path. */
     afc_slice head; /**< Delimiter, header lines and empty line. */
     /** Length of the body; AFC_LENGTH_UNKNOWN if it extends to the end of the reader or file. */
@@ -165,8 +169,8 @@ void afc_multipart_trust_boundary(afc_multipart *form) {
 
 /** Calls the release functions of what the part borrows. */
 static void release_part(const afc__part *part) {
-    if (part->kind == AFC__PART_BYTES && part->release != NULL) part->release(part->context);
-    if (part->kind == AFC__PART_READER && part->reader.release != NULL) {
+    if (part->kind == AFC__FORM_PART_BYTES && part->release != NULL) part->release(part->context);
+    if (part->kind == AFC__FORM_PART_READER && part->reader.release != NULL) {
         part->reader.release(part->reader.context);
     }
 }
@@ -466,7 +470,7 @@ static afc_status add_bytes(afc_multipart *form, const afc_part *part, bool is_r
 afc_status afc_multipart_add_bytes(afc_multipart *form, const afc_part *part, afc_slice bytes,
                                    void (*release)(void *context), void *context,
                                    afc_failure *failure) {
-    afc__part made = {.kind = AFC__PART_BYTES,
+    afc__part made = {.kind = AFC__FORM_PART_BYTES,
                       .bytes = bytes.bytes,
                       .length = (int64_t)bytes.size,
                       .release = release,
@@ -481,7 +485,7 @@ afc_status afc_multipart_add_raw(afc_multipart *form, const afc_header *headers,
     afc_part part = AFC_PART_INIT;
     part.headers = headers;
     part.header_count = header_count;
-    afc__part made = {.kind = AFC__PART_BYTES,
+    afc__part made = {.kind = AFC__FORM_PART_BYTES,
                       .bytes = bytes.bytes,
                       .length = (int64_t)bytes.size,
                       .release = release,
@@ -494,7 +498,7 @@ afc_status afc_multipart_add_reader(afc_multipart *form, const afc_part *part,
                                     afc_failure *failure) {
     afc__clear_failure(failure);
     if (reader == NULL) return afc__fail(failure, AFC_EINVAL, "the part has no reader");
-    afc__part made = {.kind = AFC__PART_READER, .reader = *reader, .length = length};
+    afc__part made = {.kind = AFC__FORM_PART_READER, .reader = *reader, .length = length};
     afc_status status = AFC_OK;
     if (reader->read == NULL) {
         status = afc__fail(failure, AFC_EINVAL, "the part's reader has no read function");
@@ -545,7 +549,7 @@ afc_status afc_multipart_add_file(afc_multipart *form, const afc_part *part,
     if (file->path == NULL || file->path[0] == '\0') {
         return afc__fail(failure, AFC_EINVAL, "the part's file has no path");
     }
-    afc__part made = {.kind = AFC__PART_FILE,
+    afc__part made = {.kind = AFC__FORM_PART_FILE,
                       .path = file->path,
                       .offset = file->offset,
                       .length = file->length,
@@ -647,11 +651,11 @@ static ptrdiff_t read_body(afc_multipart *form, void *buffer, size_t size, afc_f
         if (size > left) size = (size_t)left;
     }
     switch (part->kind) {
-    case AFC__PART_BYTES:
+    case AFC__FORM_PART_BYTES:
         return read_text(form, (afc_slice){part->bytes, (size_t)part->length}, buffer, size);
-    case AFC__PART_FILE:
+    case AFC__FORM_PART_FILE:
         return read_file(form, part, buffer, size, failure);
-    case AFC__PART_READER:
+    case AFC__FORM_PART_READER:
         return read_reader(form, part, buffer, size, failure);
     }
     return AFC_READ_END;

@@ -337,8 +337,8 @@ bool afc__loop_dispatch(afc__loop *loop) {
     for (int turns = 0; turns < AFC__LOOP_DISPATCH_TURNS && loop->next == AFC__TURN_LOOK; turns++) {
         loop->next = take_turn(loop, batch, false);
     }
-    bool goes_on = loop->next != AFC__TURN_END;
-    if (goes_on) {
+    bool continues = loop->next != AFC__TURN_END;
+    if (continues) {
         loop->is_dispatching = false;
         loop->look_due_us = next_look(loop);
         atomic_store(&loop->is_asleep, true);
@@ -348,7 +348,7 @@ bool afc__loop_dispatch(afc__loop *loop) {
     }
     current_loop = outer;
     afc__fork_gate_leave(NULL);
-    return goes_on;
+    return continues;
 }
 
 int afc__loop_timeout_ms(const afc__loop *loop) {

@@ -33,9 +33,9 @@ static void run(void *context) {
         afc__list_remove(node);
         pthread_mutex_unlock(&writer->lock);
         afc__job *job = AFC__OWNER(node, afc__job, node);
-        bool goes_on = job->run(job);
+        bool continues = job->run(job);
         pthread_mutex_lock(&writer->lock);
-        if (goes_on) afc__list_append(&writer->jobs, &job->node);
+        if (continues) afc__list_append(&writer->jobs, &job->node);
     }
     pthread_mutex_unlock(&writer->lock);
     void (*ended)(void *) = writer->ended;

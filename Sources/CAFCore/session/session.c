@@ -395,9 +395,9 @@ afc_status afc_session_dispatch(afc_session *session) {
     if (!session->is_driven || session->loop.is_dispatching) return AFC_EINVAL;
     if (session->generation != afc__process_generation()) return AFC_ECLOSED;
     struct afc__memory *before = afc__driver_enter(session->driver);
-    bool goes_on = afc__loop_dispatch(&session->loop);
+    bool continues = afc__loop_dispatch(&session->loop);
     afc__driver_leave(before);
-    return goes_on ? AFC_OK : AFC_ECLOSED;
+    return continues ? AFC_OK : AFC_ECLOSED;
 }
 
 static uint64_t read_counter(const atomic_uint_fast64_t *counter) {

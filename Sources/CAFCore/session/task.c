@@ -561,7 +561,7 @@ static void on_worked(afc_task *task) {
     afc_failure failure;
     if (!afc__sink_is_under_way(&transfer->sink)) return;
     if (afc__sink_return(&transfer->sink, &failure) != AFC_OK) {
-        if (failure.status == AFC_ETIMEOUT) afc__task_say_incomplete(task, &failure);
+        if (failure.status == AFC_ETIMEOUT) afc__task_explain_incomplete(task, &failure);
         afc__transfer_fail(transfer, &failure);
     }
     if (afc__sink_is_ending(&transfer->sink)) {

@@ -119,7 +119,7 @@ afc__network_decision afc__task_await_network(afc_task *task, const afc_failure 
  */
 static bool deserves_retry(const afc_task *task, const afc_failure *failure) {
     if (task->network.retries >= MAX_RETRIES) return false;
-    if (failure->status == AFC_EDNS) return task->network.has_come;
+    if (failure->status == AFC_EDNS) return task->network.has_returned;
     return failure->system_error == ENETUNREACH || failure->system_error == ENETDOWN ||
            failure->system_error == EADDRNOTAVAIL;
 }
@@ -132,7 +132,7 @@ afc__network_decision afc__task_decide_network(afc_task *task) {
     case ABSENT:
         return AFC__NETWORK_WAIT;
     case CAME_BACK:
-        task->network.has_come = true;
+        task->network.has_returned = true;
         task->network.retries = 0;
         return AFC__NETWORK_RETRY;
     case PRESENT:

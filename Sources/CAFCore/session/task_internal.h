@@ -40,8 +40,8 @@ typedef struct afc__connectivity {
     struct afc__network_wait *wait; /**< Set while WAITING_FOR_NETWORK; else NULL. */
     /** When the hop is retried without a report (afc__now_us()); 0 for never. */
     int64_t retry_us;
-    unsigned retries; /**< Number of retries since the network came back. */
-    bool has_come;    /**< The task has waited, and the network came back. */
+    unsigned retries;  /**< Number of retries since the network came back. */
+    bool has_returned; /**< The task has waited, and the network came back. */
 } afc__connectivity;
 
 struct afc_task {

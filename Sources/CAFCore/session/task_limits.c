@@ -102,7 +102,7 @@ static void fail_late(afc_failure *failure, afc_timeout which, const char *what,
     failure->timeout = which;
 }
 
-void afc__task_say_incomplete(const afc_task *task, afc_failure *failure) {
+void afc__task_explain_incomplete(const afc_task *task, afc_failure *failure) {
     /* The total limit of a WebSocket's task applies to its handshake only. */
     bool is_socket = task->transfer.purpose == AFC__PURPOSE_UPGRADE;
     const char *what = is_socket ? "total timeout: the WebSocket isn't open"
@@ -116,7 +116,7 @@ void afc__task_say_incomplete(const afc_task *task, afc_failure *failure) {
 afc__due afc__task_due(const afc_task *task, int64_t now, afc_failure *failure) {
     const afc_timeouts *limits = &task->transfer.timeouts;
     if (now >= after(task->started_us, limits->total_ms)) {
-        afc__task_say_incomplete(task, failure);
+        afc__task_explain_incomplete(task, failure);
         return AFC__DUE_END;
     }
     if (now >= network_deadline(task)) return AFC__DUE_HOP;

@@ -23,7 +23,7 @@ afc__due afc__task_due(const afc_task *task, int64_t now, afc_failure *failure);
 bool afc__task_was_just_woken(const afc_task *task);
 
 /** Sets `*failure` to that of a task whose total limit is reached. */
-void afc__task_say_incomplete(const afc_task *task, afc_failure *failure);
+void afc__task_explain_incomplete(const afc_task *task, afc_failure *failure);
 
 /** Sets the total limit of the task to `limit_ms` from now on, unless its total limit is earlier. */
 void afc__task_limit_rest(afc_task *task, uint32_t limit_ms);

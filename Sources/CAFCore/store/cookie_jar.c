@@ -597,7 +597,7 @@ afc_status afc__cookie_jar_list(afc_cookie_jar *jar, const afc__cookie_site *sit
     return use_selection(jar, site, now, make_list, out);
 }
 
-static bool is_meant(afc_slice text, const char *wanted) {
+static bool matches(afc_slice text, const char *wanted) {
     return wanted == NULL || afc__is_same(text, afc_slice_of(wanted));
 }
 
@@ -609,8 +609,8 @@ size_t afc_cookie_jar_remove(afc_cookie_jar *jar, const char *name, const char *
         afc__jar_cookie **link = &jar->buckets[i];
         while (*link != NULL) {
             const afc__jar_cookie *cookie = *link;
-            if (is_meant(cookie->name, name) && is_meant(cookie->domain, domain) &&
-                is_meant(cookie->path, path)) {
+            if (matches(cookie->name, name) && matches(cookie->domain, domain) &&
+                matches(cookie->path, path)) {
                 take_out(jar, link);
                 count++;
             } else {

@@ -616,7 +616,7 @@ const char *afc__transfer_proxy_authorization(const afc__transfer *transfer) {
     return is_sent ? transfer->auth->proxy.field : NULL;
 }
 
-bool afc__transfer_identifies_to_proxy(const afc__transfer *transfer) {
+bool afc__transfer_has_proxy_credentials(const afc__transfer *transfer) {
     const afc__auth *auth = transfer->auth;
     return auth != NULL && (auth->proxy.configured != NULL || auth->proxy.active != NULL);
 }

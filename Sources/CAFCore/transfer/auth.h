@@ -53,7 +53,7 @@ const char *afc__transfer_proxy_authorization(const afc__transfer *transfer);
  * Returns whether the transfer itself has credentials for the proxy: libcurl sends those of a proxy's URL, until they
  * are challenged. Then no other transfer may use the connection.
  */
-bool afc__transfer_identifies_to_proxy(const afc__transfer *transfer);
+bool afc__transfer_has_proxy_credentials(const afc__transfer *transfer);
 
 /** The receiver of credentials. */
 typedef enum afc__auth_receiver { AFC__AUTH_TO_ORIGIN, AFC__AUTH_TO_PROXY } afc__auth_receiver;

@@ -417,10 +417,10 @@ static bool on_final_head(afc__transfer *transfer) {
         return afc__transfer_fail(transfer, &failure);
     /* The body of an upgrade is sent with each hop, whatever the status says about bodies. */
     plan.keeps_body = plan.keeps_body || transfer->purpose == AFC__PURPOSE_UPGRADE;
-    bool goes_on = !plan.follow || afc__transfer_follow(transfer, &plan);
+    bool continues = !plan.follow || afc__transfer_follow(transfer, &plan);
     bool follows = plan.follow;
     afc__url_clear(&plan.target);
-    if (!goes_on || follows) return goes_on;
+    if (!continues || follows) return continues;
     switch (afc__transfer_handle_challenge(transfer)) {
     case AFC__AUTH_ACCEPT:
         break;

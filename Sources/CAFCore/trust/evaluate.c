@@ -177,7 +177,7 @@ static void miss_pins(afc__verdict *verdict) {
 }
 
 /** Returns whether missed pins are accepted, because they have expired or are only reported. */
-static bool forgives(const evaluation_state *evaluation) {
+static bool accepts_missed_pins(const evaluation_state *evaluation) {
     const afc__trust_rule *rule = evaluation->rule;
     bool is_over = afc__rule_has_expired(evaluation->policy, rule);
     if (!is_over && !rule->report_only) return false;
@@ -232,7 +232,7 @@ static void evaluate_pins(evaluation_state *evaluation) {
     if (match_pins(evaluation)) {
         verdict->pins = AFC_PINS_MATCHED;
         verdict->is_accepted = true;
-    } else if (verdict->is_verified && forgives(evaluation)) {
+    } else if (verdict->is_verified && accepts_missed_pins(evaluation)) {
         verdict->is_accepted = true;
     } else if (!evaluation->has_faulty_pinned_path) {
         miss_pins(verdict);

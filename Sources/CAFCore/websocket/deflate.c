@@ -109,7 +109,7 @@ static bool apply(afc__deflate *agreed, const afc__deflate *offer, const paramet
 /**
  * Returns whether the response grants what the offer has asked of the server, as it must (RFC 7692 7.1.1.1, 7.1.2.1).
  */
-static bool honours(const afc__deflate *agreed, const afc__deflate *offer) {
+static bool grants(const afc__deflate *agreed, const afc__deflate *offer) {
     return (agreed->server_no_context_takeover || !offer->server_no_context_takeover) &&
            agreed->server_window_bits <= offer->server_window_bits;
 }
@@ -139,7 +139,7 @@ afc_status afc__deflate_read_response(afc__deflate *agreed, const afc__deflate *
                 return refuse("an invalid parameter", value, failure);
             }
         }
-        if (!honours(agreed, offer)) return refuse("less than was asked for", value, failure);
+        if (!grants(agreed, offer)) return refuse("less than was asked for", value, failure);
     } while (take_character(&text, ','));
     return text.size == 0 ? AFC_OK : refuse("an invalid member", text, failure);
 }

@@ -46,11 +46,11 @@ size_t afc__frame_write_head(unsigned char out[AFC__FRAME_HEAD_MAX], const afc__
 void afc__frame_mask(char *out, const char *bytes, size_t size,
                      const unsigned char mask[AFC__FRAME_MASK], uint64_t offset) {
     /* The mask twice, beginning with the byte for `offset`, so that eight bytes are masked at a time. */
-    unsigned char turned[sizeof(uint64_t)];
+    unsigned char rotated[sizeof(uint64_t)];
     uint64_t wide;
     size_t done = 0;
-    for (size_t i = 0; i < sizeof turned; i++) turned[i] = mask[(offset + i) % AFC__FRAME_MASK];
-    memcpy(&wide, turned, sizeof wide);
+    for (size_t i = 0; i < sizeof rotated; i++) rotated[i] = mask[(offset + i) % AFC__FRAME_MASK];
+    memcpy(&wide, rotated, sizeof wide);
     for (; size - done >= sizeof wide; done += sizeof wide) {
         uint64_t word;
         memcpy(&word, bytes + done, sizeof word);
@@ -58,7 +58,7 @@ void afc__frame_mask(char *out, const char *bytes, size_t size,
         memcpy(out + done, &word, sizeof word);
     }
     for (; done < size; done++) {
-        out[done] = (char)((unsigned char)bytes[done] ^ turned[done % AFC__FRAME_MASK]);
+        out[done] = (char)((unsigned char)bytes[done] ^ rotated[done % AFC__FRAME_MASK]);
     }
 }
 

@@ -325,7 +325,7 @@ static void wait_for_continue(afc__exchange *exchange, int64_t wait_ms) {
     exchange->run.continue_due_us = afc__now_us() + wait_ms * 1000;
 }
 
-void afc__exchange_begin_waiting(afc__exchange *exchange) {
+void afc__exchange_await_continue(afc__exchange *exchange) {
     exchange->run.continue_due_us = 0;
     if (!exchange->driver->quirks.forgets_waiting_body) return;
     if (!afc__transfer_expects(exchange->hop.transfer)) return;

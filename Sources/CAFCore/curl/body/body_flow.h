@@ -52,7 +52,7 @@ void afc__exchange_leave_lists(afc__exchange *exchange);
  * Starts the wait for 100 (Continue), if libcurl may forget its end (afc__quirks.forgets_waiting_body). Called when the
  * exchange has its connection, before its request is sent.
  */
-void afc__exchange_begin_waiting(afc__exchange *exchange);
+void afc__exchange_await_continue(afc__exchange *exchange);
 
 /** Implements afc__exchange_continue() for a paused exchange; same result. */
 bool afc__exchange_resume(afc__exchange *exchange);

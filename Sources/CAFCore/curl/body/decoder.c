@@ -81,8 +81,8 @@ static afc__decoding decode_some(afc__decoder *decoder, afc_slice rest) {
 
 afc__decoding afc__decoder_next(afc__decoder *decoder, afc_slice bytes, afc_slice *piece) {
     afc_slice rest = {bytes.bytes + decoder->used, bytes.size - decoder->used};
-    bool goes_on = decoder->filled == 0 && decoder->progress == AT_BODY;
-    afc__decoding result = goes_on ? decode_some(decoder, rest) : result_of(decoder);
+    bool continues = decoder->filled == 0 && decoder->progress == AT_BODY;
+    afc__decoding result = continues ? decode_some(decoder, rest) : result_of(decoder);
     if (result == AFC__DECODED_PIECE) {
         *piece = (afc_slice){decoder->piece, decoder->filled};
     } else if (result == AFC__DECODED_ALL) {

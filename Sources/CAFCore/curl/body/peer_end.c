@@ -35,7 +35,7 @@ void afc__exchange_got_head(afc__exchange *exchange) {
     look_later(exchange);
 }
 
-void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t descriptor) {
+void afc__exchange_socket_is_unwatched(afc__exchange *exchange, curl_socket_t descriptor) {
     if (exchange->hop.transfer == NULL) return;
     if (!asks_for_upgrade(exchange) && !afc__exchange_waits_for_body(exchange)) return;
     exchange->silent_socket = descriptor;
@@ -112,7 +112,7 @@ static void end_silently(afc__exchange *exchange) {
     }
 }
 
-afc__exchange *afc__driver_next_silent(afc__driver *driver) {
+afc__exchange *afc__driver_end_next_silent(afc__driver *driver) {
     afc__node *node;
     while ((node = afc__list_first(&driver->bodies.silent)) != NULL) {
         afc__exchange *exchange = AFC__OWNER(node, afc__exchange, silent_node);

@@ -16,12 +16,12 @@ void afc__exchange_got_head(afc__exchange *exchange);
 bool afc__exchange_waits_for_body(const afc__exchange *exchange);
 
 /** Called inside libcurl when libcurl doesn't wait for input or output any more on this socket of the exchange. */
-void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t descriptor);
+void afc__exchange_socket_is_unwatched(afc__exchange *exchange, curl_socket_t descriptor);
 
 /**
  * Ends silent exchanges whose peer has ended its direction: upgraded ones, and those whose request body is paused.
  * Returns the next one that has ended, or NULL. Call it when curl_multi_info_read() has returned all messages.
  */
-afc__exchange *afc__driver_next_silent(afc__driver *driver);
+afc__exchange *afc__driver_end_next_silent(afc__driver *driver);
 
 #endif

@@ -128,7 +128,7 @@ unsigned afc__reading_filter(afc__socket *socket, unsigned readiness) {
     if (!socket->driver->quirks.reads_while_paused) return readiness;
     if (!has_stopped(socket)) {
         if (readiness != AFC__READABLE || !meets_end_again(socket)) return readiness;
-        afc__exchange_waits_for_nothing(socket->exchange, socket->watch.descriptor);
+        afc__exchange_socket_is_unwatched(socket->exchange, socket->watch.descriptor);
     }
     stop_watching_input(socket);
     return socket->watch.watched == 0 ? 0 : readiness & ~(unsigned)AFC__READABLE;

@@ -88,7 +88,7 @@ afc_status afc__exchange_set_proxy_auth(afc__exchange *exchange, afc_failure *fa
         return AFC_OK;
     }
     bool speaks_http = proxy != NULL && afc__proxy_speaks_http(proxy);
-    bool is_other = speaks_http && afc__transfer_identifies_to_proxy(transfer);
+    bool is_other = speaks_http && afc__transfer_has_proxy_credentials(transfer);
     bool has_user = proxy != NULL && !is_other;
     set_user(exchange, has_user ? proxy->user : NULL, has_user ? proxy->password : NULL);
     return AFC_OK;

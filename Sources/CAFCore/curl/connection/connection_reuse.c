@@ -137,7 +137,7 @@ static bool serves_another(const afc__socket *socket, const afc__exchange *excha
 }
 
 /** Returns whether a pooled connection has lost its local address, so that no request on it would be answered. */
-static bool leads_nowhere(const afc__socket *socket) {
+static bool has_lost_route(const afc__socket *socket) {
     if (socket->idle.state != AFC__IDLE_RESTING || afc__socket_is_in_use(socket)) return false;
     int64_t rest_us = afc__loop_now(socket->driver->loop) - socket->idle.since_us;
     return rest_us >= MIN_REST_US && afc__socket_has_lost_address(socket->watch.descriptor);
@@ -162,7 +162,7 @@ static afc__socket *find_pooled(const afc__exchange *exchange, const reuse_route
             is_taken = true;
             continue;
         }
-        if (leads_nowhere(at)) afc__reuse_end(at);
+        if (has_lost_route(at)) afc__reuse_end(at);
         if (at->kind != AFC__CONNECTION_HTTP_2 && is_unclean(at, ssl)) *is_clean = false;
         found = at;
         count++;
@@ -347,7 +347,7 @@ int afc__exchange_on_prerequest(void *context, char *remote, char *local, int re
     exchange->hop.transfer->hop.shares_connection = afc__exchange_shares_connection(exchange);
     afc__exchange_trace_ready(exchange);
     afc__exchange_note_activity(exchange);
-    afc__exchange_begin_waiting(exchange);
+    afc__exchange_await_continue(exchange);
     exchange->hop.owner.connected(exchange->hop.owner.context);
     return CURL_PREREQFUNC_OK;
 }

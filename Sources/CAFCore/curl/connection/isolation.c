@@ -45,7 +45,7 @@ static afc__connection_use use_of(const afc__driver *driver, const afc__transfer
      * (CVE-2026-1965, CVE-2026-5545). So it is never reused.
      */
     if (afc__transfer_authenticates_connection(transfer)) return AFC__USE_ONE_SHOT;
-    if (afc__transfer_identifies_to_proxy(transfer)) return AFC__USE_ONE_SHOT;
+    if (afc__transfer_has_proxy_credentials(transfer)) return AFC__USE_ONE_SHOT;
     bool is_clear_http_2 = afc__transfer_is_clear_http_2(transfer);
     if (!driver->quirks.multiplexes) {
         bool is_fresh = is_clear_http_2 && driver->quirks.fails_on_second_clear_request;

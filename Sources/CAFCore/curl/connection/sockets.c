@@ -183,7 +183,7 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
         /* libcurl before 8.2 doesn't call CURLOPT_CLOSESOCKETFUNCTION for the socket of an attempt to connect. */
         note_end_of_attempt(entry);
         if (entry->exchange != NULL) {
-            afc__exchange_waits_for_nothing(entry->exchange, descriptor);
+            afc__exchange_socket_is_unwatched(entry->exchange, descriptor);
             afc__direct_watches(entry->exchange, descriptor, false);
         }
         entry->wanted = 0;

@@ -138,7 +138,7 @@ static bool may_be_invalid_response(CURLcode code) {
     }
 }
 
-static afc_status of_tunnel(const afc__exchange *exchange, CURLcode code) {
+static afc_status tunnel_status(const afc__exchange *exchange, CURLcode code) {
     long status = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_HTTP_CONNECTCODE, &status);
     if (!afc__hop_has_no_response(&exchange->hop.transfer->hop)) return AFC_OK;
@@ -147,7 +147,7 @@ static afc_status of_tunnel(const afc__exchange *exchange, CURLcode code) {
     return awaits_tunnel(exchange) && may_be_invalid_response(code) ? AFC_ECONNECT : AFC_OK;
 }
 
-static afc_status of_socks(const afc__exchange *exchange) {
+static afc_status socks_status(const afc__exchange *exchange) {
     long reason = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_PROXY_ERROR, &reason);
     switch (reason) {
@@ -163,5 +163,5 @@ static afc_status of_socks(const afc__exchange *exchange) {
 
 afc_status afc__exchange_map_proxy_result(const afc__exchange *exchange, CURLcode code) {
     if (code == CURLE_OK || exchange->hop.transfer->hop.proxy == NULL) return AFC_OK;
-    return code == CURLE_PROXY ? of_socks(exchange) : of_tunnel(exchange, code);
+    return code == CURLE_PROXY ? socks_status(exchange) : tunnel_status(exchange, code);
 }

@@ -391,7 +391,7 @@ static afc_status need_names(afc__exchange *exchange) {
  * Returns whether the hop may use known addresses without waiting: an open connection proves that its address is still
  * valid, even if the addresses have expired.
  */
-static bool may_go(const afc__name *name) {
+static bool is_usable_now(const afc__name *name) {
     return name->resolved != NULL &&
            (name->connections > 0 || afc__since_boot_us() < name->expires_us);
 }
@@ -429,7 +429,7 @@ afc_status afc__exchange_begin(afc__exchange *exchange, afc_failure *failure) {
     hosts->stage = AFC__STAGE_LOOKING_UP;
     for (size_t i = 0; i < AFC__HOSTS_MAX; i++) {
         afc__host_use *use = &hosts->uses[i];
-        if (use->name != NULL && !may_go(use->name)) wait_for(exchange, use);
+        if (use->name != NULL && !is_usable_now(use->name)) wait_for(exchange, use);
     }
     for (size_t i = 0; i < AFC__HOSTS_MAX && hosts->stage == AFC__STAGE_LOOKING_UP; i++) {
         afc__host_use *use = &hosts->uses[i];

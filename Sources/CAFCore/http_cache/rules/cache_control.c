@@ -9,9 +9,9 @@
 /** One directive: "name", "name=token" or "name=\"text\"". */
 typedef struct member {
     afc_slice name;
-    afc_slice value;  /**< Without quotes. Escapes are kept, as no directive needs them. */
-    bool has_value;   /**< There is a "=". */
-    bool is_unquoted; /**< The directive has a quoted string without an end. */
+    afc_slice value;      /**< Without quotes. Escapes are kept, as no directive needs them. */
+    bool has_value;       /**< There is a "=". */
+    bool is_unterminated; /**< The directive has a quoted string without an end. */
 } member;
 
 static bool next_directive(afc_slice *rest, member *out) {
@@ -21,7 +21,7 @@ static bool next_directive(afc_slice *rest, member *out) {
     afc_slice text = afc__trim((afc_slice){rest->bytes, size});
     *rest = size < rest->size ? (afc_slice){rest->bytes + size + 1, rest->size - size - 1}
                               : (afc_slice){NULL, 0};
-    *out = (member){.name = text, .is_unquoted = is_open};
+    *out = (member){.name = text, .is_unterminated = is_open};
     const char *mark = text.size > 0 ? memchr(text.bytes, '=', text.size) : NULL;
     if (mark == NULL) return true;
     out->has_value = true;
@@ -79,7 +79,7 @@ static bool take_flag(afc__http_cache_control *out, const member *from) {
 static void take_directive(afc__http_cache_control *out, const member *from, bool is_request) {
     if (from->name.size == 0) return;
     out->flags |= AFC__CONTROL_PRESENT;
-    if (from->is_unquoted) out->flags |= AFC__CONTROL_BROKEN;
+    if (from->is_unterminated) out->flags |= AFC__CONTROL_BROKEN;
     if (take_flag(out, from)) return;
     if (afc__same_name(from->name, "no-cache")) {
         add_no_cache(out, from, is_request);

@@ -182,7 +182,7 @@ static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_stat
 }
 
 /** Makes the response a 504 of our own, as nothing is stored and the server may not be asked (only-if-cached). */
-static afc__cache_next use_missing(afc__transfer *transfer) {
+static afc__cache_next use_gateway_timeout(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     if (!afc__transfer_reset_hop(transfer)) return AFC__CACHE_NEXT_FAIL;
     cache->response = (afc__cached_response){.kind = AFC__CACHED_RESPONSE_MISSING};
@@ -201,7 +201,7 @@ static afc__cache_next miss(afc__transfer *transfer) {
     cache->use = AFC_CACHE_USE_UNUSED;
     cache->wants_validation = false;
     return afc__reuse_is_local(&cache->request, transfer->cache_policy)
-               ? use_missing(transfer)
+               ? use_gateway_timeout(transfer)
                : send_or_wait(transfer, AFC__HOP_CACHE_PASSING);
 }
 
@@ -417,7 +417,7 @@ static afc__cache_next begin(afc__transfer *transfer, afc__http_cache_wake wake)
                      make_key(transfer) && !is_elsewhere(transfer);
     if (!is_usable || is_ignored(transfer)) {
         if (!is_usable) cache->key.size = 0;
-        if (is_local) return use_missing(transfer);
+        if (is_local) return use_gateway_timeout(transfer);
         afc__hop_cache_enter(cache, AFC__HOP_CACHE_IGNORED);
         return AFC__CACHE_NEXT_SEND;
     }
@@ -448,7 +448,7 @@ static afc__cache_next ask_none(afc__transfer *transfer) {
 }
 
 /** Sends the request without the cache, as there is no memory for a hop cache. */
-static afc__cache_next leave_out(afc__transfer *transfer) {
+static afc__cache_next send_uncached(afc__transfer *transfer) {
     if (transfer->cache_policy != AFC_HTTP_CACHE_ONLY) return AFC__CACHE_NEXT_SEND;
     afc__transfer_fail_memory(transfer);
     return AFC__CACHE_NEXT_FAIL;
@@ -458,7 +458,7 @@ afc__cache_next afc__transfer_ask_cache(afc__transfer *transfer, afc__http_cache
     if (transfer->stores == NULL || transfer->stores->http_cache == NULL) return ask_none(transfer);
     afc__hop_cache *cache = transfer->hop_cache;
     if (cache == NULL) cache = afc__transfer_make_hop_cache(transfer);
-    if (cache == NULL) return leave_out(transfer);
+    if (cache == NULL) return send_uncached(transfer);
     switch (cache->state) {
     case AFC__HOP_CACHE_NEW:
         return begin(transfer, wake);

@@ -49,9 +49,9 @@ static bool pass_head(afc__transfer *transfer) {
     if (afc__cached_response_make_head(&response, &cache->response) != AFC_OK) {
         return afc__transfer_fail_memory(transfer);
     }
-    bool goes_on = afc__transfer_on_head(transfer, &response.head);
+    bool continues = afc__transfer_on_head(transfer, &response.head);
     afc__cached_response_clear_head(&response);
-    return goes_on;
+    return continues;
 }
 
 /** Makes `cache->piece` the next piece, unless it has bytes left. */
