@@ -20,7 +20,7 @@ static const range ranges[] = {
     {MEMBER(fails_after_goaway), 0, V(1, 0)},
     {MEMBER(repeats_without_text_if_refused), V(8, 0), V(19, 0)},
     {MEMBER(wants_response_first), V(12, 0), 0},
-    {MEMBER(is_content_with_alpn), V(16, 0), 0},
+    {MEMBER(alpn_counts_as_response), V(16, 0), 0},
     {MEMBER(frees_lookups_too_early), V(5, 0), V(9, 0)},
     {MEMBER(waits_between_addresses), 0, V(4, 0)},
     {MEMBER(loads_default_anchors), V(21, 0), 0},

@@ -665,6 +665,44 @@ import Testing
         }
     }
 
+    /// An array in an array, and so on. Each is encoded as the single value of a value of its own, or into a container.
+    private indirect enum Nest: Encodable {
+        case number
+        case single(Nest)
+        case container(Nest)
+
+        func encode(to encoder: any Encoder) throws {
+            switch self {
+            case .number:
+                var container = encoder.singleValueContainer()
+                try container.encode(1)
+            case .single(let inner):
+                var container = encoder.singleValueContainer()
+                try container.encode([inner])
+            case .container(let inner):
+                var container = encoder.unkeyedContainer()
+                var nested = container.nestedUnkeyedContainer()
+                try nested.encode(inner)
+            }
+        }
+    }
+
+    @Test func arraysOfAnyFormAreNestedUpTo512Deep() throws {
+        func nested(_ depth: Int) -> Data {
+            Data((String(repeating: "[", count: depth) + "1" + String(repeating: "]", count: depth)).utf8)
+        }
+        var singles = Nest.number
+        for _ in 0..<512 { singles = .single(singles) }
+        #expect(try JSONCoder().encode(singles) == nested(512))
+        #expect(throws: EncodingError.self) { try JSONCoder().encode(Nest.single(singles)) }
+        // Two arrays each.
+        var containers = Nest.number
+        for _ in 0..<256 { containers = .container(containers) }
+        #expect(try JSONCoder().encode(containers) == nested(512))
+        #expect(throws: EncodingError.self) { try JSONCoder().encode(Nest.container(containers)) }
+        #expect(throws: EncodingError.self) { try JSONCoder().encode([containers]) }
+    }
+
     // MARK: Where it is used
 
     private static let response = HTTPResponse(
