@@ -18,8 +18,8 @@
 int afc__overwrite_begin(int *target, const char *path, int64_t size);
 
 /**
- * Writes some MiB of the `size` bytes of `source`, a regular file. `*has_more` becomes true if there are more. Returns 0
- * or an errno.
+ * Writes some MiB of the `size` bytes of `source`, a regular file. `*has_more` becomes true if there are more. Returns
+ * 0 or an errno.
  */
 int afc__overwrite_piece(int target, int source, int64_t size, bool *has_more);
 

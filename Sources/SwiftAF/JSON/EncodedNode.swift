@@ -34,6 +34,8 @@ final class EncodedNode<Value: EncodedValue> {
 
     /// The number of members up to which a linear search is faster than a dictionary.
     private static var linearLimit: Int { 12 }
+    /// Enough for a value around each array or object that may be nested, which it encodes as its single value.
+    private static var maximumLevel: Int { 2 * JSONValue.maximumDepth }
 
     private var content = Content.empty
     /// The position of the last member of each name. Filled when a container is asked for among more than
@@ -66,7 +68,7 @@ final class EncodedNode<Value: EncodedValue> {
     ///   stack otherwise.
     func nodeOfValue(replacing: Bool) -> EncodedNode? {
         let depth = replacing ? depth : depth + 1
-        guard depth <= JSONValue.maximumDepth, level < 2 * JSONValue.maximumDepth else { return nil }
+        guard depth <= JSONValue.maximumDepth, level <= Self.maximumLevel else { return nil }
         return EncodedNode(depth: depth, level: level + 1)
     }
 
