@@ -7,7 +7,7 @@
 #include <afcore/base.h>
 #include <afcore/error.h>
 
-/** Memory that the caller owns, such as a small array in a struct. Zeroed if there is none. */
+/** Memory that the caller owns, such as a small array in a struct. Zeroed without it. */
 typedef struct afc__storage {
     void *bytes;
     size_t size;

@@ -23,7 +23,7 @@ bool afc__exchange_restart(afc__exchange *exchange);
 
 /**
  * Starts the hop, which has ended, again if an early response was kept, which libcurl then reads from a listener of
- * this process. Returns false if there is none, or if that failed: the exchange stays ended.
+ * this process. Returns false without such a response, or if that failed: the exchange stays ended.
  */
 bool afc__exchange_restart_with_response(afc__exchange *exchange);
 

@@ -93,7 +93,7 @@ struct afc__exchange {
     afc__easy_state state;
     char error_text[CURL_ERROR_SIZE];
     CURLU *url;   /**< The server of the last hop, as parsed by libcurl. */
-    char *origin; /**< The same as text, "https://host:port"; NULL if there is none yet. */
+    char *origin; /**< The same as text, "https://host:port"; NULL before the first hop. */
     struct curl_slist *fields; /**< An array of `field_capacity` nodes; those in use are linked. */
     size_t field_capacity;
     afc__buffer field_text;
@@ -112,7 +112,7 @@ struct afc__exchange {
     /** afc__socket.number of the HTTP/2 connection that last carried the request; 0 if none. */
     uint64_t carrier;
     int carrier_socket; /**< The descriptor of `carrier` at that time. */
-    /** TLS peer of the connection that last carried the request; NULL if there is none, or no TLS. */
+    /** TLS peer of the connection that last carried the request; NULL before it has one, or without TLS. */
     afc__tls_peer *carrier_peer;
     afc__tls_peer *peer;
     /** TLS peer of the proxy, if the connection to the proxy uses TLS. */

@@ -719,6 +719,8 @@ static void removed_folder_is_made_again(void **state) {
         store_small(box->cache, SHARED);
         remove_folder(removed_paths[i]);
         if (removed_paths[i] == box->entries) assert_int_equal(unlink(box->journal), 0);
+        /* Makes the folder and another journal. A response that is being received at that moment isn't stored. */
+        store_small(box->cache, 1);
         store_small(box->cache, SHARED);
         afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
         for (unsigned url = 0; url < SHARED; url++) {

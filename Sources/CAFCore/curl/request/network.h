@@ -25,10 +25,10 @@ afc_status afc__network_new(afc__network **out, const afc_network_options *optio
                             bool has_total_limit, afc_failure *failure);
 void afc__network_free(afc__network *network);
 
-/** Returns the host of the DNS over HTTPS server, or NULL if there is none. */
+/** Returns the host of the DNS over HTTPS server; NULL if names aren't looked up that way. */
 const char *afc__network_doh_host(const afc__network *network);
 
-/** Returns the host of the DNS over HTTPS server and sets `*port`; an empty slice if there is none. */
+/** Returns the host of the DNS over HTTPS server and sets `*port`; an empty slice without such a server. */
 afc_slice afc__network_doh_server(const afc__network *network, uint16_t *port);
 
 /** Returns the overrides of hosts' addresses as a list for CURLOPT_RESOLVE, or NULL. */

@@ -36,7 +36,8 @@ typedef struct afc__scan_omission {
 struct afc__disk {
     afc_http_cache *cache;
     void (*ended)(
-        void *cache); /**< Frees the cache once the disk's thread has ended, or if there is none. */
+        void *
+            cache); /**< Frees the cache once the disk's thread has ended, or at once without a thread. */
     afc__folder folder;
     afc__journal journal;
     /** A scan compares the folder with the table, which may lack entries. */

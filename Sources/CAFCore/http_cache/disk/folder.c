@@ -130,7 +130,7 @@ bool afc__folder_lock(int descriptor, int patience_ms) {
     return true;
 }
 
-/** Reads the key. If there is none, writes `key` or, if that is NULL, a random one, under a lock on FOLDER/1. */
+/** Reads the key. Without a key, writes `key` or, if that is NULL, a random one, under a lock on FOLDER/1. */
 static bool have_key(afc__folder *folder, const uint64_t *key) {
     char bytes[KEY_SIZE];
     key_state state = read_key(folder->root, bytes);
