@@ -8,7 +8,9 @@ final class TapeDecoder: ValueDecoder {
     private var directory: JSONDirectory?
     private var isConverted = false
     private var isOpen = false
-    /// The place where the next member is expected: a position of the tape, or an index in the directory.
+    /// The place where the next member is expected: a position of the tape, or an index in the directory. A hint, which
+    /// the search checks. Checks of exclusivity would take 4 % of the instructions of the row `json_64`'s decoding.
+    @exclusivity(unchecked)
     private var next = 0
 
     init(
