@@ -4,6 +4,7 @@
 
 #include <curl/curl.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char gzip[] =
@@ -200,6 +201,17 @@ enum { FAILS_REALLOC = false };
 static bool lacks_memory;
 #endif
 
+/** Returns whether the realloc() above is called. Valgrind calls its own. */
+static bool fails_realloc(void) {
+    if (!FAILS_REALLOC) return false;
+    void *(*volatile reallocate)(void *, size_t) = realloc;
+    lacks_memory = true;
+    void *block = reallocate(NULL, 1);
+    lacks_memory = false;
+    free(block);
+    return block == NULL;
+}
+
 /** Refuses a piece while no memory is left, so that libcurl can't keep its bytes either. */
 static afc_status hold_without_memory(call *call, afc_slice chunk) {
     (void)call;
@@ -211,7 +223,7 @@ static afc_status hold_without_memory(call *call, afc_slice chunk) {
 /** libcurl has the same code for a body that exceeds its limit after decoding. */
 static void paused_body_without_memory_exceeds_no_limit(void **state) {
     fixture *fixture = *state;
-    if (!FAILS_REALLOC || !decodes_piecewise()) skip();
+    if (!fails_realloc() || !decodes_piecewise()) skip();
     /* A stored block of 32 KiB. What is kept of one read is larger than the blocks of curl/allocator.c. */
     static const char bytes[64 + 32 * 1024] = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"
                                               "\x1F\x8B\x08\0\0\0\0\0\0\xFF\0\0\x80\xFF\x7F";
