@@ -207,12 +207,22 @@ static CURLcode set_socket(CURL *easy, const char *path) {
     return curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, path);
 }
 
+/**
+ * Keeps addresses that are the hosts of URLs out of libcurl's DNS cache. It searches all of the cache for old entries at
+ * the end of each transfer, and by default an entry is old after a minute. request/resolve.c adds names as permanent
+ * entries; libcurl looks up others only with DNS servers of the session.
+ */
+static CURLcode set_cache_time(CURL *easy, const afc__network *network) {
+    bool looks_up = network != NULL && (network->doh_url != NULL || network->dns_servers != NULL);
+    return looks_up ? CURLE_OK : curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
+}
+
 CURLcode afc__exchange_set_network(afc__exchange *exchange) {
     const afc__network *network = exchange->driver->network;
     CURL *easy = exchange->easy;
-    if (network == NULL) return CURLE_OK;
-    CURLcode code = curl_easy_setopt(easy, CURLOPT_IPRESOLVE,
-                                     ip_version_for(network, network->unix_socket));
+    CURLcode code = set_cache_time(easy, network);
+    if (code != CURLE_OK || network == NULL) return code;
+    code = curl_easy_setopt(easy, CURLOPT_IPRESOLVE, ip_version_for(network, network->unix_socket));
     if (code == CURLE_OK && network->overrides != NULL) {
         code = curl_easy_setopt(easy, CURLOPT_RESOLVE, network->overrides);
     }
