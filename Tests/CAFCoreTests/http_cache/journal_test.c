@@ -18,7 +18,7 @@ enum { SEED = 4711, MANY = 1000 };
 typedef struct reading {
     folder folder;
     int descriptor;
-    size_t count, restarts;
+    size_t count, restarts, gaps;
 } reading;
 
 static void take(void *context, const afc__journal_record *record) {
@@ -30,6 +30,11 @@ static void restart(void *context) {
     reading *reading = context;
     reading->count = 0;
     reading->restarts++;
+}
+
+static void lack_changes(void *context) {
+    reading *reading = context;
+    reading->gaps++;
 }
 
 static int set_up(void **state) {
@@ -52,7 +57,7 @@ static int tear_down(void **state) {
 }
 
 static void open_journal(reading *reading, afc__journal *out) {
-    afc__journal_reader reader = {take, restart, reading};
+    afc__journal_reader reader = {take, restart, lack_changes, reading};
     assert_true(afc__journal_open(out, reading->descriptor, SEED, reader));
 }
 
@@ -223,11 +228,50 @@ static void discarded_journal_leaves_no_descriptor(void **state) {
     afc__journal_close(&journal);
 }
 
+/** Other processes must not take a response for outdated because the journal has become shorter. */
+static void replaced_journal_lacks_no_changes_unless_some_were_missed(void **state) {
+    reading *reading = *state;
+    afc__journal first, second;
+    const afc__journal_record change = {.kind = AFC__JOURNAL_CHANGE, .primary = 1};
+    open_journal(reading, &first);
+    open_journal(reading, &second);
+    reading->gaps = reading->count = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        replace(&first, NULL, 0);
+        assert_true(afc__journal_lock(&second));
+        afc__journal_unlock(&second);
+        assert_int_equal(reading->gaps, 0);
+    }
+    /* Read before the journal is replaced, and not read. */
+    for (unsigned is_read = 0; is_read < 2; is_read++) {
+        append(&first, &change);
+        if (is_read) {
+            assert_true(afc__journal_lock(&second));
+            afc__journal_unlock(&second);
+        }
+        replace(&first, NULL, 0);
+        assert_true(afc__journal_lock(&second));
+        afc__journal_unlock(&second);
+        assert_int_equal(reading->gaps, 1);
+    }
+    afc__journal_discard(&first);
+    assert_true(afc__journal_lock(&first));
+    afc__journal_unlock(&first);
+    assert_int_equal(reading->gaps, 2);
+    assert_true(afc__journal_lock(&second));
+    afc__journal_unlock(&second);
+    assert_int_equal(reading->gaps, 3);
+    afc__journal_close(&first);
+    afc__journal_close(&second);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(scan_is_due_until_it_is_done, set_up, tear_down),
         cmocka_unit_test_setup_teardown(scan_of_another_process_is_seen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_appended_without_the_lock, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(replaced_journal_lacks_no_changes_unless_some_were_missed,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(discarded_journal_leaves_no_descriptor, set_up, tear_down),
         cmocka_unit_test_setup_teardown(journal_is_not_damaged_without_memory, set_up, tear_down),
         cmocka_unit_test(uses_are_recorded_once_there_is_memory),

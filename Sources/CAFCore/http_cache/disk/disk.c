@@ -52,8 +52,18 @@ static void restart(void *context) {
         i++;
     }
     for (size_t i = 0; i < AFC__DISK_BUCKETS; i++) disk->changes[i]++;
-    /* The new journal doesn't say which keys were changed, so nothing that was requested before may be stored. */
+    afc__disk_unlock(disk);
+}
+
+/**
+ * Called if it is unknown which keys others have changed: nothing that was requested before may be stored. What is
+ * about to be written is dropped, too, unless the folder was removed.
+ */
+static void lack_changes(void *context) {
+    afc__disk *disk = context;
+    afc__disk_lock(disk);
     atomic_fetch_add(&disk->cache->removals, 1);
+    for (size_t i = 0; i < AFC__DISK_BUCKETS && !disk->has_new_folder; i++) disk->others[i]++;
     afc__disk_unlock(disk);
 }
 
@@ -426,7 +436,7 @@ afc_status afc__disk_open(afc_http_cache *cache, const char *path, uint64_t capa
     afc__list_init(&made->removals);
     afc_status status = afc__folder_open(&made->folder, path, failure);
     if (status == AFC_OK) {
-        afc__journal_reader reader = {take_record, restart, made};
+        afc__journal_reader reader = {take_record, restart, lack_changes, made};
         cache->key_seed[0] = made->folder.key[0];
         cache->key_seed[1] = made->folder.key[1];
         if (!afc__journal_open(&made->journal, made->folder.root,

@@ -106,7 +106,9 @@ bool afc__disk_has_content(afc__disk *disk, afc__cache_store_name name, uint64_t
 
 bool afc__disk_lock_journal(afc__disk *disk) {
     /* The rest of the folder may have been removed with the journal. */
-    if (!afc__journal_is_in_place(&disk->journal)) (void)afc__folder_restore(&disk->folder);
+    disk->has_new_folder = !afc__journal_is_in_place(&disk->journal) &&
+                           !afc__folder_is_in_place(&disk->folder) &&
+                           afc__folder_restore(&disk->folder);
     return afc__journal_lock(&disk->journal);
 }
 

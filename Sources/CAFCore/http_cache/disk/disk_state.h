@@ -61,6 +61,7 @@ struct afc__disk {
     afc__list removals;        /**< Removals that are done in part; see disk_removal.c. */
     afc__disk_victim *victims; /**< The least recently used entries, oldest first. */
     size_t victim_count, next_victim;
+    bool has_new_folder; /**< The folder was removed and made again since the journal was read. */
     uint64_t selections; /**< How often victims were selected. For tests. */
 };
 

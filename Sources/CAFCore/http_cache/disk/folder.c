@@ -207,10 +207,12 @@ static bool replace_descriptors(const afc__folder *folder, const afc__folder *ma
            dup3(made->fresh, folder->fresh, O_CLOEXEC) >= 0;
 }
 
+bool afc__folder_is_in_place(const afc__folder *folder) {
+    return is_linked(folder->root) && is_linked(folder->entries) && is_linked(folder->fresh);
+}
+
 bool afc__folder_restore(afc__folder *folder) {
     afc__folder made;
-    if (is_linked(folder->root) && is_linked(folder->entries) && is_linked(folder->fresh))
-        return true;
     if (open_with_key(&made, folder->path, folder->key, NULL) != AFC_OK) return false;
     bool is_ours = made.key[0] == folder->key[0] && made.key[1] == folder->key[1] &&
                    replace_descriptors(folder, &made);

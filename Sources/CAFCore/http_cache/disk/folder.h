@@ -30,8 +30,11 @@ typedef struct afc__folder {
 afc_status afc__folder_open(afc__folder *folder, const char *path, afc_failure *failure);
 void afc__folder_close(afc__folder *folder);
 
+/** Returns whether neither the folder nor a part of it was removed. */
+bool afc__folder_is_in_place(const afc__folder *folder);
+
 /**
- * Makes the folder again if it or a part of it was removed, with the same key and under the same descriptors. Returns
+ * Makes the folder again after it or a part of it was removed, with the same key and under the same descriptors. Returns
  * false if that fails, or if another process has made it with another key.
  */
 bool afc__folder_restore(afc__folder *folder);

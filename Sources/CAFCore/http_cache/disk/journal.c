@@ -4,6 +4,7 @@
 #include "base/checksum.h"
 #include "base/file.h"
 #include "base/little_endian.h"
+#include "base/random.h"
 #include "http_cache/disk/folder.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@ enum {
     RECORD_SIZE = 40,
     HEAD_SIZE = 64,
     BOOT_SIZE = 36,
+    CHANGES_OFFSET = 8 + BOOT_SIZE,
     /* Records that are written at once. */
     BATCH = 1024,
     /* Records that are read at once, to the stack: a lack of memory must not make the journal look damaged. */
@@ -83,6 +85,8 @@ static void make_head(char out[HEAD_SIZE], const afc__journal *journal) {
     memset(out, 0, HEAD_SIZE);
     memcpy(out, MAGIC, sizeof MAGIC);
     if (!journal->is_incomplete) read_boot(out + 8);
+    /* Older programs write zeros here. */
+    afc__save_64(out + CHANGES_OFFSET, journal->changes);
     afc__save_64(out + HEAD_SIZE - 8, afc__checksum(journal->seed, out, HEAD_SIZE - 8));
 }
 
@@ -124,7 +128,9 @@ static bool read_records(afc__journal *journal, uint64_t end) {
         for (size_t i = 0; is_valid && i < size; i += RECORD_SIZE) {
             afc__journal_record record;
             is_valid = decode(&record, bytes + i, journal->seed);
-            if (is_valid) journal->reader.take(journal->reader.context, &record);
+            if (!is_valid) break;
+            journal->reader.take(journal->reader.context, &record);
+            journal->changes += record.kind == AFC__JOURNAL_CHANGE;
         }
         at += size;
     }
@@ -132,18 +138,24 @@ static bool read_records(afc__journal *journal, uint64_t end) {
     return is_valid;
 }
 
-/** Reads the whole journal, which is locked. */
-static journal_state read_all(afc__journal *journal) {
+/** Reads the whole journal, which is locked, and whether others may have recorded changes that it doesn't contain. */
+static journal_state read_all(afc__journal *journal, bool *lacks_changes) {
     struct stat facts;
     char head[HEAD_SIZE];
+    *lacks_changes = true;
     journal->reader.restart(journal->reader.context);
     if (fstat(journal->descriptor, &facts) != 0) return DAMAGED;
     if (facts.st_size > MAX_SIZE) return DAMAGED;
     if (pread(journal->descriptor, head, HEAD_SIZE, 0) != HEAD_SIZE) return DAMAGED;
     journal_state state = check_head(head, journal->seed);
     if (state == DAMAGED) return state;
+    uint64_t changes = afc__load_64(head + CHANGES_OFFSET);
+    bool is_continued = changes != 0 && changes == journal->changes;
+    journal->changes = changes;
     set_known(journal, HEAD_SIZE);
-    return read_records(journal, (uint64_t)facts.st_size) ? state : DAMAGED;
+    if (!read_records(journal, (uint64_t)facts.st_size)) return DAMAGED;
+    *lacks_changes = !is_continued;
+    return state;
 }
 
 /* ---- The file ------------------------------------------------------------------------------- */
@@ -194,9 +206,12 @@ void afc__journal_lack(afc__journal *journal) {
 
 /** Reads the whole journal, which is locked, and replaces it if it is damaged. */
 static bool load(afc__journal *journal) {
+    bool lacks_changes;
     journal->is_incomplete = journal->needs_scan = false;
-    journal_state state = read_all(journal);
+    journal_state state = read_all(journal, &lacks_changes);
     if (state != VALID) afc__journal_lack(journal);
+    if (state == DAMAGED) journal->changes = 0;
+    if (lacks_changes) journal->reader.lack_changes(journal->reader.context);
     return state != DAMAGED || afc__journal_replace(journal, NULL, 0);
 }
 
@@ -247,6 +262,9 @@ bool afc__journal_append(afc__journal *journal, const afc__journal_record *recor
     if (bytes != few) afc_free(bytes);
     if (error == 0) {
         atomic_store(&journal->settled, known + size);
+        for (size_t i = 0; i < count; i++) {
+            journal->changes += records[i].kind == AFC__JOURNAL_CHANGE;
+        }
         return true;
     }
     atomic_store(&journal->known, known);
@@ -259,6 +277,9 @@ bool afc__journal_append(afc__journal *journal, const afc__journal_record *recor
 
 bool afc__journal_replace(afc__journal *journal, const afc__journal_record *records, size_t count) {
     char head[HEAD_SIZE];
+    if (journal->changes == 0 && !afc__random(&journal->changes, sizeof journal->changes)) {
+        journal->changes = 0;
+    }
     int descriptor = open_file(journal->folder, NEW_NAME, O_CREAT | O_TRUNC);
     if (descriptor < 0) return false;
     afc__journal made = {.descriptor = descriptor, .seed = journal->seed};
@@ -272,7 +293,8 @@ bool afc__journal_replace(afc__journal *journal, const afc__journal_record *reco
     }
     /*
      * If the journal was discarded meanwhile, this process lacks a change that others have made: it must start over,
-     * too.
+     * too. If it is discarded after this check, nothing is lost either: the process that makes the next journal opens
+     * the same new file, and empties it.
      */
     is_made = is_made && afc__journal_is_in_place(journal) &&
               renameat(journal->folder, NEW_NAME, journal->folder, NAME) == 0;

@@ -36,6 +36,8 @@ typedef struct afc__journal_reader {
     void (*take)(void *context, const afc__journal_record *record);
     /** The journal was replaced: forget everything, as all its records follow. */
     void (*restart)(void *context);
+    /** Records of AFC__JOURNAL_CHANGE may have been lost: what was requested before may be outdated. */
+    void (*lack_changes)(void *context);
     void *context;
 } afc__journal_reader;
 
@@ -46,6 +48,12 @@ typedef struct afc__journal {
     /** Size up to which it was read or written, with bytes that are being written. */
     atomic_uint_fast64_t known;
     atomic_uint_fast64_t settled; /**< As `known`, but without bytes that are being written. */
+    /**
+     * Identifies the last AFC__JOURNAL_CHANGE that was read or written: a random number in the head of the first
+     * journal, raised by each such record. A journal that replaces another one continues with the number, so that a
+     * reader knows whether it has missed any. 0 if unknown.
+     */
+    uint64_t changes;
     /**
      * It was missing, damaged or of another boot: the folder may hold entries that it lacks. The file is marked as
      * incomplete, too, until the folder was scanned, so that another process scans it if this one is killed.
