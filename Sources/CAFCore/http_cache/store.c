@@ -330,11 +330,7 @@ void afc__http_cache_remove_key(afc_http_cache *cache, afc_slice key) {
         }
         afc__cache_store_remove(cache, names, count);
     } while (count == AFC__HTTP_CACHE_VARIANTS_MAX);
-    afc__cache_store_filter filter = {.has_primary = true, .primary = primary};
-    if (cache->disk != NULL) {
-        afc__disk_remove_unknown(cache->disk, &filter);
-        afc__disk_record_change(cache->disk, primary);
-    }
+    if (cache->disk != NULL) afc__disk_record_change(cache->disk, primary);
     pthread_mutex_unlock(&cache->lock);
 }
 

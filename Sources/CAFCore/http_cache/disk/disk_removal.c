@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "http_cache/disk/disk_capacity.h"
 #include "http_cache/disk/disk_scan.h"
+#include "http_cache/disk/disk_sweep.h"
 
 #include <stdlib.h>
 
@@ -164,16 +165,19 @@ void afc__disk_removal_add(afc__disk_removal *removal, afc__cache_store_name nam
 }
 
 /**
- * Removes a file on the calling thread, for want of memory or of the disk's thread. The journal can't record it; the
- * caller discards it.
+ * Removes a file on the calling thread, for want of memory or of the disk's thread. The journal can't record it: the
+ * caller discards it before the first file and after the last one. A process that is about to publish a file then
+ * drops it, and one that has read a file in between forgets it.
  */
 static void remove_unordered(afc__disk *disk, afc__cache_store_name name, uint64_t content) {
-    if (content == 0) afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
+    if (content != 0 && !afc__disk_has_content(disk, name, content)) return;
+    afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
 }
 
 void afc__disk_removal_order(afc__disk_removal *removal) {
     afc__disk *disk = removal->job.disk;
     if (removal->count != 0 && afc__disk_order(disk, &removal->job, work_removal)) return;
+    if (removal->count != 0) afc__journal_discard(&disk->journal);
     for (size_t i = 0; i < removal->count; i++) {
         afc__disk_end_change(disk, removal->entries[i].name.primary);
         remove_unordered(disk, removal->entries[i].name, removal->content);
@@ -186,9 +190,11 @@ void afc__disk_removal_order(afc__disk_removal *removal) {
 void afc__disk_remove(afc__disk *disk, const afc__cache_store_name *names, size_t count,
                       uint64_t content) {
     afc__disk_removal *removal = count != 0 ? afc__disk_removal_new(disk, count) : NULL;
+    if (count == 0) return;
     if (removal == NULL) {
+        afc__journal_discard(&disk->journal);
         for (size_t i = 0; i < count; i++) remove_unordered(disk, names[i], content);
-        if (count != 0) afc__journal_discard(&disk->journal);
+        afc__journal_discard(&disk->journal);
         return;
     }
     removal->content = content;
@@ -197,6 +203,18 @@ void afc__disk_remove(afc__disk *disk, const afc__cache_store_name *names, size_
 }
 
 /* ---- Entries of other processes ------------------------------------------------------------- */
+
+/** Returns whether the folder may hold entries that the table lacks, although the journal was read. */
+static bool lacks_entries(const afc__disk *disk) {
+    return atomic_load(&disk->is_scanning) || disk->journal.needs_scan;
+}
+
+/** Sweeps on the calling thread, as remove_unordered(). */
+static void sweep_unordered(afc__disk *disk, const uint64_t *primary) {
+    afc__journal_discard(&disk->journal);
+    afc__disk_sweep(disk, primary);
+    afc__journal_discard(&disk->journal);
+}
 
 typedef struct unknown_job {
     afc__disk_job job;
@@ -207,28 +225,66 @@ static bool is_selected(const afc__entry_record *record, const afc__cache_store_
     return (record->places & AFC__ENTRY_ON_DISK) != 0 && afc__cache_store_matches(record, filter);
 }
 
-/** Makes the scan, if one runs, leave out the entries that this removes. Under the cache's lock. */
-static void scan_without(afc__disk *disk, const afc__cache_store_filter *filter) {
-    afc__disk_scan_without(disk, filter->has_primary ? &filter->primary : NULL);
-}
-
 /**
- * Makes a removal of all matching entries that the table has on disk now. Returns NULL if there are none, or if out of
- * memory. Under the cache's lock.
+ * Makes a removal of all matching entries that the table has on disk now; `*out` is NULL if there are none. Returns
+ * false if out of memory. Under the cache's lock.
  */
-static afc__disk_removal *collect_unknown(afc__disk *disk, const afc__cache_store_filter *filter) {
+static bool collect_unknown(afc__disk_removal **out, afc__disk *disk,
+                            const afc__cache_store_filter *filter) {
     const afc__entry_table *table = &disk->cache->table;
     size_t count = 0;
     for (size_t i = 0; i < table->capacity; i++) {
         count += is_selected(&table->slots[i], filter);
     }
-    afc__disk_removal *removal = count != 0 ? afc__disk_removal_new(disk, count) : NULL;
-    for (size_t i = 0; removal != NULL && i < table->capacity; i++) {
+    *out = count != 0 ? afc__disk_removal_new(disk, count) : NULL;
+    for (size_t i = 0; *out != NULL && i < table->capacity; i++) {
         const afc__entry_record *record = &table->slots[i];
         if (!is_selected(record, filter)) continue;
-        afc__disk_removal_add(removal, (afc__cache_store_name){record->primary, record->variant});
+        afc__disk_removal_add(*out, (afc__cache_store_name){record->primary, record->variant});
     }
-    return removal;
+    return *out != NULL || count == 0;
+}
+
+/** Removes the files of all matching entries without a copy of their names. For when memory is out. */
+static void remove_selected(afc__disk *disk, const afc__cache_store_filter *filter) {
+    const afc__entry_table *table = &disk->cache->table;
+    afc__disk_lock(disk);
+    for (size_t i = 0; i < table->capacity; i++) {
+        const afc__entry_record *record = &table->slots[i];
+        /* The records go when the journal is started again. */
+        if (is_selected(record, filter)) {
+            afc__folder_remove_entry(&disk->folder, record->primary, record->variant);
+        }
+    }
+    afc__disk_unlock(disk);
+}
+
+/** Makes other processes forget what was swept: they read the journal from its start. */
+static void renew_journal(afc__disk *disk) {
+    afc__disk_records records;
+    bool is_renewed = false;
+    if (afc__disk_records_begin(&records, disk)) {
+        /* Until the scan that is under way completes it. */
+        disk->journal.is_incomplete = true;
+        is_renewed = afc__disk_rewrite_journal(disk);
+        (void)afc__disk_records_end(&records);
+    }
+    if (!is_renewed) restart_journal(disk);
+}
+
+/** Removes what the table has now, in slices. Returns false if out of memory. */
+static bool remove_collected(afc__disk *disk, const afc__cache_store_filter *filter) {
+    afc__disk_removal *removal;
+    afc__disk_lock(disk);
+    bool is_collected = collect_unknown(&removal, disk, filter);
+    afc__disk_unlock(disk);
+    if (removal == NULL) return is_collected;
+    /* Jobs that already wait run before its first slice, but must find the entries removed (afc__disk_settle()). */
+    begin_slices(removal);
+    afc__disk_lock(disk);
+    afc__disk_removal_order(removal);
+    afc__disk_unlock(disk);
+    return true;
 }
 
 /**
@@ -239,58 +295,88 @@ static bool work_remove_unknown(afc__disk_job *work) {
     unknown_job *job = AFC__OWNER(work, unknown_job, job);
     afc__disk *disk = work->disk;
     afc__disk_records records;
-    if (begin_in_any_journal(&records, disk)) {
-        (void)afc__disk_records_end(&records);
-        afc__disk_lock(disk);
-        /* Another journal doesn't say what was stored: a scan finds it, and has begun just now. */
-        scan_without(disk, &job->filter);
-        afc__disk_removal *removal = collect_unknown(disk, &job->filter);
-        afc__disk_unlock(disk);
-        if (removal != NULL) {
-            /*
-             * Jobs that already wait run before its first slice, but must find the entries removed
-             * (afc__disk_settle()).
-             */
-            begin_slices(removal);
-            afc__disk_lock(disk);
-            afc__disk_removal_order(removal);
-            afc__disk_unlock(disk);
-        }
+    bool is_read = afc__disk_records_begin(&records, disk);
+    if (is_read) (void)afc__disk_records_end(&records);
+    bool is_incomplete = lacks_entries(disk);
+    if (!is_read) afc__journal_discard(&disk->journal);
+    if (!is_read || is_incomplete) afc__disk_sweep(disk, NULL);
+    if (!remove_collected(disk, &job->filter)) {
+        is_read = false;
+        afc__journal_discard(&disk->journal);
+        remove_selected(disk, &job->filter);
+    }
+    if (!is_read) {
+        restart_journal(disk);
+    } else if (is_incomplete) {
+        renew_journal(disk);
     }
     afc_free(job);
     return false;
 }
 
 void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *filter) {
-    scan_without(disk, filter);
-    if (!afc__journal_has_changed(&disk->journal)) return;
+    afc__disk_scan_without(disk, NULL);
+    if (!afc__journal_has_changed(&disk->journal) && !atomic_load(&disk->is_scanning)) return;
     unknown_job *job = afc__zalloc(sizeof *job);
-    if (job == NULL) return;
-    job->filter = *filter;
-    if (!afc__disk_order(disk, &job->job, work_remove_unknown)) afc_free(job);
+    if (job != NULL) job->filter = *filter;
+    if (job != NULL && afc__disk_order(disk, &job->job, work_remove_unknown)) return;
+    afc_free(job);
+    sweep_unordered(disk, NULL);
 }
+
+/* ---- The end of a key ------------------------------------------------------------------------- */
 
 typedef struct change_record {
     afc__disk_job job;
     uint64_t primary;
 } change_record;
 
+/** Removes all files of a key that the table names. Responses that were put since wait behind this job. */
+static void remove_variants(afc__disk_records *records, uint64_t primary) {
+    afc__disk *disk = records->disk;
+    afc__entry_record variants[AFC__HTTP_CACHE_VARIANTS_MAX];
+    size_t count, removed;
+    do {
+        afc__disk_lock(disk);
+        count = afc__entry_table_variants(&disk->cache->table, primary, variants,
+                                          AFC__HTTP_CACHE_VARIANTS_MAX);
+        afc__disk_unlock(disk);
+        removed = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (variants[i].units == 0) continue;
+            afc__folder_remove_entry(&disk->folder, primary, variants[i].variant);
+            afc__disk_add_gone(records, (afc__cache_store_name){primary, variants[i].variant});
+            removed++;
+        }
+    } while (count == AFC__HTTP_CACHE_VARIANTS_MAX && removed != 0);
+}
+
+/**
+ * Under the lock with which the change is recorded, removes what others have stored of the key until then: later they
+ * find the record before they store. What may be stored without being in the table is found by its name.
+ */
 static bool work_record_change(afc__disk_job *work) {
     change_record *own = AFC__OWNER(work, change_record, job);
+    afc__disk *disk = work->disk;
     afc__disk_records records;
-    afc__disk_settle(work->disk, own->primary);
+    afc__disk_settle(disk, own->primary);
+    bool is_read = afc__disk_records_begin(&records, disk);
+    if (!is_read) afc__journal_discard(&disk->journal);
+    if (!is_read || lacks_entries(disk)) afc__disk_sweep(disk, &own->primary);
+    if (!is_read) (void)afc__disk_records_begin(&records, disk);
+    remove_variants(&records, own->primary);
     afc__journal_record record = {.kind = AFC__JOURNAL_CHANGE, .primary = own->primary};
-    (void)afc__disk_records_begin(&records, work->disk);
     afc__disk_records_add(&records, &record);
-    if (!afc__disk_records_end(&records)) restart_journal(work->disk);
+    if (!afc__disk_records_end(&records)) restart_journal(disk);
     afc_free(own);
     return false;
 }
 
 void afc__disk_record_change(afc__disk *disk, uint64_t primary) {
+    afc__disk_scan_without(disk, &primary);
     change_record *own = afc__zalloc(sizeof *own);
     if (own != NULL) own->primary = primary;
     if (own != NULL && afc__disk_order(disk, &own->job, work_record_change)) return;
-    afc__journal_discard(&disk->journal);
     afc_free(own);
+    sweep_unordered(disk, &primary);
 }

@@ -28,13 +28,14 @@ void afc__disk_removal_order(afc__disk_removal *removal);
 
 /**
  * Orders the removal of matching entries that aren't in the table yet, because another process has stored them, or
- * because the folder is being scanned.
+ * because the folder is being scanned. If it is unknown which these are, all that aren't in the table are removed.
  */
 void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *filter);
 
 /**
- * Orders a journal record that all responses of a key were removed: other processes don't store what they have
- * requested before. Call it after the removals, so that a process that reads the record finds no older file.
+ * Orders the removal of all that others have stored of a key, and a journal record of that: other processes don't store
+ * what they have requested before. Call it after the removals of what the table names, so that a process that reads the
+ * record finds no older file.
  */
 void afc__disk_record_change(afc__disk *disk, uint64_t primary);
 

@@ -23,8 +23,7 @@ typedef struct afc__cache_store_name {
 
 /** Selects the entries that meet all of these conditions. */
 typedef struct afc__cache_store_filter {
-    bool has_primary, has_host;
-    uint64_t primary;
+    bool has_host;
     uint32_t host;
     int64_t since; /**< Unix seconds; entries stored earlier aren't selected. */
 } afc__cache_store_filter;

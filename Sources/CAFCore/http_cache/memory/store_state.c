@@ -39,7 +39,6 @@ uint64_t afc__cache_store_new_content(afc_http_cache *cache) {
 
 bool afc__cache_store_matches(const afc__entry_record *record,
                               const afc__cache_store_filter *filter) {
-    if (filter->has_primary && record->primary != filter->primary) return false;
     if (filter->has_host && record->host != filter->host) return false;
     return record->stored_s >= filter->since;
 }

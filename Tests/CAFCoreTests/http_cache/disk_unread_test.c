@@ -1,0 +1,251 @@
+/*
+ * Removals of responses that the process which removes them hasn't read of, because another one has just stored them,
+ * or because the folder is being scanned.
+ */
+#include "base/alloc.h"
+#include "http_cache/disk/disk_state.h"
+#include "support/cache_box.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { SIZE = CACHE_BOX_RESPONSE, ALLOCATIONS = 8 };
+
+typedef enum removal { KEY, HOST, SINCE, ALL, REMOVALS } removal;
+
+static void remove_by(afc_http_cache *cache, removal removal) {
+    char key[64];
+    switch (removal) {
+    case KEY:
+        afc__http_cache_remove_key(cache, response_key(key, 0));
+        break;
+    case HOST:
+        afc_http_cache_remove_host(cache, "h0.test");
+        break;
+    case SINCE:
+        afc_http_cache_remove_since(cache, 1);
+        break;
+    default:
+        afc_http_cache_remove_all(cache);
+    }
+}
+
+/* ---- Threads that scan ------------------------------------------------------------------------- */
+
+enum { SCANS = 2 };
+
+/* How many of the next files that are read by a scan stop its thread. */
+static atomic_uint stop_count;
+static sem_t stops, goes_on[SCANS];
+
+int flock(int descriptor, int operation) {
+    typedef int (*call)(int, int);
+    static call real;
+    if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "flock");
+    unsigned count = atomic_load(&stop_count);
+    if ((operation & LOCK_SH) != 0 && count != 0) {
+        atomic_store(&stop_count, count - 1);
+        sem_post(&stops);
+        while (sem_wait(&goes_on[count - 1]) != 0) continue;
+    }
+    return real(descriptor, operation);
+}
+
+static int set_up(void **state) {
+    assert_int_equal(sem_init(&stops, 0, 0), 0);
+    for (unsigned i = 0; i < SCANS; i++) assert_int_equal(sem_init(&goes_on[i], 0, 0), 0);
+    *state = cache_box_new();
+    afc_http_cache_flush(((cache_box *)*state)->cache);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    cache_box_free(*state);
+    sem_destroy(&stops);
+    for (unsigned i = 0; i < SCANS; i++) sem_destroy(&goes_on[i]);
+    return 0;
+}
+
+static void check_removed(const cache_box *box, afc_http_cache *other) {
+    afc_http_cache_flush(box->cache);
+    assert_int_equal(count_responses(box->cache, 0), 0);
+    assert_int_equal(count_responses(other, 0), 0);
+    afc_http_cache_flush(other);
+    afc_http_cache_flush(box->cache);
+    assert_int_equal(count_responses(box->cache, 0), 0);
+    assert_int_equal(count_responses(other, 0), 0);
+    assert_int_equal(cache_box_count_files(box), 0);
+    /* The next response is stored. */
+    store_small(box->cache, 1);
+    assert_int_equal(count_responses(box->cache, 0), 1);
+    assert_int_equal(count_responses(other, 0), 1);
+    afc_http_cache_remove_all(box->cache);
+    afc_http_cache_flush(box->cache);
+    afc_http_cache_flush(other);
+}
+
+/* ---- Shortages --------------------------------------------------------------------------------- */
+
+static void unread_responses_are_removed_without_memory(void **state) {
+    cache_box *box = *state;
+    afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+    afc_http_cache_flush(other);
+    for (removal removal = 0; removal < REMOVALS; removal++) {
+        for (size_t n = 1; n <= 2 * ALLOCATIONS; n++) {
+            afc_http_cache_flush(box->cache);
+            afc_http_cache_flush(other);
+            store_small(other, 1);
+            assert_int_equal(count_responses(other, 0), 1);
+            if (n <= ALLOCATIONS) {
+                afc__alloc_fail_at(n);
+            } else {
+                afc__alloc_fail_from(n - ALLOCATIONS);
+            }
+            remove_by(box->cache, removal);
+            afc_http_cache_flush(box->cache);
+            afc__alloc_fail_at(0);
+            check_removed(box, other);
+        }
+    }
+    cache_box_close(other);
+}
+
+/** A broken body, for example, is removed unless another one has taken its place. */
+static void dropped_response_is_removed_without_memory(void **state) {
+    cache_box *box = *state;
+    afc_http_cache *other = cache_box_open(box, 0);
+    afc_http_cache_flush(other);
+    for (size_t n = 1; n <= ALLOCATIONS; n++) {
+        afc__http_cache_found found;
+        store_small(other, 1);
+        response_find(other, 0, &found);
+        assert_int_equal(found.count, 1);
+        afc__alloc_fail_at(n);
+        afc__http_cache_drop(other, found.stored[0]);
+        afc_http_cache_flush(other);
+        afc__alloc_fail_at(0);
+        found_clear(&found);
+        check_removed(box, other);
+    }
+    cache_box_close(other);
+}
+
+/** Neither can the journal be locked, nor another one be made. */
+static void unread_responses_are_removed_while_no_journal_can_be_made(void **state) {
+    cache_box *box = *state;
+    struct rlimit before;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    for (removal removal = 0; removal < REMOVALS; removal++) {
+        afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+        afc_http_cache_flush(other);
+        store_small(other, 1);
+        int lock = open(box->journal, O_RDWR | O_CLOEXEC);
+        assert_true(lock >= 0);
+        assert_int_equal(flock(lock, LOCK_EX), 0);
+        struct rlimit full = {1, before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+        remove_by(box->cache, removal);
+        afc_http_cache_flush(box->cache);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        close(lock);
+        afc_http_cache_flush(box->cache);
+        check_removed(box, other);
+        cache_box_close(other);
+    }
+    signal(SIGXFSZ, SIG_DFL);
+}
+
+/* ---- Scans ------------------------------------------------------------------------------------- */
+
+static void close_and_lose_journal(cache_box *box) {
+    store_small(box->cache, 1);
+    cache_box_close(box->cache);
+    assert_int_equal(unlink(box->journal), 0);
+}
+
+static void wait_until_stopped(void) {
+    while (sem_wait(&stops) != 0) continue;
+}
+
+/**
+ * Each process finds a response by itself. Either scan may be the first to end, and what it has found may have been in
+ * use before the removal.
+ */
+static void response_that_two_scans_find_stays_removed(void **state) {
+    cache_box *box = *state;
+    for (unsigned round = 0; round < 2 * REMOVALS; round++) {
+        unsigned is_other_first = round % 2;
+        close_and_lose_journal(box);
+        atomic_store(&stop_count, SCANS);
+        box->cache = cache_box_open(box, CACHE_BOX_MEMORY);
+        wait_until_stopped();
+        afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+        wait_until_stopped();
+        remove_by(box->cache, round / 2);
+        /* The second thread that was stopped is that of `other`. */
+        sem_post(&goes_on[is_other_first ? 0 : 1]);
+        if (is_other_first) {
+            afc_http_cache_flush(other);
+            (void)count_responses(other, 0);
+        } else {
+            afc_http_cache_flush(box->cache);
+        }
+        sem_post(&goes_on[is_other_first ? 1 : 0]);
+        check_removed(box, other);
+        cache_box_close(other);
+    }
+}
+
+/* ---- Responses that come in between ------------------------------------------------------------ */
+
+typedef struct pause_job {
+    afc__disk_job job;
+    sem_t begins, ends;
+} pause_job;
+
+static bool work_pause(afc__disk_job *work) {
+    pause_job *own = AFC__OWNER(work, pause_job, job);
+    sem_post(&own->begins);
+    while (sem_wait(&own->ends) != 0) continue;
+    return false;
+}
+
+/** What another process stores before it can read of the change is outdated. */
+static void response_stored_before_a_change_is_recorded_is_removed(void **state) {
+    cache_box *box = *state;
+    afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+    afc_http_cache_flush(other);
+    pause_job pause;
+    assert_int_equal(sem_init(&pause.begins, 0, 0), 0);
+    assert_int_equal(sem_init(&pause.ends, 0, 0), 0);
+    assert_true(afc__disk_order(box->cache->disk, &pause.job, work_pause));
+    while (sem_wait(&pause.begins) != 0) continue;
+    remove_by(box->cache, KEY);
+    store_small(other, 1);
+    assert_int_equal(count_responses(other, 0), 1);
+    sem_post(&pause.ends);
+    check_removed(box, other);
+    cache_box_close(other);
+    sem_destroy(&pause.begins);
+    sem_destroy(&pause.ends);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(unread_responses_are_removed_without_memory),
+        TEST(dropped_response_is_removed_without_memory),
+        TEST(unread_responses_are_removed_while_no_journal_can_be_made),
+        TEST(response_that_two_scans_find_stays_removed),
+        TEST(response_stored_before_a_change_is_recorded_is_removed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
