@@ -75,7 +75,11 @@ static bool are_others_in_memory(afc_http_cache *cache, const afc__http_cache_id
            (find_record(cache, id) != NULL ? 1 : 0);
 }
 
-bool afc__cache_store_put(afc_http_cache *cache, afc__http_cache_stored *stored) {
+/**
+ * Does the work of afc__cache_store_put(). With `has_file`, only the meta is written, to the file that has the body. If
+ * another process has removed that file, the response isn't on disk any more.
+ */
+static bool put(afc_http_cache *cache, afc__http_cache_stored *stored, bool has_file) {
     const afc__http_cache_id *id = &stored->id;
     afc__http_cache_found found;
     pthread_mutex_lock(&cache->lock);
@@ -88,7 +92,9 @@ bool afc__cache_store_put(afc_http_cache *cache, afc__http_cache_stored *stored)
     } else {
         afc__cache_store_leave_memory(cache, id->primary);
     }
-    bool is_on_disk = is_recorded && cache->disk != NULL && afc__disk_put(cache->disk, stored);
+    bool is_on_disk = is_recorded && cache->disk != NULL &&
+                      (has_file ? afc__disk_change(cache->disk, stored, id->variant)
+                                : afc__disk_put(cache->disk, stored));
     if (!is_recorded) {
         remove_one(cache, id);
     } else if (cache->disk != NULL && !is_on_disk) {
@@ -102,6 +108,10 @@ bool afc__cache_store_put(afc_http_cache *cache, afc__http_cache_stored *stored)
     pthread_mutex_unlock(&cache->lock);
     afc__response_set_release(set);
     return is_stored;
+}
+
+bool afc__cache_store_put(afc_http_cache *cache, afc__http_cache_stored *stored) {
+    return put(cache, stored, false);
 }
 
 /* ---- Finding ------------------------------------------------------------------------------- */
@@ -252,7 +262,7 @@ static afc__http_cache_stored *with_meta(afc_http_cache *cache,
     return made;
 }
 
-/** Changes an entry that isn't in memory. The disk's job checks whether the file still has the same body. */
+/** Changes an entry on disk, which leaves memory. The disk's job checks whether the file still has the same body. */
 static void change_on_disk(afc_http_cache *cache, afc__http_cache_stored *changed,
                            uint64_t old_variant) {
     afc__cache_store_leave_memory(cache, changed->id.primary);
@@ -271,14 +281,14 @@ void afc__http_cache_update(afc_http_cache *cache, afc__http_cache_stored *store
     pthread_mutex_lock(&cache->lock);
     standing is = standing_of(cache, &stored->id);
     /* A removal of many entries that is under way has noted the old name only, and would miss the new one. */
-    bool is_removed = changed != NULL && cache->removing != 0 &&
-                      changed->id.variant != stored->id.variant;
+    bool is_renamed = changed != NULL && changed->id.variant != stored->id.variant;
+    bool is_removed = cache->removing != 0 && is_renamed;
     if (changed == NULL || is_removed) {
         if (is != REPLACED) remove_one(cache, &stored->id);
-    } else if (is == CURRENT) {
-        if (changed->id.variant != stored->id.variant) remove_one(cache, &stored->id);
-        afc__cache_store_put(cache, changed);
-    } else if (is == UNKNOWN && find_record(cache, &stored->id) != NULL) {
+    } else if (is == CURRENT && (cache->disk == NULL || !is_renamed)) {
+        if (is_renamed) remove_one(cache, &stored->id);
+        put(cache, changed, cache->disk != NULL);
+    } else if (is != REPLACED && find_record(cache, &stored->id) != NULL) {
         change_on_disk(cache, changed, stored->id.variant);
     }
     pthread_mutex_unlock(&cache->lock);

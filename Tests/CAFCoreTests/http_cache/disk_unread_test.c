@@ -217,24 +217,105 @@ static bool work_pause(afc__disk_job *work) {
     return false;
 }
 
+static void begin_pause(pause_job *pause, afc_http_cache *cache) {
+    assert_int_equal(sem_init(&pause->begins, 0, 0), 0);
+    assert_int_equal(sem_init(&pause->ends, 0, 0), 0);
+    assert_true(afc__disk_order(cache->disk, &pause->job, work_pause));
+    while (sem_wait(&pause->begins) != 0) continue;
+}
+
+/** The thread doesn't use the pause any more when it has done what comes next. */
+static void end_pause(pause_job *pause, afc_http_cache *cache) {
+    sem_post(&pause->ends);
+    afc_http_cache_flush(cache);
+    sem_destroy(&pause->begins);
+    sem_destroy(&pause->ends);
+}
+
 /** What another process stores before it can read of the change is outdated. */
 static void response_stored_before_a_change_is_recorded_is_removed(void **state) {
     cache_box *box = *state;
     afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
     afc_http_cache_flush(other);
     pause_job pause;
-    assert_int_equal(sem_init(&pause.begins, 0, 0), 0);
-    assert_int_equal(sem_init(&pause.ends, 0, 0), 0);
-    assert_true(afc__disk_order(box->cache->disk, &pause.job, work_pause));
-    while (sem_wait(&pause.begins) != 0) continue;
+    begin_pause(&pause, box->cache);
     remove_by(box->cache, KEY);
     store_small(other, 1);
     assert_int_equal(count_responses(other, 0), 1);
-    sem_post(&pause.ends);
+    end_pause(&pause, box->cache);
     check_removed(box, other);
     cache_box_close(other);
-    sem_destroy(&pause.begins);
-    sem_destroy(&pause.ends);
+}
+
+/** The disk of the other process was full, for example, or the file was evicted. */
+static void response_only_in_the_memory_of_others_is_removed(void **state) {
+    cache_box *box = *state;
+    afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+    for (removal removal = 0; removal < REMOVALS; removal++) {
+        store_small(other, 1);
+        afc_http_cache_set_capacity(other, CACHE_BOX_MEMORY, 0);
+        afc_http_cache_flush(other);
+        afc_http_cache_set_capacity(other, CACHE_BOX_MEMORY, CACHE_BOX_DISK);
+        assert_int_equal(cache_box_count_files(box), 0);
+        assert_int_equal(count_responses(other, 0), 1);
+        afc_http_cache_flush(box->cache);
+        remove_by(box->cache, removal);
+        check_removed(box, other);
+    }
+    cache_box_close(other);
+}
+
+static void response_requested_before_others_have_removed_all_is_not_stored(void **state) {
+    cache_box *box = *state;
+    char bytes[SIZE];
+    afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+    for (removal removal = 0; removal < REMOVALS; removal++) {
+        response response = small_response(0, 1);
+        afc_http_cache_flush(other);
+        afc__http_cache_writing *writing = response_begin(other, &response, SIZE);
+        response_fill(&response, 0, bytes, SIZE);
+        check_status(
+            afc__http_cache_append(writing, (afc_slice){bytes, SIZE}, AFC__HTTP_CACHE_DROP),
+            AFC_OK);
+        remove_by(box->cache, removal);
+        afc_http_cache_flush(box->cache);
+        (void)afc__http_cache_commit(writing, AFC__HTTP_CACHE_DROP);
+        afc_http_cache_flush(other);
+        check_removed(box, other);
+    }
+    cache_box_close(other);
+}
+
+/** A response is validated that another process has removed, before or while that is written. */
+static void update_of_a_response_that_others_have_removed_is_ignored(void **state) {
+    cache_box *box = *state;
+    afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+    afc_http_cache_flush(other);
+    pause_job pause;
+    for (unsigned round = 0; round < 4; round++) {
+        response response = {.url = 0, .variant = 1, .version = 1, .size = SIZE, .time = 1000};
+        struct response updated = response;
+        updated.variant += round / 2;
+        assert_true(response_store(other, &response, SIZE));
+        afc_http_cache_flush(other);
+        afc__http_cache_found found;
+        response_find(other, 0, &found);
+        assert_int_equal(found.count, 1);
+        begin_pause(&pause, other);
+        bool is_removed_first = round % 2 == 0;
+        if (!is_removed_first) {
+            afc__http_cache_update(other, found.stored[0], response_meta(&updated));
+        }
+        remove_by(box->cache, ALL);
+        afc_http_cache_flush(box->cache);
+        if (is_removed_first) {
+            afc__http_cache_update(other, found.stored[0], response_meta(&updated));
+        }
+        end_pause(&pause, other);
+        found_clear(&found);
+        check_removed(box, other);
+    }
+    cache_box_close(other);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -245,6 +326,9 @@ int main(void) {
         TEST(dropped_response_is_removed_without_memory),
         TEST(unread_responses_are_removed_while_no_journal_can_be_made),
         TEST(response_that_two_scans_find_stays_removed),
+        TEST(response_only_in_the_memory_of_others_is_removed),
+        TEST(response_requested_before_others_have_removed_all_is_not_stored),
+        TEST(update_of_a_response_that_others_have_removed_is_ignored),
         TEST(response_stored_before_a_change_is_recorded_is_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

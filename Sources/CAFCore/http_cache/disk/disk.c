@@ -14,11 +14,37 @@
 
 /* ---- The journal ---------------------------------------------------------------------------- */
 
+/** Forgets what is in memory. Under the cache's lock. */
+static void forget_memory(afc_http_cache *cache) {
+    afc__entry_table *table = &cache->table;
+    afc_lru_remove_all(cache->memory);
+    for (size_t i = 0; i < table->capacity;) {
+        afc__entry_record *record = &table->slots[i];
+        if (record->places == AFC__ENTRY_IN_MEMORY) {
+            /* The next iteration looks at this slot again, as the removal may move another record to it. */
+            afc__entry_table_remove(table, record);
+        } else {
+            record->places &= ~(uint32_t)AFC__ENTRY_IN_MEMORY;
+            i++;
+        }
+    }
+}
+
+/** Makes what was requested until now outdated, and what waits to be written. Under the cache's lock. */
+static void outdate_all(afc__disk *disk) {
+    atomic_fetch_add(&disk->cache->removals, 1);
+    for (size_t i = 0; i < AFC__DISK_BUCKETS; i++) disk->others[i]++;
+}
+
 /** Called for each record that another process has appended, and for all of a journal that is read from its start. */
 static void take_record(void *context, const afc__journal_record *record) {
     afc__disk *disk = context;
     afc__disk_lock(disk);
-    if (record->kind != AFC__JOURNAL_USE) {
+    if (record->kind == AFC__JOURNAL_CHANGE_ALL) {
+        for (size_t i = 0; i < AFC__DISK_BUCKETS; i++) disk->changes[i]++;
+        forget_memory(disk->cache);
+        outdate_all(disk);
+    } else if (record->kind != AFC__JOURNAL_USE) {
         /* What this process has in memory for that key is no longer current. */
         disk->changes[afc__disk_bucket(record->primary)]++;
         afc__cache_store_leave_memory(disk->cache, record->primary);
@@ -62,8 +88,11 @@ static void restart(void *context) {
 static void lack_changes(void *context) {
     afc__disk *disk = context;
     afc__disk_lock(disk);
-    atomic_fetch_add(&disk->cache->removals, 1);
-    for (size_t i = 0; i < AFC__DISK_BUCKETS && !disk->has_new_folder; i++) disk->others[i]++;
+    if (disk->has_new_folder) {
+        atomic_fetch_add(&disk->cache->removals, 1);
+    } else {
+        outdate_all(disk);
+    }
     afc__disk_unlock(disk);
 }
 

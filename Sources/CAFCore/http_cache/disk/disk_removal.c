@@ -259,19 +259,6 @@ static void remove_selected(afc__disk *disk, const afc__cache_store_filter *filt
     afc__disk_unlock(disk);
 }
 
-/** Makes other processes forget what was swept: they read the journal from its start. */
-static void renew_journal(afc__disk *disk) {
-    afc__disk_records records;
-    bool is_renewed = false;
-    if (afc__disk_records_begin(&records, disk)) {
-        /* Until the scan that is under way completes it. */
-        disk->journal.is_incomplete = true;
-        is_renewed = afc__disk_rewrite_journal(disk);
-        (void)afc__disk_records_end(&records);
-    }
-    if (!is_renewed) restart_journal(disk);
-}
-
 /** Removes what the table has now, in slices. Returns false if out of memory. */
 static bool remove_collected(afc__disk *disk, const afc__cache_store_filter *filter) {
     afc__disk_removal *removal;
@@ -288,35 +275,34 @@ static bool remove_collected(afc__disk *disk, const afc__cache_store_filter *fil
 }
 
 /**
- * Removes what matches once the journal was read. The caller has already removed what the table named before. A
- * response that was put since waits behind this job: its file is written when the older one is gone.
+ * Removes what matches once the journal was read, and records that: others forget what only they have in memory, and
+ * don't store what they have requested before. The caller has already removed what the table named before. A response
+ * that was put since waits behind this job: its file is written when the older one is gone.
  */
 static bool work_remove_unknown(afc__disk_job *work) {
     unknown_job *job = AFC__OWNER(work, unknown_job, job);
     afc__disk *disk = work->disk;
     afc__disk_records records;
     bool is_read = afc__disk_records_begin(&records, disk);
-    if (is_read) (void)afc__disk_records_end(&records);
-    bool is_incomplete = lacks_entries(disk);
     if (!is_read) afc__journal_discard(&disk->journal);
-    if (!is_read || is_incomplete) afc__disk_sweep(disk, NULL);
-    if (!remove_collected(disk, &job->filter)) {
-        is_read = false;
-        afc__journal_discard(&disk->journal);
-        remove_selected(disk, &job->filter);
+    if (!is_read || lacks_entries(disk)) {
+        /* Without the lock, as it may take long. */
+        (void)afc__disk_records_end(&records);
+        afc__disk_sweep(disk, NULL);
+        (void)afc__disk_records_begin(&records, disk);
     }
-    if (!is_read) {
-        restart_journal(disk);
-    } else if (is_incomplete) {
-        renew_journal(disk);
-    }
+    bool is_collected = remove_collected(disk, &job->filter);
+    if (!is_collected) remove_selected(disk, &job->filter);
+    afc__journal_record record = {.kind = AFC__JOURNAL_CHANGE_ALL};
+    afc__disk_records_add(&records, &record);
+    bool is_recorded = afc__disk_records_end(&records);
+    if (!is_recorded || !is_collected) restart_journal(disk);
     afc_free(job);
     return false;
 }
 
 void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *filter) {
     afc__disk_scan_without(disk, NULL);
-    if (!afc__journal_has_changed(&disk->journal) && !atomic_load(&disk->is_scanning)) return;
     unknown_job *job = afc__zalloc(sizeof *job);
     if (job != NULL) job->filter = *filter;
     if (job != NULL && afc__disk_order(disk, &job->job, work_remove_unknown)) return;

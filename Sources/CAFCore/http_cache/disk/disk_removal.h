@@ -28,7 +28,8 @@ void afc__disk_removal_order(afc__disk_removal *removal);
 
 /**
  * Orders the removal of matching entries that aren't in the table yet, because another process has stored them, or
- * because the folder is being scanned. If it is unknown which these are, all that aren't in the table are removed.
+ * because the folder is being scanned, and a journal record of that. If it is unknown which these are, all that aren't
+ * in the table are removed.
  */
 void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *filter);
 

@@ -135,7 +135,7 @@ void afc__disk_apply(afc__disk *disk, const afc__journal_record *record) {
                                                      record->variant);
     if (record->kind == AFC__JOURNAL_USE) {
         if (known != NULL) known->used = ++cache->clock;
-    } else if (record->kind == AFC__JOURNAL_CHANGE) {
+    } else if (record->kind == AFC__JOURNAL_CHANGE || record->kind == AFC__JOURNAL_CHANGE_ALL) {
         /* Nothing to do: the removed entries have records of their own. */
     } else if (record->kind == AFC__JOURNAL_REMOVE) {
         afc__disk_lose_file(disk, record->primary, record->variant);

@@ -50,7 +50,7 @@ struct afc__disk {
     uint64_t unfinished_bytes; /**< Bytes of bodies whose responses aren't complete yet. */
     uint32_t pending[AFC__DISK_BUCKETS]; /**< Changes that were ordered and aren't done. */
     uint32_t changes[AFC__DISK_BUCKETS]; /**< Changes ever ordered, or read from the journal. */
-    /** How often other processes have recorded AFC__JOURNAL_CHANGE. */
+    /** How often other processes have recorded a change, or may have. */
     uint32_t others[AFC__DISK_BUCKETS];
     afc__cache_store_name uses[AFC__DISK_USES];
     size_t use_count;

@@ -39,17 +39,24 @@ static const char MAGIC[8] = {'A', 'F', 'j', 'r', 'n', 'l', '0', '1'};
 /* ---- The format ----------------------------------------------------------------------------- */
 
 /*
- * CHANGE is written as REMOVE with this number in place of the units. Older programs read it as the removal of an entry
- * that doesn't exist.
+ * CHANGE and CHANGE_ALL are written as REMOVE with these numbers in place of the units. Older programs read them as the
+ * removal of an entry that doesn't exist.
  */
-enum { IS_CHANGE = 1 };
+enum { IS_CHANGE = 1, IS_CHANGE_ALL = 2 };
+
+static bool is_change(const afc__journal_record *record) {
+    return record->kind == AFC__JOURNAL_CHANGE || record->kind == AFC__JOURNAL_CHANGE_ALL;
+}
 
 static void encode(char out[RECORD_SIZE], const afc__journal_record *record, uint64_t seed) {
-    bool is_change = record->kind == AFC__JOURNAL_CHANGE;
-    uint32_t kind = is_change ? AFC__JOURNAL_REMOVE : record->kind;
+    uint32_t kind = record->kind, units = record->units;
+    if (is_change(record)) {
+        units = kind == AFC__JOURNAL_CHANGE ? IS_CHANGE : IS_CHANGE_ALL;
+        kind = AFC__JOURNAL_REMOVE;
+    }
     afc__save_64(out, record->primary);
     afc__save_64(out + 8, record->variant);
-    afc__save_32(out + 16, is_change ? IS_CHANGE : record->units);
+    afc__save_32(out + 16, units);
     afc__save_32(out + 20, record->stored_s);
     afc__save_32(out + 24, record->host);
     afc__save_32(out + 28, kind);
@@ -60,12 +67,14 @@ static bool decode(afc__journal_record *out, const char *bytes, uint64_t seed) {
     if (afc__load_64(bytes + 32) != afc__checksum(seed, bytes, 32)) return false;
     uint32_t kind = afc__load_32(bytes + 28);
     if (kind < AFC__JOURNAL_PUT || kind > AFC__JOURNAL_REMOVE) return false;
-    bool is_change = kind == AFC__JOURNAL_REMOVE && afc__load_32(bytes + 16) == IS_CHANGE;
+    uint32_t units = afc__load_32(bytes + 16);
+    if (kind == AFC__JOURNAL_REMOVE && units == IS_CHANGE) kind = AFC__JOURNAL_CHANGE;
+    if (kind == AFC__JOURNAL_REMOVE && units == IS_CHANGE_ALL) kind = AFC__JOURNAL_CHANGE_ALL;
     *out = (afc__journal_record){
-        .kind = is_change ? AFC__JOURNAL_CHANGE : (afc__journal_kind)kind,
+        .kind = (afc__journal_kind)kind,
         .primary = afc__load_64(bytes),
         .variant = afc__load_64(bytes + 8),
-        .units = afc__load_32(bytes + 16),
+        .units = units,
         .stored_s = afc__load_32(bytes + 20),
         .host = afc__load_32(bytes + 24),
     };
@@ -130,7 +139,7 @@ static bool read_records(afc__journal *journal, uint64_t end) {
             is_valid = decode(&record, bytes + i, journal->seed);
             if (!is_valid) break;
             journal->reader.take(journal->reader.context, &record);
-            journal->changes += record.kind == AFC__JOURNAL_CHANGE;
+            journal->changes += is_change(&record);
         }
         at += size;
     }
@@ -262,9 +271,7 @@ bool afc__journal_append(afc__journal *journal, const afc__journal_record *recor
     if (bytes != few) afc_free(bytes);
     if (error == 0) {
         atomic_store(&journal->settled, known + size);
-        for (size_t i = 0; i < count; i++) {
-            journal->changes += records[i].kind == AFC__JOURNAL_CHANGE;
-        }
+        for (size_t i = 0; i < count; i++) journal->changes += is_change(&records[i]);
         return true;
     }
     atomic_store(&journal->known, known);

@@ -22,12 +22,14 @@ typedef enum afc__journal_kind {
      * All responses of a key were removed, because an unsafe request has changed the resource: responses that were
      * requested before are outdated.
      */
-    AFC__JOURNAL_CHANGE = 4
+    AFC__JOURNAL_CHANGE = 4,
+    /** As CHANGE, for any key: many responses were removed, perhaps some that only another process has in memory. */
+    AFC__JOURNAL_CHANGE_ALL = 5
 } afc__journal_kind;
 
 typedef struct afc__journal_record {
     afc__journal_kind kind;
-    uint64_t primary, variant;      /**< `variant` is 0 with CHANGE. */
+    uint64_t primary, variant;      /**< 0 with CHANGE_ALL, `variant` also with CHANGE. */
     uint32_t units, stored_s, host; /**< PUT only. */
 } afc__journal_record;
 
@@ -36,7 +38,7 @@ typedef struct afc__journal_reader {
     void (*take)(void *context, const afc__journal_record *record);
     /** The journal was replaced: forget everything, as all its records follow. */
     void (*restart)(void *context);
-    /** Records of AFC__JOURNAL_CHANGE may have been lost: what was requested before may be outdated. */
+    /** Records of changes may have been lost: what was requested before may be outdated. */
     void (*lack_changes)(void *context);
     void *context;
 } afc__journal_reader;
@@ -49,7 +51,7 @@ typedef struct afc__journal {
     atomic_uint_fast64_t known;
     atomic_uint_fast64_t settled; /**< As `known`, but without bytes that are being written. */
     /**
-     * Identifies the last AFC__JOURNAL_CHANGE that was read or written: a random number in the head of the first
+     * Identifies the last change of one or all keys that was read or written: a random number in the head of the first
      * journal, raised by each such record. A journal that replaces another one continues with the number, so that a
      * reader knows whether it has missed any. 0 if unknown.
      */
