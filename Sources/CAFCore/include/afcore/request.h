@@ -17,12 +17,19 @@ typedef struct afc_multipart afc_multipart;
 
 /* ---- The request body ---------------------------------------------------------------------- */
 
+#ifdef __cplusplus
+/* With the type that a reader returns: C++ compilers warn about `count > 0 ? count : AFC_READ_END` for enumerators. */
+static const ptrdiff_t AFC_READ_END = 0;
+static const ptrdiff_t AFC_READ_AGAIN = -1;
+static const ptrdiff_t AFC_READ_FAILED = -2;
+#else
 /** Return values of a reader other than a number of bytes. */
 enum {
     AFC_READ_END = 0,    /**< The body is complete. */
     AFC_READ_AGAIN = -1, /**< No data now: call afc_task_wake() when there is some. */
     AFC_READ_FAILED = -2 /**< Error: the task fails with AFC_ESOURCE. */
 };
+#endif
 
 /** A callback that provides a body piece by piece. All functions are called on the loop thread. */
 typedef struct afc_reader {
