@@ -364,6 +364,47 @@ static void hostile_files_are_read_line_by_line(void **state) {
     folder_remove(&folder);
 }
 
+/** The store holds forty hosts, and three of each site. */
+static void lines_of_full_sites_keep_hosts_that_expire_last(void **state) {
+    (void)state;
+#define FULL_SITE                                                                                  \
+    "a.s.test \"20980101 00:00:00\"\nb.s.test \"20970101 00:00:00\"\n"                             \
+    "c.s.test \"20990101 00:00:00\"\n"
+    static const struct {
+        const char *text;
+        const char *hosts; /**< Which of a, b, c and d are in the store. */
+    } rows[] = {
+        {FULL_SITE, "abc"},
+        {FULL_SITE "d.s.test \"20960101 00:00:00\"\n", "abc"},
+        {FULL_SITE "d.s.test \"20970101 00:00:00\"\n", "abc"},
+        {FULL_SITE "d.s.test \"20970101 00:00:01\"\n", "acd"},
+        {FULL_SITE "d.s.test \"unlimited\"\n", "acd"},
+        {"d.s.test \"20960101 00:00:00\"\n" FULL_SITE, "abc"},
+        /* A line of a host that is in the store already changes its entry: this one has expired. */
+        {FULL_SITE "a.s.test \"20200101 00:00:00\"\n", "bc"},
+    };
+#undef FULL_SITE
+    folder folder;
+    folder_make(&folder);
+    afc_hsts_options options = AFC_HSTS_OPTIONS_INIT;
+    options.path = path_in(&folder, "hsts");
+    options.max_hosts = 40;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc_hsts *hsts;
+        write_file(options.path, afc_slice_of(rows[i].text));
+        check_status(afc_hsts_new(&hsts, &options, NULL), AFC_OK);
+        char found[5], *end = found;
+        for (char name = 'a'; name <= 'd'; name++) {
+            const char host[] = {name, '.', 's', '.', 't', 'e', 's', 't', '\0'};
+            if (afc_hsts_has(hsts, host)) *end++ = name;
+        }
+        *end = '\0';
+        assert_string_equal(found, rows[i].hosts);
+        afc_hsts_release(hsts);
+    }
+    folder_remove(&folder);
+}
+
 /** As editors on Windows write it, also in a part of the lines, and without an end of the last one. */
 static void file_may_have_lines_that_end_with_cr_lf(void **state) {
     (void)state;
@@ -638,6 +679,7 @@ int main(void) {
         cmocka_unit_test(store_file_outlives_the_process),
         cmocka_unit_test(exports_what_is_saved),
         cmocka_unit_test(hostile_files_are_read_line_by_line),
+        cmocka_unit_test(lines_of_full_sites_keep_hosts_that_expire_last),
         cmocka_unit_test(file_may_have_lines_that_end_with_cr_lf),
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(upgrades_http_before_a_byte_is_sent),
