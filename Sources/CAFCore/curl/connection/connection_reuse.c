@@ -317,7 +317,10 @@ static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
         return afc__transfer_fail_text(exchange->hop.transfer, AFC_ENOMEM,
                                        "cannot watch the connection");
     }
-    if (socket != NULL) count_request(exchange, socket);
+    if (socket != NULL) {
+        count_request(exchange, socket);
+        afc__idle_restarts(socket);
+    }
     if (socket != NULL && socket->kind != AFC__CONNECTION_HTTP_2) {
         afc__socket_set_last(socket, exchange);
         socket->last_serial = exchange->serial;

@@ -77,6 +77,10 @@ void afc__idle_begins(afc__socket *socket) {
     if (!afc__timer_is_armed(&driver->idle.alarm.timer)) afc__idle_arm(driver);
 }
 
+void afc__idle_restarts(afc__socket *socket) {
+    if (socket->idle.state != AFC__IDLE_NOT) rest(socket, afc__loop_now(socket->driver->loop));
+}
+
 void afc__idle_ends(afc__socket *socket) {
     if (socket->idle.state != AFC__IDLE_NOT) leave(socket);
 }

@@ -53,6 +53,12 @@ void afc__idle_arm(afc__driver *driver);
 /** Call it when libcurl doesn't wait for input or output on the socket any more. */
 void afc__idle_begins(afc__socket *socket);
 
+/**
+ * Call it when a request is about to be sent on the connection: if that is idle, its time begins anew. libcurl doesn't
+ * wait for the socket if the whole response is there as soon as the request was sent.
+ */
+void afc__idle_restarts(afc__socket *socket);
+
 /** Call it when libcurl waits for the socket again, or closes it, or pruning gives it up. */
 void afc__idle_ends(afc__socket *socket);
 
