@@ -179,6 +179,40 @@ static void refuses_invalid_input(void **state) {
     }
 }
 
+static void names_setting_that_handshake_can_not_have(void **state) {
+    fixture *fixture = *state;
+    static const char *const names[] = {"method",
+                                        "body",
+                                        "sink",
+                                        "version",
+                                        "expect",
+                                        "keep_encoding",
+                                        "flags",
+                                        "max_send_bytes_per_s",
+                                        "max_receive_bytes_per_s"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        recorded_socket *socket = socket_new(fixture, "/");
+        afc_request *request = &socket->request;
+        afc_failure failure;
+        if (i == 0) request->method = "HEAD";
+        if (i == 1) request->body.kind = AFC_BODY_BYTES;
+        if (i == 2) request->sink.kind = AFC_SINK_CALLBACK;
+        if (i == 3) request->version = AFC_HTTP_PREFER_1_1;
+        if (i == 4) request->expect = AFC_EXPECT_NEVER;
+        if (i == 5) request->keep_encoding = true;
+        if (i == 6) request->flags = AFC_REQUEST_MERGE_COOKIES | 1u << 31;
+        if (i == 7) request->max_send_bytes_per_s = 1;
+        if (i == 8) request->max_receive_bytes_per_s = 1;
+        check_status(afc_websocket_open(&socket->socket, fixture->session, request,
+                                        &socket->options, &socket->events, &failure),
+                     AFC_EINVAL);
+        assert_string_equal(
+            failure.text,
+            text_of(fixture, "the request of a WebSocket must have the default %s", names[i]));
+        socket_free(socket);
+    }
+}
+
 /** A program with other headers; base.h says how structs grow. */
 static void reads_options_of_other_versions(void **state) {
     fixture *fixture = *state;
@@ -417,6 +451,26 @@ static void stays_open_while_pongs_come(void **state) {
 
 /* ---- Ends ---------------------------------------------------------------------------------- */
 
+static void callbacks_may_be_missing(void **state) {
+    fixture *fixture = *state;
+    static const char frames[] = "\x81\x02hi\x8A\x01p\x89\x01p\x88\x02\x03\xE8";
+    afts_script *script = afts_script_new();
+    afts_upgrade(script, NULL);
+    afts_send(script, frames, sizeof frames - 1);
+    afts_close(script);
+    serve(fixture, "/", script);
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->events.on_open = NULL;
+    socket->events.on_message = NULL;
+    socket->events.on_sent = NULL;
+    socket->events.on_pong = NULL;
+    socket_open(socket, fixture);
+    check_status(afc_websocket_send(socket->socket, AFC_WEBSOCKET_TEXT, S("x"), 0, NULL), AFC_OK);
+    check_log(socket, "closed 1000;");
+    check_status(socket->failure.status, AFC_OK);
+    socket_free(socket);
+}
+
 static void end_without_close_frame_is_lost_connection(void **state) {
     fixture *fixture = *state;
     afts_script *script = afts_script_new();
@@ -428,6 +482,10 @@ static void end_without_close_frame_is_lost_connection(void **state) {
     check_log(socket, "open;closed 1006;");
     check_status(socket->failure.status, AFC_ELOST);
     check_contains(socket->failure.text, "without a close frame");
+    check_status(afc_websocket_send(socket->socket, AFC_WEBSOCKET_TEXT, S("x"), 0, NULL),
+                 AFC_ECLOSED);
+    check_status(afc_websocket_ping(socket->socket, S("x")), AFC_ECLOSED);
+    assert_int_equal(afc_websocket_get_queued(socket->socket), 0);
     socket_free(socket);
 }
 
@@ -605,6 +663,7 @@ int main(void) {
         FIXTURE_TEST(answers_challenge_of_server),
         FIXTURE_TEST(uses_tunnel_through_http_proxy),
         FIXTURE_TEST(refuses_invalid_input),
+        FIXTURE_TEST(names_setting_that_handshake_can_not_have),
         FIXTURE_TEST(reads_options_of_other_versions),
         FIXTURE_TEST(limits_time_of_handshake),
         cmocka_unit_test(works_over_tls_with_http_1_1),
@@ -617,6 +676,7 @@ int main(void) {
         FIXTURE_TEST(answers_pings_and_measures_pongs),
         FIXTURE_TEST(ends_without_pong),
         FIXTURE_TEST(stays_open_while_pongs_come),
+        FIXTURE_TEST(callbacks_may_be_missing),
         FIXTURE_TEST(end_without_close_frame_is_lost_connection),
         FIXTURE_TEST(reset_is_lost_connection),
         FIXTURE_TEST(answers_close_of_server),

@@ -75,7 +75,7 @@ static void on_closed(void *context, const afc_websocket_end *end) {
     socket->status = head != NULL ? head->status : 0;
     socket->body_status = afc_result_get_failure(end->result)->status;
     afc_slice body = afc_result_get_body(end->result);
-    socket->body_size = body.size;
+    socket->body_size = (size_t)afc_result_get_body_size(end->result);
     socket->body = malloc(body.size + 1);
     if (socket->body != NULL) {
         memcpy(socket->body, body.bytes, body.size);

@@ -325,6 +325,29 @@ static void callback_answers_challenge(void **state) {
     assert_true(default_.had_proposal);
 }
 
+/** What was refused by one server doesn't count for the next one. */
+static void redirect_to_other_origin_forgets_failures(void **state) {
+    fixture *fixture = *state;
+    struct fixture *other = fixture_new(NULL, NULL);
+    for (int i = 0; i < 2; i++)
+        serve_once(fixture, "/a", answer(401, "WWW-Authenticate: Basic realm=x", ""));
+    serve(fixture, "/a", answer(302, text_of(fixture, "Location: %s", url_of(other, "/b")), ""));
+    serve(other, "/b", answer(401, "WWW-Authenticate: Basic realm=y", "who?"));
+    challenges_sent challenges_sent = {
+        .answers = {AFC_CHALLENGE_USE, AFC_CHALLENGE_USE, AFC_CHALLENGE_DEFAULT},
+        .credentials = {.user = "me", .password = "wrong"}};
+    call *call = call_asking(fixture, "/a", &challenges_sent);
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    assert_int_equal(status_of(call), 401);
+    assert_int_equal(challenges_sent.count, 3);
+    assert_string_equal(challenges_sent.realm, "y");
+    assert_int_equal(challenges_sent.failures, 0);
+    assert_false(challenges_sent.had_proposal);
+    call_free(call);
+    fixture_free(other);
+}
+
 /** Credentials that can't be sent by any of the schemes have failed nowhere. */
 static void unsuitable_credentials_are_no_failure(void **state) {
     fixture *fixture = *state;
@@ -514,6 +537,28 @@ static void ignores_late_response_of_ended_task(void **state) {
     }
 }
 
+/** The body is kept while the answer is awaited; how it ended counts if it becomes the response's. */
+static void late_answer_does_not_hide_cut_body(void **state) {
+    fixture *fixture = *state;
+    serve_text(
+        fixture, "/cut",
+        "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=x\r\nContent-Length: 9\r\n\r\nwho?");
+    serve(fixture, "/other", answer(200, NULL, "hi"));
+    challenges_sent challenges_sent = {.answers = {AFC_CHALLENGE_LATER}};
+    call *call = call_asking(fixture, "/cut", &challenges_sent);
+    call_start(call);
+    call_wait_for(call, &challenges_sent.count, 1);
+    /* Turns of the loop, in which the end is read. */
+    for (int i = 0; i < 20; i++) check_fetch(fixture, "/other", AFC_OK);
+    check_status(
+        afc_task_answer_challenge(call->task, challenges_sent.number, AFC_CHALLENGE_DEFAULT, NULL),
+        AFC_OK);
+    call_wait(call);
+    check_ended(call, AFC_ETRUNCATED);
+    assert_int_equal(status_of(call), 401);
+    call_free(call);
+}
+
 static void cancel_and_time_limit_end_the_wait(void **state) {
     fixture *fixture = *state;
     auth_server auth_server = {.challenges = {"Basic realm=x"}};
@@ -631,6 +676,7 @@ int main(void) {
         FIXTURE_TEST(credentials_stay_with_their_origin),
         FIXTURE_TEST(digest_covers_method_and_target_of_each_hop),
         FIXTURE_TEST(callback_answers_challenge),
+        FIXTURE_TEST(redirect_to_other_origin_forgets_failures),
         FIXTURE_TEST(unsuitable_credentials_are_no_failure),
         FIXTURE_TEST(callback_may_answer_again),
         FIXTURE_TEST(callback_may_cancel_or_fail),
@@ -638,6 +684,7 @@ int main(void) {
         cmocka_unit_test(task_that_waits_for_its_answer_leaves_the_connection_to_others),
         cmocka_unit_test(callback_may_answer_each_challenge_later),
         FIXTURE_TEST(ignores_late_response_of_ended_task),
+        FIXTURE_TEST(late_answer_does_not_hide_cut_body),
         FIXTURE_TEST(cancel_and_time_limit_end_the_wait),
         FIXTURE_TEST(ntlm_connection_is_not_shared),
         FIXTURE_TEST(refused_ntlm_returns_401),
