@@ -245,6 +245,25 @@ static void open_connection_needs_no_lookup(void **state) {
     fake_names_release();
 }
 
+/** Unlike an open one, it doesn't prove that its address is still valid. */
+static void closed_connection_needs_another_lookup(void **state) {
+    fixture *fixture = *state;
+    fake_names_live_for(1);
+    serve(fixture, "/", answer(200, "Connection: close", "here"));
+    fake_names_release();
+    expect(fixture, "hung.closed.test", AFC_OK);
+    fake_names_hang();
+    call *waiting = named_call(fixture, "hung.closed.test");
+    call_start(waiting);
+    fake_names_wait_hanging(1);
+    for (int i = 0; i < 5; i++) expect(fixture, "here.test", AFC_OK);
+    assert_int_equal(atomic_load(&waiting->done_count), 0);
+    fake_names_release();
+    call_wait(waiting);
+    check_ended(waiting, AFC_OK);
+    call_free(waiting);
+}
+
 static void old_addresses_are_looked_up_again(void **state) {
     fixture *fixture = *state;
     serve(fixture, "/", answer(200, "Connection: close", "here"));
@@ -595,6 +614,7 @@ int main(void) {
         FAKE_NAMES_TEST(equal_names_share_one_lookup),
         FAKE_NAMES_TEST(removed_names_are_resolved_again),
         FAKE_NAMES_TEST(open_connection_needs_no_lookup),
+        FAKE_NAMES_TEST(closed_connection_needs_another_lookup),
         FAKE_NAMES_TEST(old_addresses_are_looked_up_again),
         FAKE_NAMES_TEST(failed_lookup_names_its_reason),
         FAKE_NAMES_TEST(looks_up_the_address_family_of_the_session),

@@ -44,13 +44,6 @@ static bool counts_moves(const afc__exchange *exchange, uint64_t *moves) {
            afc__tls_peer_get_moves(exchange->peer, moves);
 }
 
-static void forget_socket(afc__driver *driver, afc__socket *entry) {
-    afc__loop_unwatch(driver->loop, &entry->watch);
-    entry->wanted = 0;
-    afc__socket_set_exchange(entry, NULL);
-    curl_multi_assign(driver->multi.handle, entry->watch.descriptor, NULL);
-}
-
 /**
  * Calls libcurl for a ready socket, or for a timeout (CURL_SOCKET_TIMEOUT), and does what must follow each such call.
  */
@@ -156,6 +149,7 @@ static void note_end_of_attempt(const afc__socket *entry) {
     if (is_attempt) afc__exchange_attempt_ended(entry->opener);
 }
 
+/** Resets everything that is remembered of a closed socket, whose descriptor may soon be that of another file. */
 static void forget_closed(afc__socket *entry) {
     afc__driver *driver = entry->driver;
     if (entry->name != NULL) afc__name_connection_closed(driver, entry->name);
@@ -191,7 +185,7 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
         if (entry->is_own)
             afc__idle_begins(entry);
         else
-            forget_socket(driver, entry);
+            afc__loop_unwatch(driver->loop, &entry->watch);
         /* Otherwise libcurl 7 would pool the connection, and give the next request the response to this one. */
         if (driver->multi.is_abandoning) shutdown(descriptor, SHUT_RDWR);
         return 0;
@@ -251,12 +245,10 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
         close(descriptor);
         return no_socket(exchange);
     }
-    /* libcurl has closed the last socket with this descriptor without calling back. */
-    if (entry->is_own) forget_closed(entry);
+    /* libcurl may have closed the last socket with this descriptor without calling back. */
+    forget_closed(entry);
     entry->is_own = true;
     afc__reuse_opened(entry, exchange);
-    afc__loop_unwatch(exchange->driver->loop, &entry->watch);
-    entry->wanted = 0;
     entry->name = afc__name_of_connection(exchange);
     afc__exchange_names_are_loaded(exchange);
     afc__exchange_add_scope(exchange, address);
