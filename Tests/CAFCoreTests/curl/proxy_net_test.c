@@ -148,6 +148,30 @@ static void refused_tunnel_names_the_reason(void **state) {
     fixture_free(fixture);
 }
 
+/** The first field line of a head must not be folded (RFC 9112 2.2); a later one may be. */
+static void only_later_lines_of_response_to_connect_may_be_folded(void **state) {
+    (void)state;
+    fixture *fixture = fixture_new_tls();
+    route route = make_route(fixture);
+    use_all(&route, "http", NULL);
+    static const struct {
+        const char *response;
+        afc_status expected;
+    } rows[] = {
+        {"HTTP/1.1 200 Made\r\n folded: line\r\n\r\nno TLS\r\n", AFC_ECONNECT},
+        {"HTTP/1.1 200 Made\r\n\tfolded: line\r\n\r\nno TLS\r\n", AFC_ECONNECT},
+        {"HTTP/1.1 200 Made\r\nA: b\r\n c\r\n\td\r\n\r\nno TLS\r\n", AFC_ETLS},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        test_proxy_answer(route.test_proxy, afc_slice_of(rows[i].response));
+        call *call = call_fetch_url(route.fixture, tls_url(fixture), rows[i].expected);
+        call_free(call);
+    }
+    assert_int_equal(afts_server_stats(fixture->server).accepted, 0);
+    end_route(&route);
+    fixture_free(fixture);
+}
+
 /** Nothing was sent to the server, so the connection to it is what failed, whatever libcurl calls it. */
 static void invalid_response_to_connect_fails_to_connect(void **state) {
     (void)state;
@@ -386,6 +410,7 @@ int main(void) {
         cmocka_unit_test(tunnel_keeps_a_field_for_the_proxy_from_the_server),
         FIXTURE_TEST(only_a_forwarding_proxy_gets_a_field_for_the_proxy),
         cmocka_unit_test(refused_tunnel_names_the_reason),
+        cmocka_unit_test(only_later_lines_of_response_to_connect_may_be_folded),
         cmocka_unit_test(invalid_response_to_connect_fails_to_connect),
         FIXTURE_TEST(returns_407_for_plain_requests),
         FIXTURE_TEST(socks_resolves_locally_or_remotely),
