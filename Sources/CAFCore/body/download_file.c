@@ -56,7 +56,7 @@ static char *join(const char *path, const char *suffix) {
 
 afc_status afc__file_init(afc__file *file, const char *path, unsigned flags, bool is_resumable,
                           afc_failure *failure) {
-    *file = AFC__FILE_NONE;
+    *file = AFC__FILE_INIT;
     size_t size = strlen(path);
     if (size == 0) return afc__fail(failure, AFC_EINVAL, "the file path is empty");
     if (path[size - 1] == '/') {
@@ -94,7 +94,7 @@ void afc__file_clear(afc__file *file) {
     afc_free(file->partial_path);
     afc_free(file->token_path);
     afc__resume_clear(&file->token);
-    *file = AFC__FILE_NONE;
+    *file = AFC__FILE_INIT;
 }
 
 /* ---- Opening ------------------------------------------------------------------------------- */
@@ -243,7 +243,7 @@ afc_status afc__file_find(afc__file *file, afc_slice url, const afc__resume_toke
     return AFC_OK;
 }
 
-afc_status afc__file_spare_others(afc__file *file, afc_slice url, afc_failure *failure) {
+afc_status afc__file_check_partial(afc__file *file, afc_slice url, afc_failure *failure) {
     struct stat facts;
     afc_status status = afc__file_find(file, url, NULL, failure);
     if (status != AFC_OK || afc__resume_exists(&file->token)) return status;

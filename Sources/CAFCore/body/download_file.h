@@ -17,7 +17,7 @@
 #include <afcore/request.h>
 #include <sys/types.h>
 
-/** The state of a file. Initialise it with AFC__FILE_NONE. */
+/** The state of a file. Initialise it with AFC__FILE_INIT. */
 typedef struct afc__file {
     char *path;         /**< The destination. */
     char *partial_path; /**< The temporary name; NULL if it has none (base/temporary_file.h). */
@@ -37,7 +37,7 @@ typedef struct afc__file {
     afc__resume_token token;
 } afc__file;
 
-#define AFC__FILE_NONE ((afc__file){.descriptor = -1, .overwritten = -1})
+#define AFC__FILE_INIT ((afc__file){.descriptor = -1, .overwritten = -1})
 
 /** Sets the names. Fails with AFC_EINVAL, AFC_EFILE (circular links) or AFC_ENOMEM. */
 afc_status afc__file_init(afc__file *file, const char *path, unsigned flags, bool is_resumable,
@@ -60,7 +60,7 @@ afc_status afc__file_find(afc__file *file, afc_slice url, const afc__resume_toke
  * For resumable files, before afc__file_create(): fails with AFC_EFILE (EEXIST) if PATH.part exists and isn't the file
  * of an earlier task for `url`, or if PATH.part.resume isn't a token. Also fails with AFC_ENOMEM.
  */
-afc_status afc__file_spare_others(afc__file *file, afc_slice url, afc_failure *failure);
+afc_status afc__file_check_partial(afc__file *file, afc_slice url, afc_failure *failure);
 
 /** Creates an empty file, and removes an existing one with its temporary name. Fails with AFC_EFILE. */
 afc_status afc__file_create(afc__file *file, afc_failure *failure);

@@ -18,7 +18,7 @@
 
 void afc__sink_zero(afc__sink *sink) {
     *sink = (afc__sink){.end = AFC_LENGTH_UNKNOWN, .total = AFC_LENGTH_UNKNOWN};
-    sink->file = AFC__FILE_NONE;
+    sink->file = AFC__FILE_INIT;
     sink->output = AFC__OUTPUT_CLOSED;
 }
 
@@ -112,9 +112,9 @@ afc_status afc__sink_set_path(afc__sink *sink, const char *path, unsigned flags,
     return afc__file_init(&sink->file, path, sink->flags, afc__sink_is_resumable(sink), failure);
 }
 
-afc_status afc__sink_spare_partial(afc__sink *sink, afc_slice url, afc_failure *failure) {
+afc_status afc__sink_check_partial(afc__sink *sink, afc_slice url, afc_failure *failure) {
     bool may_replace = !afc__sink_is_resumable(sink) || (sink->flags & AFC_FILE_NO_REPLACE) == 0;
-    return may_replace ? AFC_OK : afc__file_spare_others(&sink->file, url, failure);
+    return may_replace ? AFC_OK : afc__file_check_partial(&sink->file, url, failure);
 }
 
 afc_status afc__sink_set_descriptor(afc__sink *sink, int descriptor) {

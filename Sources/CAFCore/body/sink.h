@@ -108,7 +108,7 @@ afc_status afc__sink_set_path(afc__sink *sink, const char *path, unsigned flags,
  * With AFC_FILE_NO_REPLACE, for a name that the response may have chosen: fails with AFC_EFILE if PATH.part exists and
  * isn't the file of an earlier task for `url`. Also fails with AFC_ENOMEM.
  */
-afc_status afc__sink_spare_partial(afc__sink *sink, afc_slice url, afc_failure *failure);
+afc_status afc__sink_check_partial(afc__sink *sink, afc_slice url, afc_failure *failure);
 
 /**
  * Changes the sink to a descriptor, which is duplicated, whatever its kind was. Call it before afc__sink_open(). Fails

@@ -226,7 +226,7 @@ afc__exchange *afc__driver_next_ended(afc__driver *driver) {
     if (failed != NULL) return failed;
     for (;;) {
         CURLMsg *message = curl_multi_info_read(driver->multi.handle, &left);
-        if (message == NULL) return afc__driver_end_next_silent(driver);
+        if (message == NULL) return afc__driver_end_next_unwatched(driver);
         if (message->msg != CURLMSG_DONE) continue;
         CURLcode code = message->data.result;
         char *private = NULL;

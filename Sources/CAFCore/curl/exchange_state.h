@@ -127,10 +127,10 @@ struct afc__exchange {
     afc__socket *held;
     /** In driver->bodies.to_flush while `receiving` is AFC__RECEIVING_FLUSH_DUE. */
     afc__node flush_node;
-    afc__node broken_node;  /**< In driver->bodies.broken. */
-    afc__node silent_node;  /**< In driver->bodies.silent; see peer_end.c. */
-    int silent_socket;      /**< The descriptor on which libcurl waits for nothing any more. */
-    afc__node attempt_node; /**< In driver->ended_attempts. */
+    afc__node broken_node;    /**< In driver->bodies.broken. */
+    afc__node unwatched_node; /**< In driver->bodies.unwatched; see peer_end.c. */
+    int unwatched_socket;     /**< The descriptor on which libcurl waits for nothing any more. */
+    afc__node attempt_node;   /**< In driver->ended_attempts. */
     afc__trace trace;
     afc__hosts hosts;
 

@@ -229,13 +229,13 @@ void afc__http_cache_touch(afc_http_cache *cache, const afc__http_cache_stored *
 /* ---- Changing ------------------------------------------------------------------------------ */
 
 /** Whether a response is still the current one of its variant, as far as memory knows. Under the lock. */
-typedef enum standing {
+typedef enum stored_state {
     CURRENT,
     REPLACED,
     UNKNOWN /* It isn't in memory: only the disk knows. */
-} standing;
+} stored_state;
 
-static standing standing_of(afc_http_cache *cache, const afc__http_cache_id *id) {
+static stored_state state_of(afc_http_cache *cache, const afc__http_cache_id *id) {
     afc__response_set *set = afc__cache_store_copy_set(cache, id->primary);
     if (set == NULL) return cache->disk != NULL ? UNKNOWN : REPLACED;
     const afc__http_cache_stored *now = afc__http_cache_found_variant(&set->found, id->variant);
@@ -279,16 +279,16 @@ void afc__http_cache_update(afc_http_cache *cache, afc__http_cache_stored *store
     if (!afc__cache_store_is_usable(cache)) return;
     afc__http_cache_stored *changed = with_meta(cache, stored, meta);
     pthread_mutex_lock(&cache->lock);
-    standing is = standing_of(cache, &stored->id);
+    stored_state state = state_of(cache, &stored->id);
     /* A removal of many entries that is under way has noted the old name only, and would miss the new one. */
     bool is_renamed = changed != NULL && changed->id.variant != stored->id.variant;
     bool is_removed = cache->removing != 0 && is_renamed;
     if (changed == NULL || is_removed) {
-        if (is != REPLACED) remove_one(cache, &stored->id);
-    } else if (is == CURRENT && (cache->disk == NULL || !is_renamed)) {
+        if (state != REPLACED) remove_one(cache, &stored->id);
+    } else if (state == CURRENT && (cache->disk == NULL || !is_renamed)) {
         if (is_renamed) remove_one(cache, &stored->id);
         put(cache, changed, cache->disk != NULL);
-    } else if (is != REPLACED && find_record(cache, &stored->id) != NULL) {
+    } else if (state != REPLACED && find_record(cache, &stored->id) != NULL) {
         change_on_disk(cache, changed, stored->id.variant);
     }
     pthread_mutex_unlock(&cache->lock);
@@ -299,9 +299,9 @@ void afc__http_cache_update(afc_http_cache *cache, afc__http_cache_stored *store
 
 /** Removes a response, unless another one has taken its place. Under the lock. */
 static void drop(afc_http_cache *cache, const afc__http_cache_id *id) {
-    standing is = standing_of(cache, id);
-    if (is == CURRENT) remove_one(cache, id);
-    if (is == UNKNOWN) {
+    stored_state state = state_of(cache, id);
+    if (state == CURRENT) remove_one(cache, id);
+    if (state == UNKNOWN) {
         afc__cache_store_name name = {id->primary, id->variant};
         afc__disk_remove(cache->disk, &name, 1, id->content);
     }

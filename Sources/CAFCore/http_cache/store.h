@@ -145,7 +145,7 @@ uint64_t afc__http_cache_hash_key(const afc_http_cache *cache, afc_slice key);
  * the journal, at the latest before a response is written to disk.
  */
 typedef struct afc__http_cache_mark {
-    unsigned of_key, of_all;
+    unsigned key_removals, all_removals;
     uint32_t order; /**< Number of the last head that was received for storage. */
 } afc__http_cache_mark;
 

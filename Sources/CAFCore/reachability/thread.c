@@ -141,7 +141,7 @@ static bool is_same(const afc_reachability *a, const afc_reachability *b) {
     return a->status == b->status && a->link == b->link && strcmp(a->link_name, b->link_name) == 0;
 }
 
-static void tell(afc_reach_monitor *monitor, const afc_reachability *state) {
+static void report_change(afc_reach_monitor *monitor, const afc_reachability *state) {
     if (monitor->was_reported && is_same(&monitor->reported, state)) return;
     monitor->was_reported = true;
     monitor->reported = *state;
@@ -173,7 +173,7 @@ static decision decide(afc_reach_monitor *monitor) {
         if (is_any_unknown) return UNKNOWN;
         if (is_any_transient && monitor->thread->transient_count < MAX_TRANSIENT) return TRANSIENT;
     }
-    tell(monitor, &state);
+    report_change(monitor, &state);
     return DECIDED;
 }
 

@@ -183,17 +183,17 @@ static int64_t due_time(const afc__loop *loop) {
     return now - loop->now_us > LONG_TURN_US ? loop->now_us : now;
 }
 
-static void ring_alarms(afc__loop *loop) {
+static void fire_alarms(afc__loop *loop) {
     afc__timer *first = afc__timers_first(&loop->timers);
     if (first == NULL) return;
-    loop->ringing_us = due_time(loop);
-    while (first != NULL && first->deadline <= loop->ringing_us) {
+    loop->firing_until_us = due_time(loop);
+    while (first != NULL && first->deadline <= loop->firing_until_us) {
         afc__timers_disarm(&loop->timers, first);
         afc__alarm *alarm = (afc__alarm *)(void *)first;
         alarm->callback(alarm);
         first = afc__timers_first(&loop->timers);
     }
-    loop->ringing_us = 0;
+    loop->firing_until_us = 0;
 }
 
 static unsigned readiness_of(uint32_t events) {
@@ -265,7 +265,7 @@ static afc__turn take_turn(afc__loop *loop, struct epoll_event *batch, bool may_
     bool has_events = take_events(loop, batch, may_sleep);
     /* Before the alarms: what posts start may arm an alarm that is due in this turn. */
     bool has_posts = drain_inbox(loop);
-    ring_alarms(loop);
+    fire_alarms(loop);
     atomic_fetch_add_explicit(&loop->turns, 1, memory_order_relaxed);
     return loop->owner.finish_turn(loop->owner.context, !has_events && !has_posts);
 }
@@ -411,8 +411,8 @@ void afc__loop_release_alarms(afc__loop *loop, size_t count) {
 
 void afc__loop_arm(afc__loop *loop, afc__alarm *alarm, int64_t deadline_us) {
     /* Sockets must be handled before an alarm fires again. */
-    if (loop->ringing_us != 0 && deadline_us <= loop->ringing_us)
-        deadline_us = loop->ringing_us + 1;
+    if (loop->firing_until_us != 0 && deadline_us <= loop->firing_until_us)
+        deadline_us = loop->firing_until_us + 1;
     afc__timers_arm(&loop->timers, &alarm->timer, deadline_us);
 }
 

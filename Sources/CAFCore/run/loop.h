@@ -72,8 +72,8 @@ typedef struct afc__loop {
     int epoll_descriptor;
     afc__loop_owner owner;
     afc__timers timers;
-    int64_t now_us;     /**< When the loop last woke (afc__now_us()). */
-    int64_t ringing_us; /**< The alarms due by this time are firing; 0 if none is. */
+    int64_t now_us;          /**< When the loop last woke (afc__now_us()). */
+    int64_t firing_until_us; /**< The alarms due by this time are firing; 0 if none is. */
     /**
      * When the loop must check its sockets at the latest, to detect that the process was stopped; INT64_MAX if at any
      * time.

@@ -711,7 +711,7 @@ static afc_websocket *make_socket(const afc_websocket_events *events) {
         afc_free(socket);
         return NULL;
     }
-    if (pthread_mutex_init(&socket->order_lock, NULL) != 0) {
+    if (pthread_mutex_init(&socket->sending_lock, NULL) != 0) {
         pthread_mutex_destroy(&socket->lock);
         afc_free(socket);
         return NULL;

@@ -23,35 +23,35 @@ static bool is_parents(const afc_websocket *socket) {
 }
 
 /**
- * Locks `order_lock`, or returns AFC__OVERTAKING. A loop must not wait while another thread compresses a large message,
- * so a message that a callback sends is sent before that one. It isn't compressed: the peer's decoder then doesn't see
- * it, and needs no order.
+ * Locks `sending_lock`, or returns AFC__OVERTAKING. A loop must not wait while another thread compresses a large
+ * message, so a message that a callback sends is sent before that one. It isn't compressed: the peer's decoder then
+ * doesn't see it, and needs no order.
  */
-static afc__order lock_order(afc_websocket *socket, unsigned flags) {
+static afc__send_order begin_sending(afc_websocket *socket, unsigned flags) {
     if (afc__loop_is_any_current()) {
-        if (pthread_mutex_trylock(&socket->order_lock) == 0) return AFC__IN_ORDER;
+        if (pthread_mutex_trylock(&socket->sending_lock) == 0) return AFC__IN_ORDER;
         pthread_mutex_lock(&socket->lock);
         bool may_overtake = afc__outbox_may_overtake(&socket->outbox, flags);
         pthread_mutex_unlock(&socket->lock);
         if (may_overtake) return AFC__OVERTAKING;
     }
-    pthread_mutex_lock(&socket->order_lock);
+    pthread_mutex_lock(&socket->sending_lock);
     return AFC__IN_ORDER;
 }
 
 void afc__websocket_retire_encoder(afc_websocket *socket) {
-    if (pthread_mutex_trylock(&socket->order_lock) != 0) return;
+    if (pthread_mutex_trylock(&socket->sending_lock) != 0) return;
     pthread_mutex_lock(&socket->lock);
     afc__encoder encoder = socket->outbox.encoder;
     socket->outbox.encoder = (afc__encoder){0};
     pthread_mutex_unlock(&socket->lock);
-    pthread_mutex_unlock(&socket->order_lock);
+    pthread_mutex_unlock(&socket->sending_lock);
     afc__encoder_close(&encoder);
 }
 
-static void unlock_order(afc_websocket *socket, afc__order order) {
+static void end_sending(afc_websocket *socket, afc__send_order order) {
     if (order == AFC__OVERTAKING) return;
-    pthread_mutex_unlock(&socket->order_lock);
+    pthread_mutex_unlock(&socket->sending_lock);
     if (afc__websocket_state_of(socket) == AFC__WEBSOCKET_ENDED)
         afc__websocket_retire_encoder(socket);
 }
@@ -65,7 +65,7 @@ static bool takes_messages(const afc_websocket *socket) {
 }
 
 static afc_status begin(afc_websocket *socket, afc_websocket_kind kind, size_t size, unsigned flags,
-                        afc__order order, afc__draft *out) {
+                        afc__send_order order, afc__draft *out) {
     afc_status status = AFC_ECLOSED;
     pthread_mutex_lock(&socket->lock);
     if (takes_messages(socket)) {
@@ -101,13 +101,13 @@ afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind, af
     if (afc__lacks_bytes(bytes)) return AFC_EINVAL;
     if (is_parents(socket)) return AFC_ECLOSED;
     afc__draft draft;
-    afc__order order = lock_order(socket, flags);
+    afc__send_order order = begin_sending(socket, flags);
     afc_status status = begin(socket, kind, bytes.size, flags, order, &draft);
     if (status == AFC_OK) {
         afc__outgoing *frame = afc__outgoing_make(&draft, bytes, &status);
         status = add(socket, &draft, frame, status, message_context);
     }
-    unlock_order(socket, order);
+    end_sending(socket, order);
     if (status != AFC_OK) return status;
     afc__task_wake_sending(socket->task);
     if (bytes.size >= SENT_SOON) afc__loop_hurry(&socket->task->session->loop);
@@ -178,7 +178,7 @@ afc_websocket *afc_websocket_retain(afc_websocket *socket) {
 void afc_websocket_release(afc_websocket *socket) {
     if (socket == NULL || atomic_fetch_sub(&socket->references, 1) != 1) return;
     afc_task_release(socket->task);
-    pthread_mutex_destroy(&socket->order_lock);
+    pthread_mutex_destroy(&socket->sending_lock);
     pthread_mutex_destroy(&socket->lock);
     afc_free(socket);
 }

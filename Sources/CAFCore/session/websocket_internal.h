@@ -23,13 +23,13 @@ struct afc_websocket {
      * Held while a message is checked, compressed and masked, so that messages are sent in the order in which they were
      * compressed. Lock it before `lock`. A loop waits for it only to send a piece of a message.
      */
-    pthread_mutex_t order_lock;
+    pthread_mutex_t sending_lock;
     /* Any thread, under `lock`, which is never held for long. */
     pthread_mutex_t lock;
     _Atomic(afc__websocket_state) state; /**< May be read without `lock`. */
     /** Why a message can't be finished, or AFC_OK. May be read without `lock`. */
     _Atomic(afc_status) message_failure;
-    afc__outbox outbox; /**< The stream of its encoder is used under `order_lock`. */
+    afc__outbox outbox; /**< The stream of its encoder is used under `sending_lock`. */
     /* Constant once the socket is opened. */
     afc_websocket_options options; /**< Pointers in it aren't used after the opening. */
     afc_websocket_codec codec;

@@ -16,7 +16,7 @@ static int64_t now(void) {
     return (int64_t)time(NULL);
 }
 
-static afc_status say(afc_status status, const char *why, afc_failure *failure) {
+static afc_status describe_failure(afc_status status, const char *why, afc_failure *failure) {
     if (status == AFC_OK) return status;
     if (status == AFC_ENOMEM || why == NULL) return afc__fail_memory(failure);
     return afc__fail(failure, status, "%s", why);
@@ -98,7 +98,7 @@ afc_status afc_cookie_jar_set(afc_cookie_jar *jar, const afc_cookie *cookie, afc
     afc_status status = AFC__CHECK_RESERVED(cookie, "afc_cookie", failure);
     if (status != AFC_OK) return status;
     status = afc__cookie_jar_put(jar, cookie, now(), &why);
-    return say(status, why, failure);
+    return describe_failure(status, why, failure);
 }
 
 /**
@@ -135,7 +135,7 @@ afc_status afc_cookie_jar_receive(afc_cookie_jar *jar, const char *url, afc_slic
     if (status != AFC_OK) return status;
     status = afc__cookie_jar_keep(jar, &site, set_cookie, now(), &why);
     afc__url_clear(&parsed);
-    return say(status, why, failure);
+    return describe_failure(status, why, failure);
 }
 
 afc_status afc_cookie_jar_copy(afc_cookie_list **out, afc_cookie_jar *jar, const char *url,
@@ -149,7 +149,7 @@ afc_status afc_cookie_jar_copy(afc_cookie_list **out, afc_cookie_jar *jar, const
     if (status != AFC_OK) return status;
     status = afc__cookie_jar_list(jar, url != NULL ? &site : NULL, now(), out);
     afc__url_clear(&parsed);
-    return say(status, NULL, failure);
+    return describe_failure(status, NULL, failure);
 }
 
 void afc_cookie_list_free(afc_cookie_list *list) {
@@ -165,7 +165,7 @@ static void set_changed(afc_cookie_jar *jar, bool has_changed) {
 static afc_status write_to(afc_cookie_jar *jar, const char *path, afc_failure *failure) {
     afc_cookie_list *list;
     afc_status status = afc__cookie_jar_list(jar, NULL, now(), &list);
-    if (status != AFC_OK) return say(status, NULL, failure);
+    if (status != AFC_OK) return describe_failure(status, NULL, failure);
     status = afc__cookie_file_save(list, path, failure);
     afc_cookie_list_free(list);
     return status;
@@ -191,7 +191,7 @@ afc_status afc_cookie_jar_export(afc_cookie_jar *jar, bool includes_session, afc
     *out = (afc_bytes){NULL, 0};
     afc__clear_failure(failure);
     afc_status status = afc__cookie_jar_list(jar, NULL, now(), &list);
-    if (status != AFC_OK) return say(status, NULL, failure);
+    if (status != AFC_OK) return describe_failure(status, NULL, failure);
     status = afc__cookie_file_write(list, includes_session, out, failure);
     afc_cookie_list_free(list);
     return status;

@@ -145,7 +145,7 @@ static bool name_file(afc__transfer *transfer, const afc_response *response) {
     afc_status status = afc__sink_set_path(&transfer->sink, response->path, response->flags,
                                            &failure);
     if (status == AFC_OK) {
-        status = afc__sink_spare_partial(&transfer->sink, asked_url(transfer), &failure);
+        status = afc__sink_check_partial(&transfer->sink, asked_url(transfer), &failure);
     }
     return status == AFC_OK || afc__transfer_fail(transfer, &failure);
 }

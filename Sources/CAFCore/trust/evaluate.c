@@ -145,7 +145,8 @@ static bool pins_match(const afc__trust_rule *rule, X509 *leaf, STACK_OF(X509) *
 
 /* ---- Verdicts ------------------------------------------------------------------------------ */
 
-static void say(afc__verdict *verdict, afc_trust_reason reason, int error, const char *text) {
+static void set_reason(afc__verdict *verdict, afc_trust_reason reason, int error,
+                       const char *text) {
     verdict->reason = reason;
     verdict->error = error != X509_V_OK ? error : X509_V_ERR_APPLICATION_VERIFICATION;
     snprintf(verdict->text, sizeof verdict->text, "%s", text);
@@ -155,7 +156,7 @@ static void set_error(const evaluation_state *evaluation, int error, int depth) 
     afc__verdict *verdict = evaluation->verdict;
     afc_trust_reason reason = afc__trust_reason_of(error);
     verdict->depth = depth;
-    say(verdict, reason, error, X509_verify_cert_error_string(error));
+    set_reason(verdict, reason, error, X509_verify_cert_error_string(error));
     if (error == X509_V_ERR_OUT_OF_MEM) {
         verdict->fault = AFC_ENOMEM;
         if (evaluation->shortage != 0) {
@@ -172,8 +173,8 @@ static void set_error(const evaluation_state *evaluation, int error, int depth) 
 static void miss_pins(afc__verdict *verdict) {
     verdict->depth = 0;
     verdict->pins = AFC_PINS_MISSED;
-    say(verdict, AFC_TRUST_PIN, X509_V_ERR_APPLICATION_VERIFICATION,
-        "no pin for this host matches the certificate chain");
+    set_reason(verdict, AFC_TRUST_PIN, X509_V_ERR_APPLICATION_VERIFICATION,
+               "no pin for this host matches the certificate chain");
 }
 
 /** Returns whether missed pins are accepted, because they have expired or are only reported. */
@@ -242,7 +243,7 @@ static void evaluate_pins(evaluation_state *evaluation) {
 /** Sets the verdict if the anchors can't be read now. */
 static void lack_anchors(afc__verdict *verdict, const afc_failure *failure) {
     verdict->fault = failure->status;
-    say(verdict, AFC_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM, failure->text);
+    set_reason(verdict, AFC_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM, failure->text);
 }
 
 static void evaluate(evaluation_state *evaluation) {
@@ -327,11 +328,11 @@ afc__verification *afc__trust_evaluate(const afc_trust_policy *policy,
     if (has_host && !is_host) {
         /* Without a valid host no rule can be found, so even a policy that compares no names must refuse. */
         verification->host.text[0] = '\0';
-        say(&verification->verdict, AFC_TRUST_WRONG_HOST, X509_V_ERR_HOSTNAME_MISMATCH,
-            "invalid host: a certificate can't name it");
+        set_reason(&verification->verdict, AFC_TRUST_WRONG_HOST, X509_V_ERR_HOSTNAME_MISMATCH,
+                   "invalid host: a certificate can't name it");
     } else {
         evaluation.untrusted = gather(policy, trust_case);
-        say(&verification->verdict, AFC_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM, "out of memory");
+        set_reason(&verification->verdict, AFC_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM, "out of memory");
         verification->verdict.fault = AFC_ENOMEM;
         if (evaluation.untrusted != NULL) {
             verification->verdict = (afc__verdict){.fault = AFC_OK};
@@ -355,7 +356,7 @@ void afc__verification_refuse(afc__verification *verification, afc_trust_reason 
     verification->verdict.is_accepted = false;
     verification->verdict.fault = error == X509_V_ERR_OUT_OF_MEM ? AFC_ENOMEM : AFC_OK;
     verification->verdict.depth = 0;
-    say(&verification->verdict, reason, error, text);
+    set_reason(&verification->verdict, reason, error, text);
 }
 
 bool afc__trust_run_callback(const afc_trust_policy *policy, afc__verification *verification) {

@@ -34,7 +34,7 @@ void afc__outbox_clear(afc__outbox *outbox) {
 /* ---- Messages ------------------------------------------------------------------------------ */
 
 static afc_status check(const afc__outbox *outbox, afc_websocket_kind kind, size_t size,
-                        unsigned flags, afc__order order) {
+                        unsigned flags, afc__send_order order) {
     bool is_known = kind == AFC_WEBSOCKET_TEXT || kind == AFC_WEBSOCKET_BINARY;
     if (!is_known || (flags & ~(unsigned)AFC_WEBSOCKET_MORE) != 0) return AFC_EINVAL;
     if (outbox->kind != 0 && outbox->kind != kind) return AFC_EINVAL;
@@ -45,7 +45,7 @@ static afc_status check(const afc__outbox *outbox, afc_websocket_kind kind, size
 }
 
 afc_status afc__outbox_begin(afc__outbox *outbox, afc_websocket_kind kind, size_t size,
-                             unsigned flags, afc__order order, afc__draft *out) {
+                             unsigned flags, afc__send_order order, afc__draft *out) {
     afc_status status = check(outbox, kind, size, flags, order);
     if (status != AFC_OK) return status;
     if (afc__outbox_cannot_finish(outbox)) return AFC_ECLOSED;

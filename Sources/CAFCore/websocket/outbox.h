@@ -94,7 +94,7 @@ static inline bool afc__outbox_cannot_finish(const afc__outbox *outbox) {
  * exceeded by what compression adds, and by overtaking messages, whose bytes are at most as many.
  */
 afc_status afc__outbox_begin(afc__outbox *outbox, afc_websocket_kind kind, size_t size,
-                             unsigned flags, afc__order order, afc__draft *out);
+                             unsigned flags, afc__send_order order, afc__draft *out);
 
 /**
  * Adds a frame, and takes ownership of it. Fails with AFC_EINVAL if it can't overtake any more, and then takes nothing.

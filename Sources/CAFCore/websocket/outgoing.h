@@ -33,16 +33,16 @@ typedef struct afc__outgoing {
 } afc__outgoing;
 
 /** The order in which messages of several threads are sent. */
-typedef enum afc__order {
+typedef enum afc__send_order {
     AFC__IN_ORDER, /**< Sent in the order of the calls: only one such frame is made at a time. */
     /** A whole, uncompressed message that may be sent before the one whose frame is being made. */
     AFC__OVERTAKING
-} afc__order;
+} afc__send_order;
 
 /** What is known about a message, or a piece of it, before its frame is made. */
 typedef struct afc__draft {
     afc_websocket_kind kind;
-    afc__order order;
+    afc__send_order order;
     bool is_first;
     afc__frame frame; /**< The head, without the length. */
     unsigned char mask[AFC__FRAME_MASK];

@@ -60,8 +60,8 @@ static afc_status finish(afc__outbox *outbox, afc__draft *draft, afc_slice bytes
     return status;
 }
 
-static afc_status begin(afc__outbox *outbox, const char *text, unsigned flags, afc__order order,
-                        afc__draft *out) {
+static afc_status begin(afc__outbox *outbox, const char *text, unsigned flags,
+                        afc__send_order order, afc__draft *out) {
     return afc__outbox_begin(outbox, AFC_WEBSOCKET_TEXT, strlen(text), flags, order, out);
 }
 

@@ -24,7 +24,7 @@ enum { MAX_CHUNK = 16 * 1024 };
 
 void afc__body_lists_init(afc__body_lists *lists) {
     afc__list_init(&lists->to_flush);
-    afc__list_init(&lists->silent);
+    afc__list_init(&lists->unwatched);
     afc__list_init(&lists->broken);
 }
 
@@ -300,7 +300,7 @@ static void flush_if_due(afc__exchange *exchange) {
 
 void afc__exchange_leave_lists(afc__exchange *exchange) {
     afc__list_remove(&exchange->broken_node);
-    afc__list_remove(&exchange->silent_node);
+    afc__list_remove(&exchange->unwatched_node);
 }
 
 afc__exchange *afc__driver_next_broken(afc__driver *driver) {
@@ -308,7 +308,7 @@ afc__exchange *afc__driver_next_broken(afc__driver *driver) {
     if (node == NULL) return NULL;
     afc__exchange *exchange = AFC__OWNER(node, afc__exchange, broken_node);
     afc__list_remove(&exchange->broken_node);
-    afc__list_remove(&exchange->silent_node);
+    afc__list_remove(&exchange->unwatched_node);
     return exchange;
 }
 

@@ -9,8 +9,8 @@
 
 /** Exchanges of a driver that need something after libcurl has returned, or that end without a message of libcurl. */
 typedef struct afc__body_lists {
-    afc__list to_flush; /**< To be flushed by afc__driver_flush(). */
-    afc__list silent;   /**< Exchanges whose peer may have ended its direction; see peer_end.h. */
+    afc__list to_flush;  /**< To be flushed by afc__driver_flush(). */
+    afc__list unwatched; /**< Exchanges whose peer may have ended its direction; see peer_end.h. */
     /** Exchanges whose end libcurl doesn't report; see afc__driver_next_broken(). */
     afc__list broken;
 } afc__body_lists;

@@ -22,8 +22,8 @@ bool afc__exchange_waits_for_body(const afc__exchange *exchange) {
 }
 
 static void look_later(afc__exchange *exchange) {
-    if (exchange->silent_node.next != NULL) return;
-    afc__list_append(&exchange->driver->bodies.silent, &exchange->silent_node);
+    if (exchange->unwatched_node.next != NULL) return;
+    afc__list_append(&exchange->driver->bodies.unwatched, &exchange->unwatched_node);
 }
 
 /* At a response that isn't a success libcurl stops sending, but a paused body makes it wait all the same. */
@@ -38,7 +38,7 @@ void afc__exchange_got_head(afc__exchange *exchange) {
 void afc__exchange_socket_is_unwatched(afc__exchange *exchange, curl_socket_t descriptor) {
     if (exchange->hop.transfer == NULL) return;
     if (!asks_for_upgrade(exchange) && !afc__exchange_waits_for_body(exchange)) return;
-    exchange->silent_socket = descriptor;
+    exchange->unwatched_socket = descriptor;
     look_later(exchange);
 }
 
@@ -61,7 +61,7 @@ static bool may_read(const afc__exchange *exchange) {
  */
 static bool has_peer_ended(const afc__exchange *exchange) {
     if (exchange->run.has_met_end) return true;
-    if (afc__driver_waits_on(exchange->driver, exchange->silent_socket)) return false;
+    if (afc__driver_waits_on(exchange->driver, exchange->unwatched_socket)) return false;
     return asks_for_upgrade(exchange) || afc__list_is_empty(&exchange->watched);
 }
 
@@ -99,7 +99,7 @@ static void end_with_connection(afc__exchange *exchange) {
     }
 }
 
-static void end_silently(afc__exchange *exchange) {
+static void end_unwatched(afc__exchange *exchange) {
     if (afc__hop_in_head(&exchange->hop.transfer->hop)) {
         afc__exchange_end_with(exchange, CURLE_GOT_NOTHING);
     } else if (asks_for_upgrade(exchange)) {
@@ -112,10 +112,10 @@ static void end_silently(afc__exchange *exchange) {
     }
 }
 
-afc__exchange *afc__driver_end_next_silent(afc__driver *driver) {
+afc__exchange *afc__driver_end_next_unwatched(afc__driver *driver) {
     afc__node *node;
-    while ((node = afc__list_first(&driver->bodies.silent)) != NULL) {
-        afc__exchange *exchange = AFC__OWNER(node, afc__exchange, silent_node);
+    while ((node = afc__list_first(&driver->bodies.unwatched)) != NULL) {
+        afc__exchange *exchange = AFC__OWNER(node, afc__exchange, unwatched_node);
         afc__list_remove(node);
         bool must_nudge = exchange->run.nudge == AFC__NUDGE_DUE;
         if (must_nudge) exchange->run.nudge = AFC__NUDGE_NONE;
@@ -123,7 +123,7 @@ afc__exchange *afc__driver_end_next_silent(afc__driver *driver) {
         if (must_nudge)
             nudge(exchange);
         else if (has_peer_ended(exchange))
-            end_silently(exchange);
+            end_unwatched(exchange);
         if (exchange->run.has_ended) return exchange;
     }
     return NULL;

@@ -1,6 +1,6 @@
 /**
  * Detects that a peer has ended its direction of a connection, which libcurl doesn't report while our direction is
- * paused. An exchange is called silent if libcurl waits for nothing on its connection.
+ * paused. An exchange is called unwatched if libcurl waits for nothing on its connection.
  */
 #ifndef AFC_CURL_BODY_PEER_END_H
 #define AFC_CURL_BODY_PEER_END_H
@@ -19,9 +19,9 @@ bool afc__exchange_waits_for_body(const afc__exchange *exchange);
 void afc__exchange_socket_is_unwatched(afc__exchange *exchange, curl_socket_t descriptor);
 
 /**
- * Ends silent exchanges whose peer has ended its direction: upgraded ones, and those whose request body is paused.
+ * Ends unwatched exchanges whose peer has ended its direction: upgraded ones, and those whose request body is paused.
  * Returns the next one that has ended, or NULL. Call it when curl_multi_info_read() has returned all messages.
  */
-afc__exchange *afc__driver_end_next_silent(afc__driver *driver);
+afc__exchange *afc__driver_end_next_unwatched(afc__driver *driver);
 
 #endif

@@ -301,7 +301,7 @@ void afc__driver_run_due(afc__driver *driver) {
     timer_changed(driver->multi.handle, left > 0 ? left : 1, driver);
 }
 
-static void timer_rang(afc__alarm *alarm) {
+static void on_timer(afc__alarm *alarm) {
     afc__driver_run_due(AFC__OWNER(alarm, afc__driver, alarm));
 }
 
@@ -309,7 +309,7 @@ static void timer_rang(afc__alarm *alarm) {
 
 bool afc__driver_use_loop(afc__driver *driver) {
     CURLM *multi = driver->multi.handle;
-    driver->alarm.callback = timer_rang;
+    driver->alarm.callback = on_timer;
     return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket_changed) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, driver) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer_changed) == CURLM_OK &&

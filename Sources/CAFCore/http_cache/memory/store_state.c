@@ -54,7 +54,7 @@ afc__http_cache_mark afc__cache_store_take_mark(afc_http_cache *cache, uint64_t 
 bool afc__cache_store_is_current(afc_http_cache *cache, uint64_t primary,
                                  afc__http_cache_mark mark) {
     afc__http_cache_mark now = afc__cache_store_take_mark(cache, primary);
-    return now.of_key == mark.of_key && now.of_all == mark.of_all;
+    return now.key_removals == mark.key_removals && now.all_removals == mark.all_removals;
 }
 
 void afc__cache_store_count_removal(afc_http_cache *cache, uint64_t primary) {
