@@ -108,6 +108,34 @@ static afc_status refuse_each(call *call, afc_slice chunk) {
     return AFC_OK;
 }
 
+/** Refuses the first piece once, and ends the task when it comes again. */
+static afc_status refuse_and_fail(call *call, afc_slice chunk) {
+    (void)chunk;
+    if (atomic_load(&call->refused_count) > 0) return AFC_EFILE;
+    afc_task_wake(call->task);
+    return AFC_EAGAIN;
+}
+
+/** The server sends nothing more, so only the callback can end the task. */
+static void error_after_a_pause_ends_the_task(void **state) {
+    fixture *fixture = *state;
+    static const char *const fields[] = {"Content-Length: 9\r\n\r\nhello",
+                                         "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"};
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        afts_script *script = afts_script_new();
+        afts_send_text(script, text_of(fixture, "HTTP/1.1 200 OK\r\n%s", fields[i]));
+        afts_stall(script, "never");
+        serve(fixture, "/", script);
+        call *call = call_new(fixture, "/");
+        call->request.sink.kind = AFC_SINK_CALLBACK;
+        call->at_body = refuse_and_fail;
+        call_perform(call);
+        check_ended(call, AFC_EFILE);
+        assert_int_equal(atomic_load(&call->taken), 0);
+        call_free(call);
+    }
+}
+
 /** Small chunks that arrive together, which libcurl joins while it is paused. */
 static void refused_piece_comes_again_as_it_was(void **state) {
     fixture *fixture = *state;
@@ -464,6 +492,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(paused_body_stops_the_server),
         FIXTURE_TEST(challenge_that_waits_for_its_answer_stops_the_server),
+        FIXTURE_TEST(error_after_a_pause_ends_the_task),
         FIXTURE_TEST(refused_piece_comes_again_as_it_was),
         FIXTURE_TEST(paused_body_is_complete_after_its_connection_ended),
         FIXTURE_TEST(slow_consumer_gets_each_byte),

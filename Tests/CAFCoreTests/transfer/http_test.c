@@ -108,6 +108,18 @@ static void sends_zero_length_for_methods_that_expect_content(void **state) {
     }
 }
 
+/** A body of no bytes needs no pointer. */
+static void sends_empty_body_without_pointer(void **state) {
+    fixture *fixture = *state;
+    call *call = call_new(fixture, "/method");
+    call_send(call, "POST", (afc_slice){NULL, 0});
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    assert_string_equal(seen_header(fixture, 0, "Content-Length"), "0");
+    check_body_seen(fixture, 0, "");
+}
+
 static void request_head_holds_only_the_defaults(void **state) {
     fixture *fixture = *state;
     call_free(call_fetch(fixture, "/a/b%20c?d=e"));
@@ -497,6 +509,7 @@ int main(void) {
         FIXTURE_TEST(refuses_method_beyond_the_limit_of_heads),
         FIXTURE_TEST(any_method_may_have_a_body),
         FIXTURE_TEST(sends_zero_length_for_methods_that_expect_content),
+        FIXTURE_TEST(sends_empty_body_without_pointer),
         FIXTURE_TEST(request_head_holds_only_the_defaults),
         FIXTURE_TEST(sends_the_target_byte_for_byte),
         FIXTURE_TEST(each_default_can_be_removed),
