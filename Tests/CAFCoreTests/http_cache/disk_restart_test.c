@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -214,6 +215,48 @@ static void entry_that_waits_while_a_change_is_lost_is_dropped(void **state) {
     cache_box_close(other);
 }
 
+static void unlink_in(const cache_box *box, const char *name) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/1/%s", box->path, name);
+    assert_int_equal(unlink(path), 0);
+}
+
+/** A removal of the folder may have come as far as that. */
+static void lost_key_is_written_again(void **state) {
+    cache_box *box = *state;
+    unlink_in(box, "key");
+    unlink_in(box, "journal");
+    store_small(box->cache, 1);
+    store_small(box->cache, 1);
+    afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+    afc_http_cache_flush(other);
+    assert_int_equal(count_responses(box->cache, 0), 1);
+    assert_int_equal(count_responses(other, 0), 1);
+    cache_box_close(other);
+}
+
+/** Its names of files mean other keys: what one process removes, the other one doesn't find. */
+static void folder_that_has_got_another_key_is_not_used(void **state) {
+    cache_box *box = *state;
+    char key[64];
+    store_small(box->cache, 1);
+    assert_int_equal(count_responses(box->cache, 0), 1);
+    unlink_in(box, "key");
+    unlink_in(box, "journal");
+    afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+    afc__http_cache_remove_key(other, response_key(key, 0));
+    afc_http_cache_flush(other);
+    assert_int_equal(count_responses(box->cache, 0), 0);
+    store_small(other, 1);
+    response response = small_response(OTHER, 1);
+    (void)response_store(box->cache, &response, SIZE);
+    afc_http_cache_flush(box->cache);
+    assert_int_equal(cache_box_count_files(box), 1);
+    assert_int_equal(count_responses(box->cache, 0), 0);
+    assert_int_equal(count_responses(other, 0), 1);
+    cache_box_close(other);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -222,6 +265,8 @@ int main(void) {
         TEST(response_in_flight_outlives_the_scan_of_another_process),
         TEST(change_in_a_replaced_journal_is_known),
         TEST(change_made_while_the_journal_is_replaced_is_known),
+        TEST(lost_key_is_written_again),
+        TEST(folder_that_has_got_another_key_is_not_used),
         TEST(entry_that_waits_while_a_change_is_lost_is_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,10 +105,17 @@ bool afc__disk_has_content(afc__disk *disk, afc__cache_store_name name, uint64_t
 /* ---- The journal ----------------------------------------------------------------------------- */
 
 bool afc__disk_lock_journal(afc__disk *disk) {
-    /* The rest of the folder may have been removed with the journal. */
-    disk->has_new_folder = !afc__journal_is_in_place(&disk->journal) &&
-                           !afc__folder_is_in_place(&disk->folder) &&
-                           afc__folder_restore(&disk->folder);
+    disk->has_new_folder = false;
+    if (!afc__journal_is_in_place(&disk->journal)) {
+        /* The rest of the folder may have been removed with the journal. */
+        disk->has_new_folder = !afc__folder_is_in_place(&disk->folder);
+        if (!afc__folder_restore(&disk->folder)) {
+            /* The files belong to other processes, which can't name a removed one in a way that is understood here. */
+            disk->journal.reader.restart(disk);
+            disk->journal.reader.lack_changes(disk);
+            return false;
+        }
+    }
     return afc__journal_lock(&disk->journal);
 }
 

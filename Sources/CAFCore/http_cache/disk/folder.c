@@ -211,11 +211,17 @@ bool afc__folder_is_in_place(const afc__folder *folder) {
     return is_linked(folder->root) && is_linked(folder->entries) && is_linked(folder->fresh);
 }
 
+/** Returns whether an open folder has this key, which is written if there is none. */
+static bool has_key(const afc__folder *folder, const uint64_t key[2]) {
+    afc__folder opened = {.root = folder->root};
+    return have_key(&opened, key) && opened.key[0] == key[0] && opened.key[1] == key[1];
+}
+
 bool afc__folder_restore(afc__folder *folder) {
     afc__folder made;
+    if (afc__folder_is_in_place(folder)) return has_key(folder, folder->key);
     if (open_with_key(&made, folder->path, folder->key, NULL) != AFC_OK) return false;
-    bool is_ours = made.key[0] == folder->key[0] && made.key[1] == folder->key[1] &&
-                   replace_descriptors(folder, &made);
+    bool is_ours = has_key(&made, folder->key) && replace_descriptors(folder, &made);
     afc__folder_close(&made);
     return is_ours;
 }

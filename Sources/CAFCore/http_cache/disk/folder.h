@@ -34,8 +34,8 @@ void afc__folder_close(afc__folder *folder);
 bool afc__folder_is_in_place(const afc__folder *folder);
 
 /**
- * Makes the folder again after it or a part of it was removed, with the same key and under the same descriptors. Returns
- * false if that fails, or if another process has made it with another key.
+ * Makes again what was removed of the folder, with the same key and under the same descriptors. Returns false if that
+ * fails, or if another process has given it another key.
  */
 bool afc__folder_restore(afc__folder *folder);
 
