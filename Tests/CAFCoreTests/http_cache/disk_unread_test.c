@@ -3,7 +3,7 @@
  * or because the folder is being scanned.
  */
 #include "base/alloc.h"
-#include "http_cache/disk/disk_state.h"
+#include "http_cache/disk/disk.h"
 #include "support/cache_box.h"
 
 #include <dlfcn.h>
@@ -90,6 +90,13 @@ static void check_removed(const cache_box *box, afc_http_cache *other) {
     afc_http_cache_flush(other);
 }
 
+static int lock_journal(const cache_box *box) {
+    int lock = open(box->journal, O_RDWR | O_CLOEXEC);
+    assert_true(lock >= 0);
+    assert_int_equal(flock(lock, LOCK_EX), 0);
+    return lock;
+}
+
 /* ---- Shortages --------------------------------------------------------------------------------- */
 
 static void unread_responses_are_removed_without_memory(void **state) {
@@ -146,9 +153,7 @@ static void unread_responses_are_removed_while_no_journal_can_be_made(void **sta
         afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
         afc_http_cache_flush(other);
         store_small(other, 1);
-        int lock = open(box->journal, O_RDWR | O_CLOEXEC);
-        assert_true(lock >= 0);
-        assert_int_equal(flock(lock, LOCK_EX), 0);
+        int lock = lock_journal(box);
         struct rlimit full = {1, before.rlim_max};
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
         remove_by(box->cache, removal);
@@ -217,11 +222,19 @@ static bool work_pause(afc__disk_job *work) {
     return false;
 }
 
-static void begin_pause(pause_job *pause, afc_http_cache *cache) {
+static void order_pause(pause_job *pause, afc_http_cache *cache) {
     assert_int_equal(sem_init(&pause->begins, 0, 0), 0);
     assert_int_equal(sem_init(&pause->ends, 0, 0), 0);
     assert_true(afc__disk_order(cache->disk, &pause->job, work_pause));
+}
+
+static void wait_for_pause(pause_job *pause) {
     while (sem_wait(&pause->begins) != 0) continue;
+}
+
+static void begin_pause(pause_job *pause, afc_http_cache *cache) {
+    order_pause(pause, cache);
+    wait_for_pause(pause);
 }
 
 /** The thread doesn't use the pause any more when it has done what comes next. */
@@ -244,6 +257,36 @@ static void response_stored_before_a_change_is_recorded_is_removed(void **state)
     assert_int_equal(count_responses(other, 0), 1);
     end_pause(&pause, box->cache);
     check_removed(box, other);
+    cache_box_close(other);
+}
+
+static bool work_catch_up(afc__disk_job *work) {
+    afc__disk_catch_up(work->disk);
+    return false;
+}
+
+/** It is read of between the order of the removal and its work, which finds the journal locked. */
+static void response_read_of_before_a_removal_is_removed(void **state) {
+    cache_box *box = *state;
+    afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+    for (removal removal = 0; removal < REMOVALS; removal++) {
+        pause_job before, after;
+        afc__disk_job catch_up;
+        afc_http_cache_flush(other);
+        begin_pause(&before, box->cache);
+        assert_true(afc__disk_order(box->cache->disk, &catch_up, work_catch_up));
+        order_pause(&after, box->cache);
+        remove_by(box->cache, removal);
+        store_small(other, 1);
+        sem_post(&before.ends);
+        wait_for_pause(&after);
+        int lock = lock_journal(box);
+        end_pause(&after, box->cache);
+        close(lock);
+        sem_destroy(&before.begins);
+        sem_destroy(&before.ends);
+        check_removed(box, other);
+    }
     cache_box_close(other);
 }
 
@@ -326,6 +369,7 @@ int main(void) {
         TEST(dropped_response_is_removed_without_memory),
         TEST(unread_responses_are_removed_while_no_journal_can_be_made),
         TEST(response_that_two_scans_find_stays_removed),
+        TEST(response_read_of_before_a_removal_is_removed),
         TEST(response_only_in_the_memory_of_others_is_removed),
         TEST(response_requested_before_others_have_removed_all_is_not_stored),
         TEST(update_of_a_response_that_others_have_removed_is_ignored),

@@ -209,13 +209,6 @@ static bool lacks_entries(const afc__disk *disk) {
     return atomic_load(&disk->is_scanning) || disk->journal.needs_scan;
 }
 
-/** Sweeps on the calling thread, as remove_unordered(). */
-static void sweep_unordered(afc__disk *disk, const uint64_t *primary) {
-    afc__journal_discard(&disk->journal);
-    afc__disk_sweep(disk, primary);
-    afc__journal_discard(&disk->journal);
-}
-
 typedef struct unknown_job {
     afc__disk_job job;
     afc__cache_store_filter filter;
@@ -288,7 +281,7 @@ static bool work_remove_unknown(afc__disk_job *work) {
     if (!is_read || lacks_entries(disk)) {
         /* Without the lock, as it may take long. */
         (void)afc__disk_records_end(&records);
-        afc__disk_sweep(disk, NULL);
+        afc__disk_sweep(disk, &job->filter);
         (void)afc__disk_records_begin(&records, disk);
     }
     bool is_collected = remove_collected(disk, &job->filter);
@@ -307,7 +300,10 @@ void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *fi
     if (job != NULL) job->filter = *filter;
     if (job != NULL && afc__disk_order(disk, &job->job, work_remove_unknown)) return;
     afc_free(job);
-    sweep_unordered(disk, NULL);
+    /* As remove_unordered(). */
+    afc__journal_discard(&disk->journal);
+    afc__disk_sweep(disk, filter);
+    afc__journal_discard(&disk->journal);
 }
 
 /* ---- The end of a key ------------------------------------------------------------------------- */
@@ -348,7 +344,7 @@ static bool work_record_change(afc__disk_job *work) {
     afc__disk_settle(disk, own->primary);
     bool is_read = afc__disk_records_begin(&records, disk);
     if (!is_read) afc__journal_discard(&disk->journal);
-    if (!is_read || lacks_entries(disk)) afc__disk_sweep(disk, &own->primary);
+    if (!is_read || lacks_entries(disk)) afc__disk_sweep_key(disk, own->primary);
     if (!is_read) (void)afc__disk_records_begin(&records, disk);
     remove_variants(&records, own->primary);
     afc__journal_record record = {.kind = AFC__JOURNAL_CHANGE, .primary = own->primary};
@@ -364,5 +360,8 @@ void afc__disk_record_change(afc__disk *disk, uint64_t primary) {
     if (own != NULL) own->primary = primary;
     if (own != NULL && afc__disk_order(disk, &own->job, work_record_change)) return;
     afc_free(own);
-    sweep_unordered(disk, &primary);
+    /* As remove_unordered(). */
+    afc__journal_discard(&disk->journal);
+    afc__disk_sweep_key(disk, primary);
+    afc__journal_discard(&disk->journal);
 }

@@ -7,7 +7,10 @@
 
 #include "http_cache/disk/disk_state.h"
 
-/** Removes the files of a key or, if `primary` is NULL, all those that the table doesn't name. Any thread. */
-void afc__disk_sweep(afc__disk *disk, const uint64_t *primary);
+/** Removes the files of a key. Any thread. */
+void afc__disk_sweep_key(afc__disk *disk, uint64_t primary);
+
+/** Removes the files that match, or aren't named by the table: then it is unknown whether they do. Any thread. */
+void afc__disk_sweep(afc__disk *disk, const afc__cache_store_filter *filter);
 
 #endif
