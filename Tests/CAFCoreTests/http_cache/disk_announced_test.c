@@ -3,42 +3,16 @@
  * file that they replace.
  */
 #include "http_cache/disk/disk_state.h"
-#include "support/files.h"
-#include "support/responses.h"
+#include "support/cache_box.h"
 
-#include <afcore/session.h>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* A body may have a twentieth of the capacity. */
-enum { DISK = 1 << 20, UNIT = 512, SIZE = UNIT / 20, OTHER = 1, AGAIN = 2 };
-
-typedef struct box {
-    folder folder;
-    char path[96], entries[128];
-    afc_http_cache *cache;
-} box;
-
-static afc_http_cache *open_cache(const box *box) {
-    afc_http_cache *cache;
-    afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
-    options.memory_bytes = 0;
-    options.disk_bytes = DISK;
-    options.directory = box->path;
-    check_status(afc_http_cache_open(&cache, &options, NULL), AFC_OK);
-    return cache;
-}
-
-static void close_cache(afc_http_cache *cache) {
-    afc_http_cache_flush(cache);
-    afc_http_cache_release(cache);
-    afc_join_closed_sessions();
-}
+enum { UNIT = 512, SIZE = UNIT / 20, OTHER = 1, AGAIN = 2 };
 
 /* ---- The thread of the disk -------------------------------------------------------------------- */
 
@@ -67,28 +41,18 @@ static void wait_until_stopped(void) {
 }
 
 static int set_up(void **state) {
-    box *made = calloc(1, sizeof *made);
-    assert_non_null(made);
-    folder_make(&made->folder);
-    snprintf(made->path, sizeof made->path, "%s", path_in(&made->folder, "cache"));
-    snprintf(made->entries, sizeof made->entries, "%s/1/entries", made->path);
+    cache_box *box = cache_box_new();
+    afc_http_cache_set_capacity(box->cache, 0, CACHE_BOX_DISK);
     assert_int_equal(sem_init(&publishes, 0, 0), 0);
     assert_int_equal(sem_init(&goes_on, 0, 0), 0);
-    made->cache = open_cache(made);
-    *state = made;
+    *state = box;
     return 0;
 }
 
 static int tear_down(void **state) {
-    box *box = *state;
-    char command[160];
-    close_cache(box->cache);
-    snprintf(command, sizeof command, "rm -rf %s", box->path);
-    assert_int_equal(system(command), 0);
-    folder_remove(&box->folder);
+    cache_box_free(*state);
     sem_destroy(&publishes);
     sem_destroy(&goes_on);
-    free(box);
     return 0;
 }
 
@@ -103,40 +67,21 @@ static void store(afc_http_cache *cache, unsigned url, unsigned version) {
     assert_true(try_to_store(cache, url, version));
 }
 
-static size_t count_entries(const box *box) {
-    size_t count = 0;
-    DIR *names = opendir(box->entries);
-    assert_non_null(names);
-    for (const struct dirent *entry; (entry = readdir(names)) != NULL;) {
-        count += entry->d_name[0] != '.';
-    }
-    closedir(names);
-    return count;
-}
-
-static size_t count_found(afc_http_cache *cache, unsigned url) {
-    afc__http_cache_found found;
-    response_find(cache, url, &found);
-    size_t count = found.count;
-    found_clear(&found);
-    return count;
-}
-
 /** Continues the thread, and checks that all is removed that was announced. */
-static void check_none(const box *box) {
+static void check_none(const cache_box *box) {
     sem_post(&goes_on);
     afc_http_cache_flush(box->cache);
     afc_http_cache_statistics statistics;
     afc_http_cache_get_statistics(box->cache, &statistics);
     assert_int_equal(statistics.entries, 0);
     assert_int_equal(statistics.disk_used, 0);
-    assert_int_equal(count_found(box->cache, OTHER), 0);
-    assert_int_equal(count_found(box->cache, AGAIN), 0);
-    assert_int_equal(count_entries(box), 0);
+    assert_int_equal(count_responses(box->cache, OTHER), 0);
+    assert_int_equal(count_responses(box->cache, AGAIN), 0);
+    assert_int_equal(cache_box_count_files(box), 0);
 }
 
 /** Announces another entry and a replacement, and returns when the first of them has a file. */
-static void replace_behind_other(const box *box) {
+static void replace_behind_other(const cache_box *box) {
     stop_at_next_file();
     afc__disk_lock(box->cache->disk);
     bool are_stored = try_to_store(box->cache, OTHER, 1) && try_to_store(box->cache, AGAIN, 2);
@@ -149,7 +94,7 @@ static void replace_behind_other(const box *box) {
 
 /** The capacity is so small that the newest entry is evicted. */
 static void entry_evicted_before_its_replacement_is_written_is_removed(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     store(box->cache, AGAIN, 1);
     afc_http_cache_set_capacity(box->cache, 0, UNIT);
     afc_http_cache_flush(box->cache);
@@ -159,23 +104,23 @@ static void entry_evicted_before_its_replacement_is_written_is_removed(void **st
 }
 
 static void entry_removed_by_others_before_its_replacement_is_written_is_removed(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     store(box->cache, AGAIN, 1);
     afc_http_cache_flush(box->cache);
-    afc_http_cache *other = open_cache(box);
+    afc_http_cache *other = cache_box_open(box, 0);
     afc_http_cache_set_capacity(other, 0, 0);
     afc_http_cache_flush(other);
-    assert_int_equal(count_entries(box), 0);
+    assert_int_equal(cache_box_count_files(box), 0);
     replace_behind_other(box);
     afc_http_cache_remove_all(box->cache);
     check_none(box);
-    close_cache(other);
+    cache_box_close(other);
 }
 
 /** Otherwise the table would name a file for each entry that was ever evicted while others waited. */
 static void evicted_entries_leave_the_table_while_others_wait(void **state) {
     enum { MANY = 2000 };
-    box *box = *state;
+    cache_box *box = *state;
     afc_http_cache_set_capacity(box->cache, 0, 10 * UNIT);
     for (unsigned i = 0; i < MANY; i++) {
         store(box->cache, i, 1);
@@ -185,12 +130,12 @@ static void evicted_entries_leave_the_table_while_others_wait(void **state) {
     afc_http_cache_statistics statistics;
     afc_http_cache_get_statistics(box->cache, &statistics);
     assert_int_equal(statistics.entries, 10);
-    assert_int_equal(count_entries(box), 10);
+    assert_int_equal(cache_box_count_files(box), 10);
 }
 
 /** The update finds that the body is gone, while a later response of that variant waits. */
 static void update_that_comes_too_late_hides_no_later_entry(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     response first = {.url = AGAIN, .variant = 1, .version = 1, .size = SIZE, .time = 1000};
     response updated = first, later = first;
     updated.variant = later.variant = 2;
@@ -216,14 +161,14 @@ static void update_that_comes_too_late_hides_no_later_entry(void **state) {
 }
 
 static void replacement_is_found_after_an_eviction(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     store(box->cache, AGAIN, 1);
     afc_http_cache_set_capacity(box->cache, 0, UNIT);
     afc_http_cache_flush(box->cache);
     replace_behind_other(box);
     sem_post(&goes_on);
     afc_http_cache_flush(box->cache);
-    assert_int_equal(count_found(box->cache, OTHER), 0);
+    assert_int_equal(count_responses(box->cache, OTHER), 0);
     afc__http_cache_found found;
     response_find(box->cache, AGAIN, &found);
     assert_int_equal(found.count, 1);

@@ -4,8 +4,7 @@
  */
 #include "base/checksum.h"
 #include "http_cache/disk/entry_file.h"
-#include "support/files.h"
-#include "support/responses.h"
+#include "support/cache_box.h"
 #include "support/threads.h"
 #include "support/torture.h"
 
@@ -22,14 +21,7 @@
 
 enum { MEMORY = 1 << 20, DISK = 16 << 20, PIECE = 10000, LARGE = 1000 * 1000, SMALL = 5000 };
 
-typedef struct box {
-    folder folder;
-    char path[96];
-    char entries[128];
-    afc_http_cache *cache;
-} box;
-
-static void open_with(box *box, uint64_t memory, uint64_t disk) {
+static void open_with(cache_box *box, uint64_t memory, uint64_t disk) {
     afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
     options.memory_bytes = memory;
     options.directory = box->path;
@@ -38,48 +30,37 @@ static void open_with(box *box, uint64_t memory, uint64_t disk) {
     check_status(afc_http_cache_open(&box->cache, &options, NULL), AFC_OK);
 }
 
-static void close_box(box *box) {
-    afc_http_cache_flush(box->cache);
-    afc_http_cache_release(box->cache);
-    afc_join_closed_sessions();
+static void close_box(cache_box *box) {
+    cache_box_close(box->cache);
     box->cache = NULL;
 }
 
 /** Closes and opens, so that nothing is in memory. */
-static void reopen(box *box) {
+static void reopen(cache_box *box) {
     close_box(box);
     open_with(box, MEMORY, DISK);
 }
 
 static int set_up(void **state) {
-    box *made = calloc(1, sizeof *made);
-    assert_non_null(made);
-    folder_make(&made->folder);
-    snprintf(made->path, sizeof made->path, "%s", path_in(&made->folder, "cache"));
-    snprintf(made->entries, sizeof made->entries, "%s/1/entries", made->path);
-    open_with(made, MEMORY, DISK);
-    *state = made;
+    cache_box *box = cache_box_make();
+    open_with(box, MEMORY, DISK);
+    *state = box;
     return 0;
 }
 
 static int tear_down(void **state) {
-    box *box = *state;
-    char command[160];
-    if (box->cache != NULL) close_box(box);
-    snprintf(command, sizeof command, "rm -rf %s", box->path);
-    assert_int_equal(system(command), 0);
-    folder_remove(&box->folder);
-    free(box);
+    cache_box_free(*state);
     return 0;
 }
 
-static afc_http_cache_statistics statistics_of(const box *box) {
+static afc_http_cache_statistics statistics_of(const cache_box *box) {
     afc_http_cache_statistics statistics;
     afc_http_cache_get_statistics(box->cache, &statistics);
     return statistics;
 }
 
-static void check_found(const box *box, unsigned url, const response *expected, size_t count) {
+static void check_found(const cache_box *box, unsigned url, const response *expected,
+                        size_t count) {
     afc__http_cache_found found;
     response_find(box->cache, url, &found);
     assert_int_equal(found.count, count);
@@ -108,20 +89,20 @@ static size_t for_each_in(const char *folder, void (*act)(const char *path, void
 }
 
 /** Calls `act` for each entry's file. */
-static size_t for_each_file(const box *box, void (*act)(const char *path, void *context),
+static size_t for_each_file(const cache_box *box, void (*act)(const char *path, void *context),
                             void *context) {
     return for_each_in(box->entries, act, context);
 }
 
 /** Calls `act` for each file that is being written. */
-static size_t for_each_new(const box *box, void (*act)(const char *path, void *context),
+static size_t for_each_new(const cache_box *box, void (*act)(const char *path, void *context),
                            void *context) {
     char path[160];
     snprintf(path, sizeof path, "%s/1/new", box->path);
     return for_each_in(path, act, context);
 }
 
-static size_t count_new(const box *box) {
+static size_t count_new(const cache_box *box) {
     return for_each_new(box, NULL, NULL);
 }
 
@@ -145,7 +126,7 @@ static void checksum_is_that_of_the_specification(void **state) {
 }
 
 static void stored_responses_are_found_after_reopening(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     static const size_t sizes[] = {0,
                                    1,
                                    SMALL,
@@ -175,7 +156,7 @@ static void stored_responses_are_found_after_reopening(void **state) {
 }
 
 static void small_responses_come_into_memory_when_they_are_read(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     response response = {.url = 1, .version = 1, .size = SMALL, .time = 1000};
     assert_true(response_store(box->cache, &response, PIECE));
     reopen(box);
@@ -185,7 +166,7 @@ static void small_responses_come_into_memory_when_they_are_read(void **state) {
 }
 
 static void large_body_is_read_from_an_offset(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     response response = {.url = 1, .version = 1, .size = LARGE, .time = 1000};
     assert_true(response_store(box->cache, &response, PIECE));
     afc__http_cache_found found;
@@ -199,7 +180,7 @@ static void large_body_is_read_from_an_offset(void **state) {
 }
 
 static void variants_survive_reopening(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     response three[] = {{.url = 1, .variant = 1, .version = 1, .size = SMALL, .time = 1000},
                         {.url = 1, .variant = 2, .version = 2, .size = LARGE, .time = 3000},
                         {.url = 1, .variant = 3, .version = 3, .size = 30, .time = 2000}};
@@ -217,7 +198,7 @@ static void variants_survive_reopening(void **state) {
 }
 
 static void update_changes_only_the_head_on_disk(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     static const size_t sizes[] = {SMALL, LARGE};
     for (unsigned i = 0; i < 2; i++) {
         response response = {.url = i, .version = 1, .size = sizes[i], .time = 1000};
@@ -244,7 +225,7 @@ static void update_changes_only_the_head_on_disk(void **state) {
 }
 
 /** Checks that the only variant is `variant`, with the body of `response`. */
-static void check_variant(const box *box, const response *response, unsigned variant) {
+static void check_variant(const cache_box *box, const response *response, unsigned variant) {
     afc__http_cache_found found;
     response_find(box->cache, response->url, &found);
     assert_int_equal(found.count, 1);
@@ -254,7 +235,7 @@ static void check_variant(const box *box, const response *response, unsigned var
 }
 
 static void update_may_select_other_requests(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     static const size_t sizes[] = {SMALL, LARGE};
     for (unsigned i = 0; i < 4; i++) {
         response response = {.url = i, .variant = 1, .size = sizes[i % 2], .time = 1000};
@@ -276,7 +257,7 @@ static void update_may_select_other_requests(void **state) {
 }
 
 static void update_of_a_replaced_response_is_ignored(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     response old = {.url = 1, .version = 1, .size = LARGE, .time = 1000}, new = old;
     new.version = 2;
     assert_true(response_store(box->cache, &old, PIECE));
@@ -299,7 +280,7 @@ static void update_of_a_replaced_response_is_ignored(void **state) {
 }
 
 static void overwritten_file_never_reaches_a_reader_of_the_old_one(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     close_box(box);
     open_with(box, 0, 4 << 20);
     response first = {.url = 0, .version = 1, .size = LARGE, .time = 1000};
@@ -318,7 +299,7 @@ static void overwritten_file_never_reaches_a_reader_of_the_old_one(void **state)
 }
 
 static void abandoned_body_leaves_no_file(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     char *bytes = calloc(1, LARGE);
     assert_non_null(bytes);
     response response = {.url = 1, .version = 1, .size = LARGE, .time = 1000};
@@ -334,7 +315,7 @@ static void abandoned_body_leaves_no_file(void **state) {
 }
 
 static void removed_responses_stay_removed(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     for (unsigned i = 0; i < 8; i++) {
         response response = {.url = i, .size = i == 7 ? LARGE : SMALL, .time = 1000};
         assert_true(response_store(box->cache, &response, PIECE));
@@ -359,12 +340,12 @@ static void removed_responses_stay_removed(void **state) {
 }
 
 static void key_is_removed_with_the_variants_of_all_processes(void **state) {
-    box *box = *state, other = *box;
+    cache_box *box = *state, other = *box;
     char key[64];
     open_with(&other, MEMORY, DISK);
     /* Neither knows yet what the other one stores. */
     for (unsigned i = 0; i < 2 * AFC__HTTP_CACHE_VARIANTS_MAX; i++) {
-        struct box *owner = i < AFC__HTTP_CACHE_VARIANTS_MAX ? &other : box;
+        cache_box *owner = i < AFC__HTTP_CACHE_VARIANTS_MAX ? &other : box;
         response response = {.url = 1, .variant = i + 1, .size = SMALL, .time = 1000};
         assert_true(response_store(owner->cache, &response, PIECE));
         if (i + 1 == AFC__HTTP_CACHE_VARIANTS_MAX) afc_http_cache_flush(other.cache);
@@ -388,7 +369,7 @@ static void add_size(const char *path, void *context) {
 }
 
 static void unfinished_bodies_take_no_more_than_half_of_the_disk(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     enum { WRITINGS = 12 };
     char *bytes = calloc(1, LARGE);
     afc__http_cache_writing *writings[WRITINGS];
@@ -416,7 +397,7 @@ static void unfinished_bodies_take_no_more_than_half_of_the_disk(void **state) {
 }
 
 static void least_recently_used_entries_leave_the_disk(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     enum { CAPACITY = 1 << 20, COUNT = 400 };
     close_box(box);
     open_with(box, 0, CAPACITY);
@@ -451,7 +432,7 @@ static void least_recently_used_entries_leave_the_disk(void **state) {
 }
 
 static void folders_and_files_are_private(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     struct stat facts;
     char path[160];
     response response = {.url = 1, .version = 1, .size = SMALL, .time = 1000};
@@ -479,7 +460,7 @@ static void folders_and_files_are_private(void **state) {
 
 /* ---- Damage ---------------------------------------------------------------------------------- */
 
-static void store_three(const box *box, response out[3]) {
+static void store_three(const cache_box *box, response out[3]) {
     static const size_t sizes[] = {SMALL, LARGE, 100};
     for (unsigned i = 0; i < 3; i++) {
         out[i] = (response){.url = i, .version = 5 + i, .size = sizes[i], .time = 1000};
@@ -489,7 +470,7 @@ static void store_three(const box *box, response out[3]) {
 }
 
 /** Checks that each is served right, or not at all; returns how many are served. */
-static unsigned count_right(const box *box, const response *expected, unsigned count) {
+static unsigned count_right(const cache_box *box, const response *expected, unsigned count) {
     unsigned right = 0;
     for (unsigned i = 0; i < count; i++) {
         afc__http_cache_found found;
@@ -545,7 +526,7 @@ static void damage_file(const char *path, void *context) {
 }
 
 static void damaged_files_are_never_served(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     uint64_t random = 7;
     for (unsigned round = 0; round < test_amount_brief(40, 5) * DAMAGES; round++) {
         response responses[3];
@@ -568,7 +549,7 @@ static void damaged_files_are_never_served(void **state) {
 }
 
 static void swapped_and_foreign_files_are_never_served(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     response responses[3];
     char paths[3][512], other[600];
     store_three(box, responses);
@@ -598,17 +579,15 @@ static void swapped_and_foreign_files_are_never_served(void **state) {
 }
 
 static void journal_is_made_again_from_the_files(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     uint64_t random = 3;
-    char journal[160];
-    snprintf(journal, sizeof journal, "%s/1/journal", box->path);
     for (unsigned round = 0; round < test_amount_brief(4, 1) * DAMAGES; round++) {
         response responses[3];
         damage damage = {&random, round % DAMAGES};
         store_three(box, responses);
         close_box(box);
         /* A folder in its place can't be mended. */
-        if (damage.kind != FOLDER) damage_file(journal, &damage);
+        if (damage.kind != FOLDER) damage_file(box->journal, &damage);
         open_with(box, MEMORY, DISK);
         afc_http_cache_flush(box->cache);
         assert_int_equal(count_right(box, responses, 3), 3);
@@ -619,14 +598,12 @@ static void journal_is_made_again_from_the_files(void **state) {
 }
 
 static void entries_removed_during_a_scan_stay_removed(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     response responses[3];
-    char journal[160];
-    snprintf(journal, sizeof journal, "%s/1/journal", box->path);
     for (unsigned round = 0; round < 20; round++) {
         store_three(box, responses);
         close_box(box);
-        assert_int_equal(unlink(journal), 0);
+        assert_int_equal(unlink(box->journal), 0);
         open_with(box, MEMORY, DISK);
         if (round % 2 == 0) {
             char key[64];
@@ -643,7 +620,7 @@ static void entries_removed_during_a_scan_stay_removed(void **state) {
 }
 
 static void lost_key_means_an_empty_cache(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     response responses[3];
     char key[160];
     snprintf(key, sizeof key, "%s/1/key", box->path);
@@ -661,7 +638,7 @@ static void lost_key_means_an_empty_cache(void **state) {
 }
 
 static void removed_folder_is_an_empty_cache(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     response responses[3], later[3];
     char command[160];
     store_three(box, responses);
@@ -683,7 +660,7 @@ static void removed_folder_is_an_empty_cache(void **state) {
 }
 
 static void leftover_of_a_killed_writer_is_removed(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     char path[200];
     response response = {.url = 1, .version = 1, .size = SMALL, .time = 1000};
     assert_true(response_store(box->cache, &response, PIECE));
@@ -696,10 +673,8 @@ static void leftover_of_a_killed_writer_is_removed(void **state) {
 }
 
 static void journal_stays_short(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     struct stat facts;
-    char journal[160];
-    snprintf(journal, sizeof journal, "%s/1/journal", box->path);
     response response = {.url = 1, .version = 1, .size = 10, .time = 1000};
     for (unsigned i = 0; i < test_amount_brief(12000, 6000); i++) {
         response.version = i;
@@ -711,13 +686,13 @@ static void journal_stays_short(void **state) {
         found_clear(&found);
     }
     reopen(box);
-    assert_int_equal(stat(journal, &facts), 0);
+    assert_int_equal(stat(box->journal, &facts), 0);
     assert_true(facts.st_size < 5000 * 40);
     check_found(box, 1, &response, 1);
 }
 
 static void out_of_memory_is_a_miss_on_disk_too(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     close_box(box);
     response small = {.url = 1, .version = 1, .size = SMALL, .time = 1000};
     response large = {.url = 2, .version = 1, .size = 300000, .time = 1000};
@@ -743,7 +718,7 @@ static void out_of_memory_is_a_miss_on_disk_too(void **state) {
 
 /** The thread still has work when the last reference goes: what was ordered is done, and the thread can be joined. */
 static void release_with_waiting_work_ends_the_thread(void **state) {
-    box *box = *state;
+    cache_box *box = *state;
     for (unsigned round = 0; round < test_amount_brief(50, 10); round++) {
         response last = {.url = 1, .version = round + 1, .size = SMALL, .time = 1000 + round};
         for (unsigned url = 2; url < 10; url++) {

@@ -21,20 +21,27 @@ void cache_box_close(afc_http_cache *cache) {
     afc_join_closed_sessions();
 }
 
-cache_box *cache_box_new(void) {
+cache_box *cache_box_make(void) {
     cache_box *made = calloc(1, sizeof *made);
     assert_non_null(made);
     folder_make(&made->folder);
     snprintf(made->path, sizeof made->path, "%s", path_in(&made->folder, "cache"));
     snprintf(made->entries, sizeof made->entries, "%s/1/entries", made->path);
     snprintf(made->journal, sizeof made->journal, "%s/1/journal", made->path);
+    return made;
+}
+
+cache_box *cache_box_new(void) {
+    cache_box *made = cache_box_make();
     made->cache = cache_box_open(made, CACHE_BOX_MEMORY);
+    /* Its scan would keep the journal locked for others, at any time on a busy machine. */
+    afc_http_cache_flush(made->cache);
     return made;
 }
 
 void cache_box_free(cache_box *box) {
     char command[160];
-    cache_box_close(box->cache);
+    if (box->cache != NULL) cache_box_close(box->cache);
     snprintf(command, sizeof command, "rm -rf %s", box->path);
     assert_int_equal(system(command), 0);
     folder_remove(&box->folder);

@@ -13,10 +13,13 @@ typedef struct cache_box {
     afc_http_cache *cache;
 } cache_box;
 
-/** Makes an empty folder and opens a cache in it. */
+/** Makes an empty folder without a cache. */
+cache_box *cache_box_make(void);
+
+/** Makes an empty folder and opens a cache in it, which has nothing to do any more. */
 cache_box *cache_box_new(void);
 
-/** Closes the cache and removes the folder. */
+/** Closes the cache, if there is one, and removes the folder. */
 void cache_box_free(cache_box *box);
 
 /** Opens another cache of the folder, which is as one of another process. */
