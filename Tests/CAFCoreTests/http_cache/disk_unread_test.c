@@ -7,6 +7,7 @@
 #include "support/cache_box.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -15,7 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { SIZE = CACHE_BOX_RESPONSE, ALLOCATIONS = 8 };
+enum { SIZE = CACHE_BOX_RESPONSE, ALLOCATIONS = 8, RECORD = 40 };
 
 typedef enum removal { KEY, HOST, SINCE, ALL, REMOVALS } removal;
 
@@ -36,6 +37,43 @@ static void remove_by(afc_http_cache *cache, removal removal) {
     }
 }
 
+/* ---- The thread of the disk -------------------------------------------------------------------- */
+
+typedef struct pause_job {
+    afc__disk_job job;
+    sem_t begins, ends;
+} pause_job;
+
+static bool work_pause(afc__disk_job *work) {
+    pause_job *own = AFC__OWNER(work, pause_job, job);
+    sem_post(&own->begins);
+    while (sem_wait(&own->ends) != 0) continue;
+    return false;
+}
+
+static void order_pause(pause_job *pause, afc_http_cache *cache) {
+    assert_int_equal(sem_init(&pause->begins, 0, 0), 0);
+    assert_int_equal(sem_init(&pause->ends, 0, 0), 0);
+    assert_true(afc__disk_order(cache->disk, &pause->job, work_pause));
+}
+
+static void wait_for_pause(pause_job *pause) {
+    while (sem_wait(&pause->begins) != 0) continue;
+}
+
+static void begin_pause(pause_job *pause, afc_http_cache *cache) {
+    order_pause(pause, cache);
+    wait_for_pause(pause);
+}
+
+/** The thread doesn't use the pause any more when it has done what comes next. */
+static void end_pause(pause_job *pause, afc_http_cache *cache) {
+    sem_post(&pause->ends);
+    afc_http_cache_flush(cache);
+    sem_destroy(&pause->begins);
+    sem_destroy(&pause->ends);
+}
+
 /* ---- Threads that scan ------------------------------------------------------------------------- */
 
 enum { SCANS = 2 };
@@ -43,6 +81,22 @@ enum { SCANS = 2 };
 /* How many of the next files that are read by a scan stop its thread. */
 static atomic_uint stop_count;
 static sem_t stops, goes_on[SCANS];
+
+/* The next record that isn't written, for want of space; the cache whose pause ends when its writer has unlocked. */
+static atomic_bool is_full;
+static _Thread_local bool is_lost;
+static pause_job *lost_pause;
+static afc_http_cache *lost_cache;
+
+ssize_t write(int descriptor, const void *bytes, size_t size) {
+    typedef ssize_t (*call)(int, const void *, size_t);
+    static call real;
+    if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "write");
+    if (size != RECORD || !atomic_exchange(&is_full, false)) return real(descriptor, bytes, size);
+    is_lost = true;
+    errno = ENOSPC;
+    return -1;
+}
 
 int flock(int descriptor, int operation) {
     typedef int (*call)(int, int);
@@ -54,7 +108,12 @@ int flock(int descriptor, int operation) {
         sem_post(&stops);
         while (sem_wait(&goes_on[count - 1]) != 0) continue;
     }
-    return real(descriptor, operation);
+    int result = real(descriptor, operation);
+    if (operation == LOCK_UN && is_lost) {
+        is_lost = false;
+        end_pause(lost_pause, lost_cache);
+    }
+    return result;
 }
 
 static int set_up(void **state) {
@@ -210,41 +269,6 @@ static void response_that_two_scans_find_stays_removed(void **state) {
 
 /* ---- Responses that come in between ------------------------------------------------------------ */
 
-typedef struct pause_job {
-    afc__disk_job job;
-    sem_t begins, ends;
-} pause_job;
-
-static bool work_pause(afc__disk_job *work) {
-    pause_job *own = AFC__OWNER(work, pause_job, job);
-    sem_post(&own->begins);
-    while (sem_wait(&own->ends) != 0) continue;
-    return false;
-}
-
-static void order_pause(pause_job *pause, afc_http_cache *cache) {
-    assert_int_equal(sem_init(&pause->begins, 0, 0), 0);
-    assert_int_equal(sem_init(&pause->ends, 0, 0), 0);
-    assert_true(afc__disk_order(cache->disk, &pause->job, work_pause));
-}
-
-static void wait_for_pause(pause_job *pause) {
-    while (sem_wait(&pause->begins) != 0) continue;
-}
-
-static void begin_pause(pause_job *pause, afc_http_cache *cache) {
-    order_pause(pause, cache);
-    wait_for_pause(pause);
-}
-
-/** The thread doesn't use the pause any more when it has done what comes next. */
-static void end_pause(pause_job *pause, afc_http_cache *cache) {
-    sem_post(&pause->ends);
-    afc_http_cache_flush(cache);
-    sem_destroy(&pause->begins);
-    sem_destroy(&pause->ends);
-}
-
 /** What another process stores before it can read of the change is outdated. */
 static void response_stored_before_a_change_is_recorded_is_removed(void **state) {
     cache_box *box = *state;
@@ -285,6 +309,27 @@ static void response_read_of_before_a_removal_is_removed(void **state) {
         close(lock);
         sem_destroy(&before.begins);
         sem_destroy(&before.ends);
+        check_removed(box, other);
+    }
+    cache_box_close(other);
+}
+
+/** A full disk doesn't take the record of the removal. */
+static void response_stored_right_after_an_unrecorded_removal_is_removed(void **state) {
+    cache_box *box = *state;
+    afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+    for (removal removal = 0; removal < REMOVALS; removal++) {
+        pause_job pause;
+        response response = small_response(0, 1);
+        afc_http_cache_flush(other);
+        begin_pause(&pause, other);
+        assert_true(response_store(other, &response, SIZE));
+        lost_pause = &pause;
+        lost_cache = other;
+        atomic_store(&is_full, true);
+        remove_by(box->cache, removal);
+        afc_http_cache_flush(box->cache);
+        assert_false(atomic_load(&is_full));
         check_removed(box, other);
     }
     cache_box_close(other);
@@ -370,6 +415,7 @@ int main(void) {
         TEST(unread_responses_are_removed_while_no_journal_can_be_made),
         TEST(response_that_two_scans_find_stays_removed),
         TEST(response_read_of_before_a_removal_is_removed),
+        TEST(response_stored_right_after_an_unrecorded_removal_is_removed),
         TEST(response_only_in_the_memory_of_others_is_removed),
         TEST(response_requested_before_others_have_removed_all_is_not_stored),
         TEST(update_of_a_response_that_others_have_removed_is_ignored),

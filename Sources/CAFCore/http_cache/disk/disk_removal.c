@@ -75,6 +75,16 @@ static void restart_journal(afc__disk *disk) {
     if (afc__disk_records_begin(&records, disk)) (void)afc__disk_records_end(&records);
 }
 
+/**
+ * Ends records of a change. Returns whether they were written. If they weren't, the journal is discarded before it is
+ * unlocked: a process that waits for the lock must not store what it has requested before.
+ */
+static bool end_change(afc__disk_records *records) {
+    (void)afc__disk_records_write(records);
+    if (records->has_lost) afc__journal_discard(&records->disk->journal);
+    return afc__disk_records_end(records);
+}
+
 /* ---- Slices --------------------------------------------------------------------------------- */
 
 static int compare_key(const void *a, const void *b) {
@@ -288,8 +298,7 @@ static bool work_remove_unknown(afc__disk_job *work) {
     if (!is_collected) remove_selected(disk, &job->filter);
     afc__journal_record record = {.kind = AFC__JOURNAL_CHANGE_ALL};
     afc__disk_records_add(&records, &record);
-    bool is_recorded = afc__disk_records_end(&records);
-    if (!is_recorded || !is_collected) restart_journal(disk);
+    if (!end_change(&records) || !is_collected) restart_journal(disk);
     afc_free(job);
     return false;
 }
@@ -349,7 +358,7 @@ static bool work_record_change(afc__disk_job *work) {
     remove_variants(&records, own->primary);
     afc__journal_record record = {.kind = AFC__JOURNAL_CHANGE, .primary = own->primary};
     afc__disk_records_add(&records, &record);
-    if (!afc__disk_records_end(&records)) restart_journal(disk);
+    if (!end_change(&records)) restart_journal(disk);
     afc_free(own);
     return false;
 }
