@@ -32,6 +32,9 @@ enum {
     DISK = 2 << 20,
     PROCESSES = 3,
     THREADS = 2,
+    /* Operations for which a process is stopped. */
+    STOP_MIN = 20,
+    STOP_MAX = 80,
     PATIENCE_S = 120
 };
 
@@ -215,7 +218,11 @@ static int be_child(const char *path, const char *descriptor, uint64_t random) {
     for (;;) {
         worker workers[THREADS];
         afc_http_cache *cache = open_cache(path, random % 2 == 0 ? 0 : 1 << 18);
-        if (cache == NULL) continue;
+        if (cache == NULL) {
+            /* A process that was stopped keeps the journal locked for too long: the parent must continue it. */
+            atomic_fetch_add(&shared->count, STOP_MAX);
+            continue;
+        }
         for (unsigned i = 0; i < THREADS; i++) {
             workers[i] = (worker){.shared = shared, .cache = cache, .random = random += 77};
             if (pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]) != 0) return 3;
@@ -299,7 +306,8 @@ static void disturb(parent *parent) {
     } else if (action < 9) {
         /* Perhaps while it has the journal locked. */
         assert_int_equal(kill(parent->children[index], SIGSTOP), 0);
-        wait_for_operations(parent, 20 + (unsigned)(next_random(&parent->random) % 60));
+        unsigned random = (unsigned)next_random(&parent->random);
+        wait_for_operations(parent, STOP_MIN + random % (STOP_MAX - STOP_MIN));
         assert_int_equal(kill(parent->children[index], SIGCONT), 0);
     } else {
         /* As a process that can't record a removal does. */
