@@ -178,6 +178,7 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
     *out = NULL;
     (void)afc__memory_use(driver->memory);
     afc_failure refused = {0};
+    afc__multi_free_if_grown(driver);
     afc_status status = afc__multi_replace_if_broken(driver, failure);
     if (status == AFC_OK) status = afc__driver_convert_host(&transfer->request.url, failure);
     if (status != AFC_OK) return status;

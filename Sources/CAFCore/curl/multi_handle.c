@@ -6,6 +6,9 @@
 #include "curl/exchange_state.h"
 #include "curl/request/resolve.h"
 
+/* After how many connections a multi handle is replaced, if libcurl keeps their hosts. */
+enum { MAX_OPENED = 1024 };
+
 static bool set_options(const afc__driver *driver) {
     CURLM *multi = driver->multi.handle;
     long pipelining = driver->quirks.multiplexes ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING;
@@ -22,6 +25,7 @@ static bool set_options(const afc__driver *driver) {
 
 afc_status afc__multi_make(afc__driver *driver, afc_failure *failure) {
     driver->multi.handle = curl_multi_init();
+    driver->multi.opened = driver->pooled.opened;
     if (driver->multi.handle != NULL && set_options(driver) && afc__driver_use_loop(driver))
         return AFC_OK;
     if (driver->multi.handle != NULL) curl_multi_cleanup(driver->multi.handle);
@@ -58,20 +62,32 @@ static void end_exchange(afc__exchange *exchange, CURLMcode error) {
     if (exchange->hosts.stage != AFC__STAGE_FAILED) afc__exchange_report_end(exchange);
 }
 
+/** Frees the multi handle, so that another one is made. */
+static void give_up(afc__driver *driver) {
+    driver->multi.number++;
+    afc__multi_free(driver);
+    afc__loop_disarm(driver->loop, &driver->alarm);
+    afc__names_forget_loaded(driver);
+}
+
+void afc__multi_free_if_grown(afc__driver *driver) {
+    bool has_grown = driver->quirks.keeps_closed_hosts &&
+                     driver->pooled.opened - driver->multi.opened >= MAX_OPENED;
+    if (has_grown && afc__list_is_empty(&driver->running) && afc__multi_is_usable(&driver->multi))
+        give_up(driver);
+}
+
 afc_status afc__multi_replace_if_broken(afc__driver *driver, afc_failure *failure) {
     CURLMcode error = driver->multi.error;
     if (error != CURLM_OK) {
         driver->multi.error = CURLM_OK;
-        driver->multi.number++;
         afc__list *running = &driver->running;
         for (afc__node *node = running->head.next; node != &running->head; node = node->next) {
             end_exchange(AFC__OWNER(node, afc__exchange, running_node), error);
         }
         driver->multi.is_abandoning = true;
-        afc__multi_free(driver);
+        give_up(driver);
         driver->multi.is_abandoning = false;
-        afc__loop_disarm(driver->loop, &driver->alarm);
-        afc__names_forget_loaded(driver);
     }
     return driver->multi.handle != NULL ? AFC_OK : afc__multi_make(driver, failure);
 }

@@ -1,4 +1,7 @@
-/** The multi handle of a driver, and its replacement after an error that libcurl doesn't recover from. */
+/**
+ * The multi handle of a driver, and its replacement: after an error that libcurl doesn't recover from, and by versions of
+ * libcurl that keep something for each host.
+ */
 #ifndef AFC_CURL_MULTI_HANDLE_H
 #define AFC_CURL_MULTI_HANDLE_H
 
@@ -10,6 +13,7 @@ typedef struct afc__multi {
     CURLM *handle;   /**< NULL if there was no memory for a new one. */
     CURLMcode error; /**< Unless CURLM_OK, `handle` is unusable. */
     unsigned number; /**< How many handles were replaced so far. */
+    uint64_t opened; /**< afc__connections.opened when `handle` was made. */
     /** libcurl is releasing handles or connections of unfinished exchanges: their sockets are shut down. */
     bool is_abandoning;
 } afc__multi;
@@ -53,5 +57,11 @@ void afc__multi_free(afc__driver *driver);
  * Fails with AFC_ENOMEM; there is no handle then. Don't call it inside libcurl.
  */
 afc_status afc__multi_replace_if_broken(afc__driver *driver, afc_failure *failure);
+
+/**
+ * Frees the multi handle if it has opened many connections, no exchange runs, and libcurl keeps an entry for each host
+ * (afc__quirks.keeps_closed_hosts). Call afc__multi_replace_if_broken() afterwards, and neither inside libcurl.
+ */
+void afc__multi_free_if_grown(afc__driver *driver);
 
 #endif

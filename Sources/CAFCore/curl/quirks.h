@@ -33,6 +33,12 @@ typedef struct afc__quirks {
      */
     bool repeats_without_text_if_refused;
     /**
+     * Before 8.10.0: if a full pool closes its oldest connection for another one, keeps an empty list for that
+     * connection's host (Curl_conncache_extract_oldest() in lib/conncache.c). It is freed with the multi handle, and
+     * searched whenever the pool is full.
+     */
+    bool keeps_closed_hosts;
+    /**
      * From 8.12.0: doesn't use a connection that has had no response yet. If HTTP/2 is possible, it opens another
      * connection, or with CURLOPT_PIPEWAIT waits for that response.
      */

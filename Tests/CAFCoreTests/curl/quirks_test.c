@@ -19,6 +19,7 @@ static const range ranges[] = {
     {MEMBER(fails_on_second_clear_request), 0, V(0, 0)},
     {MEMBER(fails_after_goaway), 0, V(1, 0)},
     {MEMBER(repeats_without_text_if_refused), V(8, 0), V(19, 0)},
+    {MEMBER(keeps_closed_hosts), 0, V(10, 0)},
     {MEMBER(wants_response_first), V(12, 0), 0},
     {MEMBER(alpn_counts_as_response), V(16, 0), 0},
     {MEMBER(frees_lookups_too_early), V(5, 0), V(9, 0)},
