@@ -76,7 +76,10 @@ static afc_status report_option(afc__exchange *exchange, afc_failure *failure) {
  */
 static bool accept_connect_line(afc__exchange *exchange, afc_slice line) {
     bool is_folded = line.bytes[0] == ' ' || line.bytes[0] == '\t';
-    if (is_folded && exchange->run.is_behind_status_line) return false;
+    if (is_folded && exchange->run.is_behind_status_line) {
+        exchange->run.has_folded_line = true;
+        return false;
+    }
     exchange->run.is_behind_status_line = afc__is_status_line(line);
     return afc__transfer_on_connect_line(exchange->hop.transfer, line);
 }

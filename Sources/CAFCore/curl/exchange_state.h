@@ -61,6 +61,7 @@ typedef struct afc__exchange_run {
     bool awaits_field;
     /** The last line received was the status line of a response to CONNECT. */
     bool is_behind_status_line;
+    bool has_folded_line; /**< The first field line of a head was folded, and is refused. */
     afc__receiving receiving;
     /** Receiving is paused only until the next turn of the loop; see body_flow.c. */
     bool has_yielded;

@@ -51,8 +51,10 @@ void afc__exchange_guard_fields(afc__exchange *exchange, afc_slice line) {
         afc__exchange_set_verbose(exchange, false);
 }
 
-void afc__exchange_guard_line(const afc__exchange *exchange, char *line) {
-    if (exchange->run.awaits_field && (line[0] == ' ' || line[0] == '\t')) line[0] = '\0';
+void afc__exchange_guard_line(afc__exchange *exchange, char *line) {
+    if (!exchange->run.awaits_field || (line[0] != ' ' && line[0] != '\t')) return;
+    exchange->run.has_folded_line = true;
+    line[0] = '\0';
 }
 
 /* ---- Behind a response --------------------------------------------------------------------- */

@@ -18,7 +18,7 @@ void afc__exchange_guard_fields(afc__exchange *exchange, afc_slice line);
  * Invalidates a line of a head that libcurl would append to a freed field. Call it in the debug callback, before
  * libcurl stores the line.
  */
-void afc__exchange_guard_line(const afc__exchange *exchange, char *line);
+void afc__exchange_guard_line(afc__exchange *exchange, char *line);
 
 /** Sets whether the connection is closed after this hop (CURLOPT_FORBID_REUSE). Also called outside of callbacks. */
 void afc__exchange_close_after(afc__exchange *exchange, bool closes);

@@ -116,23 +116,32 @@ static bool is_cut_head(const afc__exchange *exchange, CURLcode code) {
 }
 
 /**
- * Detects a folded first field line, which libcurl before 8.1.0 can't append to another field; see handle.c. Later
- * versions pass it on, and message/head.c refuses it. Other lines that libcurl refuses have a text of libcurl and
- * another code.
+ * Detects a line of the head that libcurl can't keep, and refuses without a text: a folded first field line, or one with
+ * a CR in its name.
  */
-static bool begins_folded(const afc__exchange *exchange, CURLcode code) {
+static bool has_bad_line(const afc__exchange *exchange, CURLcode code) {
     return code == CURLE_BAD_FUNCTION_ARGUMENT && afc__hop_in_head(&exchange->hop.transfer->hop) &&
            afc__exchange_is_connected(exchange);
 }
 
-/**
- * Detects a folded first field line in a response to CONNECT: libcurl, or exchange.c, refused the line behind the
- * status line.
- */
-static bool begins_folded_in_connect(const afc__exchange *exchange, CURLcode code) {
+/** Detects a line behind the status line of a response to CONNECT that libcurl, or exchange.c, refused. */
+static bool has_bad_line_in_connect(const afc__exchange *exchange, CURLcode code) {
     bool is_refusal = code == CURLE_BAD_FUNCTION_ARGUMENT || code == CURLE_WRITE_ERROR;
     return is_refusal && exchange->run.is_behind_status_line &&
            !afc__exchange_is_connected(exchange);
+}
+
+/** Returns whether a bad line was folded. Where handle.c needn't look at lines, folded ones are the likelier. */
+static bool has_folded_line(const afc__exchange *exchange) {
+    return exchange->run.has_folded_line || !exchange->driver->quirks.appends_to_freed_field;
+}
+
+static bool begins_folded(const afc__exchange *exchange, CURLcode code) {
+    return has_bad_line(exchange, code) && has_folded_line(exchange);
+}
+
+static bool begins_folded_in_connect(const afc__exchange *exchange, CURLcode code) {
+    return has_bad_line_in_connect(exchange, code) && has_folded_line(exchange);
 }
 
 /**
@@ -369,7 +378,10 @@ static const struct {
      "a line of the response's head or trailers is too long"},
     {begins_folded_in_connect, AFC_ECONNECT, AFC_REASON_NONE,
      "the proxy's response has a folded first field line"},
+    {has_bad_line_in_connect, AFC_ECONNECT, AFC_REASON_NONE,
+     "the proxy's response has an invalid field line"},
     {begins_folded, AFC_EPROTOCOL, AFC_REASON_NONE, "the first response header line is folded"},
+    {has_bad_line, AFC_EPROTOCOL, AFC_REASON_NONE, "a response header line is invalid"},
     {is_bad_chunk, AFC_EPROTOCOL, AFC_REASON_NONE, NULL},
     {is_cut_short, AFC_ETRUNCATED, AFC_REASON_NONE, NULL},
     {is_reset_stream, AFC_ETRUNCATED, AFC_REASON_NONE, NULL},

@@ -207,6 +207,30 @@ static void refuses_folded_first_line_of_tunnel(void **state) {
     }
 }
 
+/** libcurl refuses it with the same code. From 8.1 on, nothing tells them apart. */
+static void line_with_bare_return_is_not_called_folded(void **state) {
+    fixture *fixture = *state;
+    if (libcurl_is_at_least(8, 1)) skip();
+    const char *text = "HTTP/1.1 200 OK\r\nName\r: value\r\n\r\n";
+    serve_text(fixture, "/", text);
+    call *call = call_fetch(fixture, "/");
+    check_ended(call, AFC_EPROTOCOL);
+    assert_null(strstr(call->failure.text, "folded"));
+    call_free(call);
+    afts_script *script = afts_script_new();
+    afts_read_head_only(script);
+    afts_send_text(script, text);
+    afts_close(script);
+    afts_on_connection(fixture->server, 1, script);
+    call = call_new(fixture, "/");
+    call->request.url = "https://127.0.0.1:1/";
+    call->request.proxy = url_of(fixture, "");
+    call_perform(call);
+    assert_int_not_equal(call->failure.status, AFC_OK);
+    assert_null(strstr(call->failure.text, "folded"));
+    call_free(call);
+}
+
 static void accepts_folded_line_behind_first_field(void **state) {
     fixture *fixture = *state;
     serve(fixture, "/", answer(200, "X: y\r\n\tfolded", "body"));
@@ -311,6 +335,7 @@ int main(void) {
         FIXTURE_TEST(refuses_folded_first_line_received_byte_by_byte),
         FIXTURE_TEST(refuses_folded_first_line_of_traced_task),
         FIXTURE_TEST(refuses_folded_first_line_of_tunnel),
+        FIXTURE_TEST(line_with_bare_return_is_not_called_folded),
         FIXTURE_TEST(accepts_folded_line_behind_first_field),
         cmocka_unit_test(cancelled_wait_for_connection_leaves_nothing_behind),
         FIXTURE_TEST(system_error_belongs_to_its_task),
