@@ -38,6 +38,8 @@ final class EncodedNode<Value: EncodedValue> {
     private static var maximumLevel: Int { 2 * JSONValue.maximumDepth }
 
     private var content = Content.empty
+    /// The value whose parts the content begins with, because a container continues it; otherwise nil.
+    private(set) var continued: Value?
     /// The position of the last member of each name. Filled when a container is asked for among more than
     /// ``linearLimit`` members, because most objects have none.
     private var positions: [Name: Int] = [:]
@@ -133,17 +135,18 @@ final class EncodedNode<Value: EncodedValue> {
         guard let position = lastPosition(of: name) else { return appendNode(named: name) }
         switch part(at: position) {
         case .node(let node)?: return node
-        case .value(let value)?: return continued(value, at: position) ?? appendNode(named: name)
+        case .value(let value)?: return node(continuing: value, at: position) ?? appendNode(named: name)
         case nil: return appendNode(named: name)
         }
     }
 
     /// Turns the value of a member into a node; nil if it is neither an array nor an object.
-    private func continued(_ value: Value, at position: Int) -> EncodedNode? {
+    private func node(continuing value: Value, at position: Int) -> EncodedNode? {
         let parts = value.encodedContent
         if case .value = parts { return nil }
         guard case .members(var members) = content, let node = nested() else { return nil }
         node.content = parts
+        node.continued = value
         content = .empty
         members[position].part = .node(node)
         content = .members(members)

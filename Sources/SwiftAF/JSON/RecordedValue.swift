@@ -12,8 +12,9 @@ struct RecordedValue: Encodable, Sendable {
         case null
         case leaf(any Encodable & Sendable)
         case elements([Content])
-        /// An object. The names of a dictionary are data, which encoders don't convert.
-        case members([(name: String, content: Content)], isDictionary: Bool)
+        /// An object. The first `dataNames` names are those of a dictionary: data, which encoders don't convert. The
+        /// others are keys, which a container may have added to a dictionary.
+        case members([(name: String, content: Content)], dataNames: Int)
     }
 
     let content: Content
@@ -45,10 +46,14 @@ extension RecordedValue.Content: Encodable {
     private var encodable: any Encodable {
         switch self {
         case .leaf(let value): value
-        case .members(let members, isDictionary: true):
-            Dictionary(members.map { ($0.name, $0.content) }) { $1 }
+        case .members(let members, let dataNames) where dataNames > 0 && dataNames == members.count:
+            Self.dictionary(members)
         case .nothing, .null, .elements, .members: self
         }
+    }
+
+    private static func dictionary(_ members: some Sequence<(name: String, content: Self)>) -> [String: Self] {
+        Dictionary(members.map { ($0.name, $0.content) }) { $1 }
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -57,16 +62,29 @@ extension RecordedValue.Content: Encodable {
         case .null:
             var container = encoder.singleValueContainer()
             try container.encodeNil()
-        case .leaf, .members(_, isDictionary: true):
+        case .leaf:
             var container = encoder.singleValueContainer()
             try container.encode(encodable)
         case .elements(let elements):
             var container = encoder.unkeyedContainer()
             for element in elements { try container.encode(element.encodable) }
-        case .members(let members, isDictionary: false):
+        case .members(let members, let dataNames) where dataNames > 0 && dataNames == members.count:
+            var container = encoder.singleValueContainer()
+            try container.encode(Self.dictionary(members))
+        case .members(let members, _):
             var container = encoder.container(keyedBy: TreeKey.self)
-            for (name, content) in members { try container.encode(content.encodable, forKey: .name(name)) }
+            for (name, content) in members { try content.encode(named: name, into: &container) }
         }
+    }
+
+    /// Encodes a member. A dictionary that a container has continued is encoded in these two steps again.
+    private func encode(named name: String, into container: inout KeyedEncodingContainer<TreeKey>) throws {
+        guard case .members(let members, let dataNames) = self, dataNames > 0, dataNames < members.count else {
+            return try container.encode(encodable, forKey: .name(name))
+        }
+        try container.encode(Self.dictionary(members[..<dataNames]), forKey: .name(name))
+        var rest = container.nestedContainer(keyedBy: TreeKey.self, forKey: .name(name))
+        for (name, content) in members[dataNames...] { try content.encode(named: name, into: &rest) }
     }
 }
 
@@ -74,10 +92,21 @@ extension RecordedValue.Content: EncodedValue {
     var encodedContent: EncodedNode<Self>.Content {
         switch self {
         case .elements(let elements): .elements(elements.map { .value($0) })
-        // A dictionary becomes an object, whose names are keys.
         case .members(let members, _): .members(members.map { ($0.name, .value($0.content)) })
         case .leaf(let recorded as RecordedValue): recorded.content.encodedContent
+        case .leaf(JSONValue.array(let elements)): .elements(elements.map { .value(.leaf($0)) })
+        case .leaf(JSONValue.object(let object)): .members(object.map { ($0.key, .value(.leaf($0.value))) })
         case .nothing, .null, .leaf: .value(self)
+        }
+    }
+
+    /// The number of leading names of ``encodedContent`` that are data.
+    fileprivate var dataNames: Int {
+        switch self {
+        case .members(_, let dataNames): dataNames
+        case .leaf(let recorded as RecordedValue): recorded.content.dataNames
+        case .leaf(JSONValue.object(let object)): object.count
+        case .nothing, .null, .leaf, .elements: 0
         }
     }
 }
@@ -96,7 +125,8 @@ extension EncodedNode<RecordedValue.Content> {
         case .elements(let elements): return .elements(try elements.map(content))
         case .members(let members):
             return .members(
-                try members.map { ($0.name, try content(of: $0.part)) }, isDictionary: isDictionary)
+                try members.map { ($0.name, try content(of: $0.part)) },
+                dataNames: isDictionary ? members.count : continued?.dataNames ?? 0)
         }
     }
 }

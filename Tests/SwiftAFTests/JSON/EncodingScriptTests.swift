@@ -214,6 +214,51 @@ import Testing
         }
     }
 
+    /// The names of a dictionary or a `JSONValue` are data, also if a container adds keys to it.
+    @Test func containerAddsConvertedKeysToDictionary() throws {
+        let more: Script.Step = .keyed([(Key("lastName"), .null)])
+        let within: Script.Step = .keyed([(Key("inner"), more)])
+        let coder = JSONCoder(keys: .snakeCase)
+        for value in [["firstName": 1], JSONValue.object(["firstName": 1])] as [any Encodable] {
+            let single: [(key: Key, step: Script.Step)] = [
+                (Key("outer"), .value(.leaf(value))), (Key("outer"), more), (Key("last"), .null),
+            ]
+            let nested: [(key: Key, step: Script.Step)] = [
+                (Key("outer"), .keyed([(Key("inner"), .value(.leaf(value)))])), (Key("outer"), within),
+            ]
+            let members = #"{"firstName":1,"last_name":null}"#
+            for (script, expected) in [
+                (Script.keyed(single), #"{"outer":"# + members + #","last":null}"#),
+                (Script.keyed(nested), #"{"outer":{"inner":"# + members + "}}"),
+            ] {
+                #expect(String(decoding: try coder.encode(script), as: UTF8.self) == expected)
+                let recorded = try RecordedValue(script)
+                #expect(String(decoding: try coder.encode(recorded), as: UTF8.self) == expected)
+                // What is recorded twice has the same marks.
+                #expect(String(decoding: try coder.encode(RecordedValue(recorded)), as: UTF8.self) == expected)
+            }
+        }
+    }
+
+    /// A recorded value that a container continues keeps its marks, too.
+    @Test func containerContinuesRecordedDictionary() throws {
+        let recorded = try RecordedValue(Script.leaf(["firstName": 1]))
+        let script = Script.keyed([
+            (Key("outer"), .value(.leaf(recorded))), (Key("outer"), .keyed([(Key("lastName"), .null)])),
+        ])
+        let data = try JSONCoder(keys: .snakeCase).encode(RecordedValue(script))
+        #expect(String(decoding: data, as: UTF8.self) == #"{"outer":{"firstName":1,"last_name":null}}"#)
+    }
+
+    @Test func containerContinuesRecordedArray() throws {
+        let script = Script.keyed([
+            (Key("m"), .value(.leaf(JSONValue.array([1])))), (Key("m"), .unkeyed([.value(.leaf(2))])),
+        ])
+        for data in [try JSONCoder().encode(script), try JSONCoder().encode(RecordedValue(script))] {
+            #expect(String(decoding: data, as: UTF8.self) == #"{"m":[1,2]}"#)
+        }
+    }
+
     /// A container for a value of another kind stops `JSONEncoder`. Here it is an error.
     @Test func containerOfAnotherKindThanItsValueIsAnError() {
         for steps in [
