@@ -91,7 +91,9 @@ public struct HTTPBody: Sendable {
     ///     ``SessionError/Code/serialization``.
     @_disfavoredOverload
     public static func json(_ parameters: Parameters, encoder: (any DataEncoder)? = nil) -> HTTPBody {
-        HTTPBody(.jsonParameters(parameters, encoder), contentType: MediaType.json.essence)
+        // Known now, so that adding the body to a form throws it.
+        if let error = parameters.firstError { return HTTPBody(.invalid(error)) }
+        return HTTPBody(.jsonParameters(parameters, encoder), contentType: MediaType.json.essence)
     }
 
     /// Parameters as a URL-encoded form, with Content-Type `application/x-www-form-urlencoded`.

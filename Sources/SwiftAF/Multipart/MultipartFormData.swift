@@ -118,7 +118,7 @@ public struct MultipartFormData: Sendable {
         try append(.json(encoding: value, encoder: encoder), name: name)
     }
 
-    /// Adds a field with a literal of mixed values as JSON.
+    /// Adds a field with a literal of mixed values as JSON. A value that can't be sent is an error at once.
     @_disfavoredOverload
     @_documentation(visibility: internal)
     public mutating func append(

@@ -13,8 +13,8 @@ public import FoundationEssentials
 /// `NSNumber` and `NSNull`, or a `RawRepresentable` whose raw value is one of these, such as an enum of strings. Any
 /// other value fails the request with ``SessionError/Code/invalidInput``, whose message names its key.
 public enum Parameters: Sendable {
-    /// A null: a key without a value in a query, `null` in JSON. As the argument `parameters:` or `json:` of a request, it
-    /// means none, as in `isPaged ? Parameters(pages) : nil`.
+    /// A null: a key without a value in a query, `null` in JSON. As the argument `parameters:` or `json:` of a request,
+    /// it means none, as in `isPaged ? Parameters(pages) : nil`.
     case null
     /// A boolean.
     case bool(Bool)
@@ -330,6 +330,16 @@ extension Parameters? {
 }
 
 extension Parameters {
+    /// The error of the first value that can't be sent; nil if all can, as far as is known before they are encoded.
+    var firstError: SessionError? {
+        switch self {
+        case .invalid(let error): error
+        case .array(let elements), .set(let elements): elements.lazy.compactMap(\.firstError).first
+        case .dictionary(let members): members.lazy.compactMap(\.value.firstError).first
+        case .null, .bool, .integer, .unsigned, .double, .number, .string, .date, .data, .encodable: nil
+        }
+    }
+
     /// Whether the parameters are an array or a dictionary. True for an `Encodable`, of which this isn't known before
     /// it is encoded.
     var isContainer: Bool {

@@ -165,6 +165,27 @@ struct MultipartFormDataTests {
         #expect(form.isEmpty)
     }
 
+    /// Also without an encoder, which would find it only when the form is sent.
+    @Test func refusesLiteralOfUnsendableValueAtOnce() throws {
+        final class Thing: Sendable {}
+        var form = MultipartFormData()
+        let encoders: [(any DataEncoder)?] = [nil, JSONCoder()]
+        for encoder in encoders {
+            for literal in [
+                ["a": Thing()], ["a": ["b": [1, Thing()]]], [Thing()],
+                ["a": Parameters.set([.array([["c": Thing()]])])],
+            ] as [Parameters] {
+                let error = #expect(throws: SessionError.self) {
+                    try form.append(json: literal, name: "a", encoder: encoder)
+                }
+                #expect(error?.code == .invalidInput && error?.message.contains("Thing") == true)
+            }
+        }
+        #expect(form.isEmpty)
+        try form.append(json: ["a": [nil, 1, "x"]], name: "a")
+        #expect(!form.isEmpty)
+    }
+
     @Test func rangesOfFilesAllowLaterGrowth() async throws {
         let path = try folder.file("log", text: "0123456789")
         var form = MultipartFormData()
