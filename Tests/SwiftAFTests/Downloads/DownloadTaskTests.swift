@@ -123,6 +123,21 @@ struct DownloadTaskTests {
         #expect(try folder.read("film") == RangeServer.content(1))
     }
 
+    @Test func completedTaskReleasesReceiverOfItsToken() async throws {
+        let task = await begun(Self.keeping)
+        let token = await task.cancelProducingResumeToken()
+        _ = try await endings.value()
+        let (tokens, released) = (Recorder<ResumeToken?>(), Recorder<Void>())
+        func request() {
+            let sentinel = Sentinel(released)
+            task.cancel { token in withExtendedLifetime(sentinel) { tokens.record(token) } }
+        }
+        request()
+        #expect(try await tokens.value() == token)
+        await released.wait()
+        #expect(task.state == .completed)
+    }
+
     @Test func awaitedTokenDoesNotNeedCompletionQueue() async throws {
         let task = await begun(Self.keeping)
         manager.completionQueue?.suspend()

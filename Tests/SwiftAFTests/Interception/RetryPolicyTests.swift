@@ -146,6 +146,14 @@ import Testing
         #expect(Self.delay(policy, attempt: 3, status: 503) == .zero)
     }
 
+    @Test func initializerSetsRetriesAndBaseDelay() {
+        let policy = RetryPolicy(maximumRetries: 2, baseDelay: .seconds(7))
+        #expect(policy.maximumRetries == 2)
+        #expect(
+            (1...3).map { Self.delay(policy, attempt: $0, status: 503, random: 1) } == [.seconds(7), .seconds(14), nil])
+        #expect(RetryPolicy(maximumRetries: 2).baseDelay == RetryPolicy().baseDelay)
+    }
+
     @Test func doublesDurationsUpToTheLimit() {
         let second = Duration.seconds(1)
         #expect(

@@ -105,6 +105,29 @@ import Testing
         #expect(try await iterator.next() == nil)
     }
 
+    @Test func progressAfterTheResultIsIgnored() async throws {
+        let released = Recorder<Void>()
+        let reports = Recorder<TransferUpdates<String>.Report>()
+        func makeIterator() -> TransferUpdates<String>.Iterator {
+            let sentinel = Sentinel(released)
+            return TransferUpdates { report in
+                withExtendedLifetime(sentinel) { reports.record(report) }
+                return "done"
+            }.makeAsyncIterator()
+        }
+        var iterator = makeIterator()
+        let report = try await reports.value()
+        // The closure is released once its result is stored.
+        await released.wait()
+        report(TransferProgress(received: 1))
+        guard case .completed("done")? = try await iterator.next() else {
+            Issue.record("progress after the result")
+            return
+        }
+        report(TransferProgress(received: 2))
+        #expect(try await iterator.next() == nil)
+    }
+
     @Test func updatesThrowTheErrorOfTheCall() async throws {
         server.route("/x", .reset)
         let updates = TransferUpdates { [manager] progress in
