@@ -89,8 +89,8 @@ public struct DownloadDestination: Sendable {
     /// If the file has another digest, the download fails with ``SessionError/Code/protocol`` and
     /// ``SessionError/Reason/digest``, and the message names both digests. A file that was at the path before is
     /// unchanged; otherwise, nothing is left there. The partial file is removed, so ``SessionError/resumeToken`` is nil
-    /// and the next download starts over. What the HTTP cache has stored for the request is removed, too. A download that fails for another
-    /// reason can be resumed as without a digest.
+    /// and the next download starts over. What the HTTP cache has stored for the request is removed, too. A download
+    /// that fails for another reason can be resumed as without a digest.
     public func verified(by digest: FileDigest) -> DownloadDestination {
         var verified = self
         verified.digest = digest
