@@ -248,6 +248,26 @@ public struct Interceptor: RequestInterceptor {
         retrying = retry
     }
 
+    /// Creates an interceptor that wraps the sending of each request.
+    ///
+    /// ```swift
+    /// manager.interceptors = [
+    ///     Interceptor { request, next in
+    ///         print(request)
+    ///         return try await next(request)
+    ///     }
+    /// ]
+    /// ```
+    ///
+    /// A trailing closure that returns a request instead is ``adapt(_:for:)``.
+    ///
+    /// - Parameter intercept: ``RequestInterceptor/intercept(_:next:)``.
+    // Not preferred to the other initializer, so that a closure that only throws is still `adapt`.
+    @_disfavoredOverload
+    public init(_ intercept: @escaping Intercept) {
+        self.init(intercept: intercept)
+    }
+
     public func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest {
         try await adapting?(request, attempt) ?? request
     }

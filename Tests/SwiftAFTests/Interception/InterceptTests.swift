@@ -258,6 +258,31 @@ struct InterceptTests {
         #expect(server.requests[0].values(named: "X-By") == ["a", "b", "c"])
     }
 
+    /// What a trailing closure returns decides what it is.
+    @Test func trailingClosuresAreInterceptOrAdapt() async throws {
+        server.route("/x", .status(503))
+        manager.interceptors = [
+            Interceptor { request, next in try await next(request) },
+            Interceptor { request, next in
+                var response = try await next(request)
+                guard response.status == 503 else { return response }
+                response.head.headers["X-Seen"] = "yes"
+                return response
+            },
+            Interceptor { request, attempt in
+                var request = request
+                request.headers["X-Attempt"] = String(attempt.number)
+                return request
+            },
+            Interceptor { request, _ in request },
+        ]
+        #expect(try await manager.response(.get, "x").head.headers["X-Seen"] == "yes")
+        #expect(server.requests.map { $0["X-Attempt"] } == ["1"])
+        manager.interceptors = [Interceptor { _, _ in throw Open() }]
+        #expect(try await sessionError { try await manager.response(.get, "x") }.code == .interceptor)
+        #expect(server.requests.count == 1)
+    }
+
     @Test func changesHeadAndBody() async throws {
         intercept { request, next in
             var response = try await next(request)
