@@ -43,10 +43,25 @@ func ofURLSession(request: HTTPRequest, response: Response<Data>, stream: Stream
     _ = stream.statusCode
     // 'data' has been renamed to 'body'
     _ = response.data
+    // 'decode' has been renamed to 'value(as:)'
+    _ = try? response.decode(String.self)
+    // 'etag' has been renamed to 'eTag'
+    _ = response.headers[.etag]
     // 'convertFromSnakeCase' has been renamed to 'snakeCase'
     _ = JSONCoder(keys: .convertFromSnakeCase)
     // 'convertToSnakeCase' has been renamed to 'snakeCase'
     _ = JSONCoder(keys: .convertToSnakeCase)
+}
+
+func valueWithItsHead(manager: HTTPSessionManager) async throws {
+    // conformance of 'Response<Value>' to 'Decodable' is unavailable: write try await manager.get(url).decoded()
+    let names: Response<[String]> = try await manager.get("names")
+    // conformance of 'Response<Value>' to 'Decodable' is unavailable: write try await manager.get(url).decoded()
+    _ = try await manager.get("names", as: type(of: names))
+    // These aren't refused.
+    let bytes: Response<Data> = try await manager.get("names")
+    let decoded: Response<[String]> = try await manager.get("names").decoded()
+    print(bytes, decoded)
 }
 
 /// Each `.none` of an optional setting would be its `nil`, which means that of the session.

@@ -160,6 +160,25 @@ extension Response {
     public var data: Data { body }
 }
 
+extension Response<Data> {
+    /// Not available: the name is ``value(as:validation:decoder:)``.
+    @available(*, unavailable, renamed: "value(as:)")
+    @_documentation(visibility: internal)
+    public func decode<Decoded: Decodable>(_ type: Decoded.Type) throws(SessionError) -> Decoded {
+        try value(as: type)
+    }
+}
+
+// What `get(url, as: Response<User>.self)` and `let user: Response<User> = try await manager.get(url)` would need.
+@available(*, unavailable, message: "write try await manager.get(url).decoded()")
+@_documentation(visibility: internal)
+extension Response: Decodable where Value: Decodable {
+    public init(from decoder: any Decoder) throws {
+        throw DecodingError.dataCorrupted(
+            DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "a response isn't a value"))
+    }
+}
+
 extension StreamedResponse {
     /// Not available: the name is ``status``.
     @available(*, unavailable, renamed: "status")
@@ -278,6 +297,13 @@ extension HTTPHeaders {
     @available(*, unavailable, renamed: "first(named:)")
     @_documentation(visibility: internal)
     public func first(name: String) -> String? { first(named: name) }
+}
+
+extension HTTPHeaders.Name {
+    /// Not available: the name is ``eTag``.
+    @available(*, unavailable, renamed: "eTag")
+    @_documentation(visibility: internal)
+    public static var etag: HTTPHeaders.Name { eTag }
 }
 
 extension HTTPBody {
