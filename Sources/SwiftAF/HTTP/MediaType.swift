@@ -31,7 +31,7 @@ public struct MediaType: Sendable, Hashable {
     /// Parses the value of a Content-Type field; nil if it is invalid. White space around semicolons and empty
     /// parameters are accepted (RFC 9110 5.6.6).
     public init?(_ text: String) {
-        var scanner = Scanner(text)
+        var scanner = FieldScanner(text)
         scanner.skipBlanks()
         guard let type = scanner.token(), scanner.skip("/"), let subtype = scanner.token() else {
             return nil
@@ -98,55 +98,6 @@ extension MediaType: CustomStringConvertible {
             text.unicodeScalars.append(scalar)
         }
         return text + "\""
-    }
-}
-
-extension MediaType {
-    /// Reads tokens and quoted strings, byte by byte.
-    private struct Scanner {
-        private var rest: Substring.UTF8View
-
-        init(_ text: String) {
-            rest = Substring(text).utf8
-        }
-
-        var isAtEnd: Bool { rest.isEmpty }
-
-        mutating func skipBlanks() {
-            rest = rest.drop(while: ASCII.isBlank)
-        }
-
-        mutating func skip(_ mark: Unicode.Scalar) -> Bool {
-            guard rest.first == UInt8(ascii: mark) else { return false }
-            rest = rest.dropFirst()
-            return true
-        }
-
-        /// Reads the longest token at this position; nil if there is none.
-        mutating func token() -> String? {
-            let token = CoreField.token(atStartOf: Substring(rest))
-            guard !token.isEmpty else { return nil }
-            rest = rest.dropFirst(token.utf8.count)
-            return String(token)
-        }
-
-        /// Reads a token or a quoted string; nil if there is neither, or if the string isn't terminated.
-        mutating func value() -> String? {
-            guard skip("\"") else { return token() }
-            var bytes: [UInt8] = []
-            while let byte = rest.first {
-                rest = rest.dropFirst()
-                if byte == UInt8(ascii: "\"") { return String(decoding: bytes, as: UTF8.self) }
-                guard byte == UInt8(ascii: "\\") else {
-                    bytes.append(byte)
-                    continue
-                }
-                guard let escaped = rest.first else { return nil }
-                rest = rest.dropFirst()
-                bytes.append(escaped)
-            }
-            return nil
-        }
     }
 }
 

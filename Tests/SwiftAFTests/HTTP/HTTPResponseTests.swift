@@ -58,6 +58,32 @@ import Testing
         #expect(DownloadResponse(head: head, filePath: "/f", fileSize: 0).url(resolving: reference) == expected)
     }
 
+    @Test(
+        arguments: [
+            (["</users?page=2>; rel=\"next\""], "https://h/users?page=2"),
+            (["<?page=1>; rel=prev, <?page=3>; rel=next"], "https://h/a/b?page=3"),
+            (["<c>;title=\"a, <b>; \\\"x\\\"\" ; REL = \"prev  NEXT\" "], "https://h/a/c"),
+            (["<?page=1>; rel=\"first\"", "<https://g/2>; rel=\"next\""], "https://g/2"),
+            ([", , <1>;rel=next;;,<2>;rel=next"], "https://h/a/1"),
+            (["<>; rel=next"], "https://h/a/b?q"),
+            (["<a,b;c>; rel=next; rel=\"last\""], "https://h/a/a,b;c"),
+            (["<1>; rel=last; rel=next"], nil),
+            (["<1>; rel=next; anchor=\"/x\""], nil),
+            (["<1>; rel=\"nextpage\"", "<2>"], nil),
+            (["1; rel=next, <2>; rel=next"], nil),
+            (["<1; rel=next"], nil),
+            (["<1>; rel=\"next"], nil),
+            (["<1>; rel=prev garbage <2>; rel=next"], nil),
+            (["<1> <2>; rel=next"], nil),
+            ([""], nil),
+            ([], nil),
+        ] as [([String], String?)])
+    func linkOfRelationIsFound(fields: [String], expected: String?) {
+        let head = HTTPResponse(status: 200, headers: HTTPHeaders(fields.map { ("Link", $0) }), url: "https://h/a/b?q")
+        #expect(head.url(linkedAs: "next") == expected)
+        #expect(Response(head: head).url(linkedAs: "Next") == expected)
+    }
+
     @Test(arguments: ["", "-1", "+1", "1a", "99999999999999999999", "1, 1"])
     func badContentLength(text: String) {
         #expect(HTTPResponse(status: 200, headers: ["Content-Length": text], url: "").contentLength == nil)
