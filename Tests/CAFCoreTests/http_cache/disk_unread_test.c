@@ -111,7 +111,7 @@ int flock(int descriptor, int operation) {
     int result = real(descriptor, operation);
     if (operation == LOCK_UN && is_lost) {
         is_lost = false;
-        end_pause(lost_pause, lost_cache);
+        if (lost_cache != NULL) end_pause(lost_pause, lost_cache);
     }
     return result;
 }
@@ -335,6 +335,33 @@ static void response_stored_right_after_an_unrecorded_removal_is_removed(void **
     cache_box_close(other);
 }
 
+/** Another journal is started at once: later, that would make outdated what is requested until then. */
+static void response_requested_after_an_unrecorded_removal_is_stored(void **state) {
+    cache_box *box = *state;
+    char bytes[SIZE];
+    for (unsigned round = 0; round < 2 * REMOVALS; round++) {
+        response response = small_response(1, 1);
+        /* With a record of a file, and with that of the change only. */
+        if (round % 2 != 0) store_small(box->cache, 1);
+        afc_http_cache_flush(box->cache);
+        lost_cache = NULL;
+        atomic_store(&is_full, true);
+        remove_by(box->cache, round / 2);
+        assert_true(afc__disk_wait(box->cache->disk));
+        assert_false(atomic_load(&is_full));
+        afc__http_cache_writing *writing = response_begin(box->cache, &response, SIZE);
+        afc_http_cache_flush(box->cache);
+        response_fill(&response, 0, bytes, SIZE);
+        check_status(
+            afc__http_cache_append(writing, (afc_slice){bytes, SIZE}, AFC__HTTP_CACHE_DROP),
+            AFC_OK);
+        assert_int_equal(afc__http_cache_commit(writing, AFC__HTTP_CACHE_DROP),
+                         AFC__HTTP_CACHE_COMMITTED);
+        afc_http_cache_remove_all(box->cache);
+        afc_http_cache_flush(box->cache);
+    }
+}
+
 /** The disk of the other process was full, for example, or the file was evicted. */
 static void response_only_in_the_memory_of_others_is_removed(void **state) {
     cache_box *box = *state;
@@ -416,6 +443,7 @@ int main(void) {
         TEST(response_that_two_scans_find_stays_removed),
         TEST(response_read_of_before_a_removal_is_removed),
         TEST(response_stored_right_after_an_unrecorded_removal_is_removed),
+        TEST(response_requested_after_an_unrecorded_removal_is_stored),
         TEST(response_only_in_the_memory_of_others_is_removed),
         TEST(response_requested_before_others_have_removed_all_is_not_stored),
         TEST(update_of_a_response_that_others_have_removed_is_ignored),

@@ -7,9 +7,11 @@
 #include "support/torture.h"
 
 #include <afcore/session.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -210,6 +212,33 @@ static void uses_are_recorded_once_there_is_memory(void **state) {
     folder_remove(&folder);
 }
 
+/* The journal that is removed before the next lock is taken. */
+static const char *discarded;
+
+int flock(int descriptor, int operation) {
+    typedef int (*call)(int, int);
+    static call real;
+    if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "flock");
+    if (discarded != NULL && (operation & LOCK_EX) != 0) {
+        assert_int_equal(unlink(discarded), 0);
+        discarded = NULL;
+    }
+    return real(descriptor, operation);
+}
+
+/** What is recorded there would be lost. */
+static void journal_that_is_discarded_while_its_lock_is_awaited_is_not_used(void **state) {
+    reading *reading = *state;
+    afc__journal journal;
+    open_journal(reading, &journal);
+    discarded = path_in(&reading->folder, "journal");
+    assert_true(afc__journal_lock(&journal));
+    assert_null(discarded);
+    assert_true(afc__journal_is_in_place(&journal));
+    afc__journal_unlock(&journal);
+    afc__journal_close(&journal);
+}
+
 /** Another process may discard it at any time. */
 static void discarded_journal_leaves_no_descriptor(void **state) {
     reading *reading = *state;
@@ -272,6 +301,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(nothing_is_appended_without_the_lock, set_up, tear_down),
         cmocka_unit_test_setup_teardown(replaced_journal_lacks_no_changes_unless_some_were_missed,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            journal_that_is_discarded_while_its_lock_is_awaited_is_not_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(discarded_journal_leaves_no_descriptor, set_up, tear_down),
         cmocka_unit_test_setup_teardown(journal_is_not_damaged_without_memory, set_up, tear_down),
         cmocka_unit_test(uses_are_recorded_once_there_is_memory),
