@@ -362,6 +362,36 @@ static void response_requested_after_an_unrecorded_removal_is_stored(void **stat
     }
 }
 
+static void ignore_wake(void *context) {
+    (void)context;
+}
+
+/** A lookup that was ordered before the removal keeps it in memory. */
+static void response_found_before_a_removal_leaves_memory(void **state) {
+    cache_box *box = *state;
+    char key[64];
+    afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+    for (removal removal = 0; removal < REMOVALS; removal++) {
+        pause_job pause;
+        afc__disk_job catch_up;
+        afc__http_cache_find *op;
+        afc__http_cache_found found;
+        afc_http_cache_flush(box->cache);
+        begin_pause(&pause, box->cache);
+        store_small(other, 1);
+        assert_true(afc__disk_order(box->cache->disk, &catch_up, work_catch_up));
+        assert_int_equal(afc__http_cache_find_begin(box->cache, response_key(key, 0),
+                                                    (afc__http_cache_wake){ignore_wake, NULL}, &op,
+                                                    &found),
+                         AFC__HTTP_CACHE_PENDING);
+        remove_by(box->cache, removal);
+        end_pause(&pause, box->cache);
+        afc__http_cache_find_free(op);
+        check_removed(box, other);
+    }
+    cache_box_close(other);
+}
+
 /** The disk of the other process was full, for example, or the file was evicted. */
 static void response_only_in_the_memory_of_others_is_removed(void **state) {
     cache_box *box = *state;
@@ -444,6 +474,7 @@ int main(void) {
         TEST(response_read_of_before_a_removal_is_removed),
         TEST(response_stored_right_after_an_unrecorded_removal_is_removed),
         TEST(response_requested_after_an_unrecorded_removal_is_stored),
+        TEST(response_found_before_a_removal_leaves_memory),
         TEST(response_only_in_the_memory_of_others_is_removed),
         TEST(response_requested_before_others_have_removed_all_is_not_stored),
         TEST(update_of_a_response_that_others_have_removed_is_ignored),

@@ -267,6 +267,10 @@ static bool remove_collected(afc__disk *disk, const afc__cache_store_filter *fil
     afc__disk_removal *removal;
     afc__disk_lock(disk);
     bool is_collected = collect_unknown(&removal, disk, filter);
+    /* A lookup that was ordered before this job may have put them there. */
+    for (size_t i = 0; removal != NULL && i < removal->count; i++) {
+        afc__cache_store_leave_memory(disk->cache, removal->entries[i].name.primary);
+    }
     afc__disk_unlock(disk);
     if (removal == NULL) return is_collected;
     /* Jobs that already wait run before its first slice, but must find the entries removed (afc__disk_settle()). */
@@ -329,6 +333,8 @@ static void remove_variants(afc__disk_records *records, uint64_t primary) {
     size_t count, removed;
     do {
         afc__disk_lock(disk);
+        /* A lookup that was ordered before this job may have put them there. */
+        afc__cache_store_leave_memory(disk->cache, primary);
         count = afc__entry_table_variants(&disk->cache->table, primary, variants,
                                           AFC__HTTP_CACHE_VARIANTS_MAX);
         afc__disk_unlock(disk);
