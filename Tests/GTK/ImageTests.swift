@@ -223,6 +223,16 @@
                 view.show(Colour.red.image(), in: .image)
                 Harness.expect(view.scaleFactor, is: 1)
             },
+            TestCase("the base class has the object that shows images in the widget") {
+                let picture: OpaquePointer = gtk_picture_new(), image: OpaquePointer = gtk_image_new()
+                let buttons: [OpaquePointer] = [gtk_button_new(), gtk_toggle_button_new()]
+                for widget in [picture, image] + buttons { g_object_ref_sink(UnsafeMutableRawPointer(widget)) }
+                Harness.expect(GTKImageView.of(picture) === GTKPicture.of(picture))
+                Harness.expect(GTKImageView.of(UnsafeMutableRawPointer(image)) === GTKImage.of(image))
+                for button in buttons { Harness.expect(GTKImageView.of(button) === GTKButton.of(button)) }
+                Harness.expect(GTKView.of(picture) !== GTKPicture.of(picture))
+                for widget in [picture, image] + buttons { g_object_unref(UnsafeMutableRawPointer(widget)) }
+            },
             TestCase("a destroyed widget is forgotten, even if it is still held") {
                 let (widget, view) = try Pictures().picture()
                 g_object_ref_sink(UnsafeMutableRawPointer(widget))

@@ -23,7 +23,10 @@
         ///
         /// - Parameter widget: A live widget of the kind that the class is named after; another kind stops the program.
         public static func of(_ widget: OpaquePointer) -> Self {
-            WidgetObjects.object(of: widget, type: type) { Self(widget) }
+            let kind = kind(of: widget)
+            // Ends: the class of a widget returns itself.
+            if kind != self { return unsafeDowncast(kind.of(widget), to: Self.self) }
+            return WidgetObjects.object(of: widget, type: type) { Self(widget) }
         }
 
         /// Returns the object of a widget; the same one at each call.
@@ -35,6 +38,9 @@
         public static func of(_ widget: UnsafeMutableRawPointer) -> Self {
             of(OpaquePointer(widget))
         }
+
+        /// The class of a widget's object: this class or a subclass of it.
+        class func kind(of widget: OpaquePointer) -> GTKView.Type { self }
 
         /// What the widget must be.
         class var type: cafgtk_type { cafgtk_widget_type() }
