@@ -312,6 +312,16 @@ static bool lacks_gzip_end(const afc__exchange *exchange) {
 }
 
 /**
+ * Returns whether the encoded body is incomplete, though its framing is complete. libcurl doesn't report that, so it is
+ * known only of a body that the core decodes. An empty body passes: servers name a coding for one that they don't have.
+ */
+static bool lacks_encoded_end(const afc__exchange *exchange) {
+    const afc__decoder *decoder = exchange->run.decoder;
+    return decoder != NULL && exchange->run.passed > 0 &&
+           afc__hop_in_body(&exchange->hop.transfer->hop) && !afc__decoder_is_whole(decoder);
+}
+
+/**
  * Returns whether the chosen interface or address can't be used. Some versions of libcurl report that as a failed
  * connection.
  */
@@ -532,6 +542,11 @@ static bool is_settled(const afc__exchange *exchange, CURLcode code, afc_failure
     if (has_ended && failure->status == AFC_OK && lacks_gzip_end(exchange)) {
         afc__fail(failure, AFC_ETRUNCATED,
                   "the connection was closed before the end of the gzip body");
+    }
+    if ((has_ended || exchange->early.is_complete) && failure->status == AFC_OK &&
+        lacks_encoded_end(exchange)) {
+        afc__fail(failure, AFC_ETRUNCATED, "the %s data of the body ends early",
+                  afc__decoder_name(exchange->run.decoder));
     }
     /* The transfer reports a head that was cut, as it knows how much was received. */
     if (has_ended || is_cut_head(exchange, code)) return true;

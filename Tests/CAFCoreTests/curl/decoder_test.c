@@ -81,6 +81,23 @@ static void portions_of_any_size_give_the_same(void **state) {
     }
 }
 
+static void body_is_whole_only_with_its_last_byte(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+        if (!is_known(i)) continue;
+        for (size_t cut = 1; cut <= bodies[i].bytes.size; cut++) {
+            afc__decoder *decoder = new_decoder(bodies[i].coding);
+            afc_slice piece;
+            while (afc__decoder_next(decoder, (afc_slice){bodies[i].bytes.bytes, cut}, &piece) ==
+                   AFC__DECODED_PIECE) {
+                afc__decoder_took_piece(decoder);
+            }
+            assert_int_equal(afc__decoder_is_whole(decoder), cut == bodies[i].bytes.size);
+            afc__decoder_free(decoder);
+        }
+    }
+}
+
 static void check_behind(size_t index, afc_slice behind, size_t portion, afc__decoding expected,
                          const char *text) {
     afc_slice whole = bodies[index].bytes;
@@ -425,6 +442,7 @@ int main(void) {
     curl_global_init(CURL_GLOBAL_DEFAULT);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(portions_of_any_size_give_the_same),
+        cmocka_unit_test(body_is_whole_only_with_its_last_byte),
         cmocka_unit_test(bytes_behind_the_end_are_refused),
         cmocka_unit_test(zstd_frames_follow_each_other),
         cmocka_unit_test(zstd_frames_without_content_pass),

@@ -318,6 +318,50 @@ static void reports_second_gzip_member(void **state) {
     }
 }
 
+/* ---- With complete framing ------------------------------------------------------------------ */
+
+/** Serves the first `size` bytes of a body, as if they were the whole: with their length, or in chunks. */
+static void serve_cut(fixture *fixture, const body *body, size_t size, bool is_chunked) {
+    afts_script *script = afts_script_new();
+    const char *field = text_of(fixture, "Content-Encoding: %s", body->encoding);
+    if (is_chunked) {
+        afts_respond_chunked(script, 200, field);
+        if (size > 0) afts_chunk(script, body->bytes.bytes, size);
+        afts_last_chunk(script, NULL);
+    } else {
+        afts_respond(script, 200, field, body->bytes.bytes, size);
+    }
+    serve(fixture, "/", script);
+}
+
+/** Returns the result of a body of which `size` bytes arrive. libcurl doesn't report one that it decodes. */
+static afc_status result_of_cut(const body *body, size_t size, afc_sink_kind sink) {
+    bool is_zstd = strcmp(body->encoding, "zstd") == 0;
+    bool decodes = strcmp(body->encoding, "deflate") != 0 && (sink != AFC_SINK_MEMORY || is_zstd);
+    bool is_whole = size == 0 || size == body->bytes.size;
+    return decodes && !is_whole ? AFC_ETRUNCATED : AFC_OK;
+}
+
+static void reports_encoded_body_that_ends_early(void **state) {
+    fixture *fixture = *state;
+    if (!decodes_piecewise()) skip();
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+        for (size_t size = 0; size <= bodies[i].bytes.size; size++) {
+            for (size_t row = 0; row < 2 * COUNT_OF(sinks); row++) {
+                afc_sink_kind sink = sinks[row / 2];
+                serve_cut(fixture, &bodies[i], size, row % 2 == 1);
+                call *call = fetch_into(fixture, sink);
+                check_ended(call, result_of_cut(&bodies[i], size, sink));
+                assert_memory_equal("hello", call->body.bytes, call->body.size);
+                if (call->failure.status != AFC_OK) {
+                    check_contains(call->failure.text, "of the body ends early");
+                }
+                call_free(call);
+            }
+        }
+    }
+}
+
 /* ---- Without a length ---------------------------------------------------------------------- */
 
 /** Serves the first `size` bytes of a gzip body that ends with its connection. */
@@ -383,6 +427,7 @@ int main(void) {
         FIXTURE_TEST(decodes_a_coding_within_a_transfer_coding),
         FIXTURE_TEST(refuses_garbage_behind_encoded_body),
         FIXTURE_TEST(reports_second_gzip_member),
+        FIXTURE_TEST(reports_encoded_body_that_ends_early),
         FIXTURE_TEST(gzip_body_is_whole_only_with_its_end),
         FIXTURE_TEST(end_of_other_bodies_is_that_of_the_connection),
     };

@@ -35,6 +35,11 @@ typedef struct afc__codec {
      * needed.
      */
     afc__codec_result (*decode)(void *state, afc__codec_step *step);
+    /**
+     * Returns whether the body may end behind the bytes decoded so far. NULL for a coding whose `decode` returns
+     * AFC__CODEC_ENDED.
+     */
+    bool (*may_end)(const void *state);
     /** Returns the library's text about invalid bytes, a static string; NULL if it has none. */
     const char *(*problem)(const void *state);
 } afc__codec;

@@ -80,5 +80,5 @@ static const char *problem(const void *state) {
     return error_text(error_code(state));
 }
 
-const afc__codec afc__codec_brotli = {"Brotli",   is_available, new_state,
-                                      free_state, decode,       problem};
+const afc__codec afc__codec_brotli = {"Brotli", is_available, new_state, free_state,
+                                      decode,   NULL,         problem};

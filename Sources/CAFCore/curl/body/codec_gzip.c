@@ -102,4 +102,5 @@ static const char *problem(const void *state) {
     return stream->msg;
 }
 
-const afc__codec afc__codec_gzip = {"gzip", is_available, new_state, free_state, decode, problem};
+const afc__codec afc__codec_gzip = {"gzip", is_available, new_state, free_state,
+                                    decode, NULL,         problem};

@@ -120,6 +120,11 @@ static afc__codec_result decode(void *memory, afc__codec_step *step) {
     return state->error == ZSTD_NO_MEMORY ? AFC__CODEC_NO_MEMORY : AFC__CODEC_INVALID;
 }
 
+static bool may_end(const void *memory) {
+    const zstd_state *state = memory;
+    return !state->is_in_frame;
+}
+
 /** Describes the error that decode() has kept, as libzstd doesn't store it in the stream. NULL if it has no name. */
 static const char *problem(const void *memory) {
     const zstd_state *state = memory;
@@ -127,5 +132,5 @@ static const char *problem(const void *memory) {
     return state->error == ZSTD_UNKNOWN_PREFIX ? "not a frame of RFC 8878" : NULL;
 }
 
-const afc__codec afc__codec_zstd = {"Zstandard", is_available, new_state,
-                                    free_state,  decode,       problem};
+const afc__codec afc__codec_zstd = {"Zstandard", is_available, new_state, free_state,
+                                    decode,      may_end,      problem};

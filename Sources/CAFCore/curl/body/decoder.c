@@ -92,6 +92,11 @@ afc__decoding afc__decoder_next(afc__decoder *decoder, afc_slice bytes, afc_slic
     return result;
 }
 
+bool afc__decoder_is_whole(const afc__decoder *decoder) {
+    if (decoder->progress == AT_END) return true;
+    return decoder->codec->may_end != NULL && decoder->codec->may_end(decoder->state);
+}
+
 void afc__decoder_took_piece(afc__decoder *decoder) {
     decoder->filled = 0;
 }

@@ -42,6 +42,12 @@ const char *afc__decoder_problem(const afc__decoder *decoder);
  */
 afc__decoding afc__decoder_next(afc__decoder *decoder, afc_slice bytes, afc_slice *piece);
 
+/**
+ * Returns whether the encoded body is whole: it may end behind the bytes that were decoded. Call it after
+ * AFC__DECODED_ALL.
+ */
+bool afc__decoder_is_whole(const afc__decoder *decoder);
+
 /** Call it when the piece was consumed, so that the next call of afc__decoder_next() decodes another one. */
 void afc__decoder_took_piece(afc__decoder *decoder);
 
