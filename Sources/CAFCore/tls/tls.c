@@ -142,6 +142,7 @@ static afc_status try_out(const afc__tls *tls, afc_failure *failure) {
     afc_status status = AFC_OK;
     if (!configure(tls, context)) {
         status = afc__fail(failure, AFC_EINVAL, "invalid ciphers: OpenSSL supports none of them");
+        afc__give_reason(failure, AFC_REASON_CIPHERS, status);
     }
     SSL *ssl = SSL_new(context);
     if (ssl == NULL && status == AFC_OK) status = afc__fail_memory(failure);

@@ -78,6 +78,7 @@ static afc_status read_rule(afc__trust_rule *out, const afc_trust_rule *rule, in
     status = afc__certificates_parse(&out->certificates, rule->certificates,
                                      "the pinned certificates", failure);
     if (status == AFC_OK) status = read_pins(out, rule, failure);
+    if (status == AFC_EINVAL) afc__give_reason(failure, AFC_REASON_PINNING, status);
     if (status == AFC_OK && out->mode == AFC_PINNING_CERTIFICATE && out->certificates != NULL) {
         status = afc__anchors_new(&out->store, out->certificates, crls, false, failure);
         set_time(out->store, time_s);

@@ -348,6 +348,11 @@ extension SessionError {
         public static let proxyURL = Reason(rawValue: "proxyURL")
         /// With ``Code/invalidInput``: ``SecurityPolicy/anchors`` are invalid.
         public static let anchors = Reason(rawValue: "anchors")
+        /// With ``Code/invalidInput``: a pin or a pinned certificate of a ``SecurityPolicy`` is invalid.
+        public static let pinning = Reason(rawValue: "pinning")
+        /// With ``Code/invalidInput``: ``TLSOptions/ciphers`` or ``TLSOptions/cipherSuites`` names none
+        /// that OpenSSL supports.
+        public static let ciphers = Reason(rawValue: "ciphers")
         /// With ``Code/invalidInput`` and ``Code/unsupported``: ``NetworkOptions/dnsOverHTTPS`` is invalid, or can't be
         /// used with other options.
         public static let dnsOverHTTPSURL = Reason(rawValue: "dnsOverHTTPSURL")

@@ -87,6 +87,7 @@ static void check_refused(const afc_tls_options *tls, afc_status expected, const
     check_status(afc_session_new(&session, &options, &failure), expected);
     assert_null(session);
     check_contains(failure.text, part);
+    if (strcmp(part, "ciphers") == 0) assert_int_equal(failure.reason, AFC_REASON_CIPHERS);
 }
 
 static void refuses_options_that_openssl_refuses(void **state) {

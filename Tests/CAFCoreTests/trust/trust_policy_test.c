@@ -319,6 +319,30 @@ static void callback_decides_last(void **state) {
     assert_int_equal(witness.released, 1);
 }
 
+static void check_reason(const afc_trust_options *options, afc_reason expected) {
+    afc_trust_policy *policy;
+    afc_failure failure;
+    check_status(afc_trust_policy_new(&policy, options, &failure), AFC_EINVAL);
+    assert_int_equal(failure.reason, expected);
+}
+
+static void names_what_is_invalid(void **state) {
+    (void)state;
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+    options.anchors = S("nothing");
+    check_reason(&options, AFC_REASON_ANCHORS);
+    options = (afc_trust_options)AFC_TRUST_OPTIONS_INIT;
+    options.everywhere.mode = AFC_PINNING_CERTIFICATE;
+    options.everywhere.certificates = S("nothing");
+    check_reason(&options, AFC_REASON_PINNING);
+    static const char *const pins[] = {"sha256//"};
+    options = (afc_trust_options)AFC_TRUST_OPTIONS_INIT;
+    options.everywhere.mode = AFC_PINNING_PUBLIC_KEY;
+    options.everywhere.pins = pins;
+    options.everywhere.pin_count = 1;
+    check_reason(&options, AFC_REASON_PINNING);
+}
+
 /* ---- Fingerprints -------------------------------------------------------------------------- */
 
 typedef struct fingerprint {
@@ -511,6 +535,7 @@ static void store_with_a_time_is_not_shared(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_options_it_cannot_read_or_would_ignore),
+        cmocka_unit_test(names_what_is_invalid),
         cmocka_unit_test(refuses_counts_without_arrays),
         cmocka_unit_test(refuses_broken_certificate_among_good_ones),
         cmocka_unit_test(accepts_der_and_several_certificates),

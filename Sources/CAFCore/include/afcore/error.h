@@ -100,6 +100,8 @@ typedef enum AFC_OPEN_ENUM afc_party {
  * - CLIENT_KEY: the key of a client certificate isn't valid, or belongs to another certificate.
  * - PROXY_URL: a proxy in afc_proxies is invalid.
  * - ANCHORS: afc_trust_options.anchors is invalid.
+ * - PINNING: a pin or a pinned certificate of an afc_trust_rule is invalid.
+ * - CIPHERS: afc_tls_options.ciphers or cipher_suites names none that OpenSSL supports.
  *
  * AFC_EINVAL, AFC_EUNSUPPORTED
  * - DOH_URL: afc_network_options.doh_url is invalid, or can't be used with other options.
@@ -181,7 +183,9 @@ typedef enum AFC_OPEN_ENUM afc_party {
     X(ANCHORS, 29, "anchors")                                                                      \
     X(DOH_URL, 30, "dnsOverHTTPSURL")                                                              \
     X(INTERFACE, 31, "interface")                                                                  \
-    X(CREDENTIALS, 32, "credentials")
+    X(CREDENTIALS, 32, "credentials")                                                              \
+    X(PINNING, 33, "pinning")                                                                      \
+    X(CIPHERS, 34, "ciphers")
 
 /** A finer distinction within a status; AFC_REASON_NONE for most failures. */
 typedef enum AFC_OPEN_ENUM afc_reason {
