@@ -57,7 +57,7 @@ import Testing
         let waiting = Task { try await calls.run { 1 } }
         blocking.cancel()
         await #expect(throws: CancellationError.self) { try await blocking.value }
-        await #expect(throws: BlockedForEver.self) { try await waiting.value }
+        await #expect(throws: BlockingThreadsExhausted.self) { try await waiting.value }
         gate.signal()
     }
 
@@ -129,7 +129,9 @@ import Testing
         await withCheckedContinuation { done in DispatchQueue(label: "probe").async { done.resume() } }
 
         // It says so while no thread may ever be free, and reads again when one is.
-        let error = await #expect(throws: BlockedForEver.self) { try await read(InputStream(data: Data("x".utf8))) }
+        let error = await #expect(throws: BlockingThreadsExhausted.self) {
+            try await read(InputStream(data: Data("x".utf8)))
+        }
         #expect(error.map { "\($0)" } == "64 reads of cancelled requests still block, which is the maximum")
         close(writer)
         while Self.readerCount() > 0 { await Task.yield() }

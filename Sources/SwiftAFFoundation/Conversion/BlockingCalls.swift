@@ -39,7 +39,7 @@ final class BlockingCalls<Value: Sendable>: Sendable {
     /// Makes a call on one of the threads, and returns its result.
     ///
     /// - Throws: The error of the call; `CancellationError` as soon as the Swift task is cancelled, after which a call
-    ///   that waited isn't made; ``BlockedForEver``; `POSIXError` if the system has no more threads.
+    ///   that waited isn't made; ``BlockingThreadsExhausted``; `POSIXError` if the system has no more threads.
     func run(_ call: @escaping Call) async throws -> Value {
         let id = state.withLock { state in
             state.lastID += 1
@@ -66,7 +66,7 @@ final class BlockingCalls<Value: Sendable>: Sendable {
         }
         switch step {
         case .cancelled: caller.resume(throwing: CancellationError())
-        case .fails: caller.resume(throwing: BlockedForEver(count: maximumCount))
+        case .fails: caller.resume(throwing: BlockingThreadsExhausted(count: maximumCount))
         case .waits: break
         case .needsThread:
             guard let error = startThread() else { return }
@@ -84,7 +84,7 @@ final class BlockingCalls<Value: Sendable>: Sendable {
         }
         caller?.resume(throwing: CancellationError())
         while let waiting = state.withLock({ $0.abandonedCount == maximumCount ? $0.line.firstID : nil }) {
-            leave(waiting)?.resume(throwing: BlockedForEver(count: maximumCount))
+            leave(waiting)?.resume(throwing: BlockingThreadsExhausted(count: maximumCount))
         }
     }
 
@@ -151,7 +151,7 @@ final class BlockingCalls<Value: Sendable>: Sendable {
 }
 
 /// The error if all threads are occupied by calls that were cancelled and haven't returned.
-struct BlockedForEver: Error, CustomStringConvertible {
+struct BlockingThreadsExhausted: Error, CustomStringConvertible {
     let count: Int
 
     var description: String { "\(count) reads of cancelled requests still block, which is the maximum" }

@@ -19,7 +19,7 @@ enum XMLText {
         guard let text = text(of: document) else { return refused }
         // Checked before the scan, which takes longer.
         try checkSize(text)
-        guard let result = try tame(text) else { return refused }
+        guard let result = try sanitized(text) else { return refused }
         try checkSize(result)
         return result
     }
@@ -66,7 +66,7 @@ enum XMLText {
     }
 
     /// Scans from markup to markup. Comments and CDATA sections are copied unchanged.
-    private static func tame(_ document: Data) throws -> Data? {
+    private static func sanitized(_ document: Data) throws -> Data? {
         var result = Data("<?xml version='1.0' encoding='UTF-8'?>".utf8)
         result.reserveCapacity(document.count + 64)
         var rest = Array(document)[...]
