@@ -224,4 +224,25 @@ import Testing
         #expect(await swiftaf(["get", url, "--netrc=\(netrc.path)", "--auth", "basic"] + words).exit == 0)
         #expect(self.sent == ["Basic \(Data(sent.utf8).base64EncodedString())"])
     }
+
+    /// The rest of the line would be taken for a part of the password, and sent.
+    @Test(arguments: ["password \"s p", "login \"joe password p", "password \"s\\\" account a"])
+    func aQuoteThatIsNotClosedIsRefused(rest: String) async throws {
+        let machine = "machine 127.0.0.1 login joe \(rest)"
+        for end in ["", "\n", "\r\n", "\nmachine other.test login a password \"b\"\n"] {
+            let netrc = try TemporaryFile("# \"\nmachine other.test login \"x\n\(machine)\(end)")
+            let run = await swiftaf("get", server.urlString(), "--netrc=\(netrc.path)", "--auth", "basic")
+            let word = rest.hasPrefix("login") ? "login" : "password"
+            let message = "\(netrc.path), line 3: the quote of the \(word) isn't closed; \\\" is a quote within quotes"
+            #expect(run.exit == 1 && run.error.contains(message), "\(run.error)")
+        }
+        #expect(sent.isEmpty)
+    }
+
+    @Test func aDefaultWithAnOpenQuoteIsRefusedIfItIsUsed() async throws {
+        let netrc = try TemporaryFile("machine 127.0.0.1 login joe password pw\ndefault login ann password \"x\n")
+        let words = ["get", server.urlString(), "--netrc=\(netrc.path)", "--auth", "basic"]
+        #expect(await swiftaf(words).exit == 0)
+        #expect(await swiftaf(words + ["--user", "ann"]).error.contains("line 2: the quote of the password isn't"))
+    }
 }

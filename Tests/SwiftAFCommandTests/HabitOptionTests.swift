@@ -32,6 +32,16 @@ import Testing
         #expect(await swiftaf("--data-urlencode", "@-", server.urlString()).exit == 1)
     }
 
+    /// A fragment isn't sent, so what follows a number sign would be lost.
+    @Test func numberSignsInQueryDataAreKept() async throws {
+        #expect(await request("-G", "-d", "a#b", "-d", "c#\u{301}")?.target == "/?a%23b&c%23%CC%81")
+        let file = try TemporaryFile("#")
+        let words = ["-G", "-d", "a#b", "--data-urlencode", "x@\(file.path)"]
+        #expect(await request(words)?.target == "/?a%23b&x=%23")
+        #expect(await swiftaf([server.urlString("/?z#top")] + words).exit == 0)
+        #expect(server.requests.last?.target == "/?z&a%23b&x=%23")
+    }
+
     @Test func dataOfFilesIsPercentEncoded() async throws {
         let file = try TemporaryFile("b &\n")
         let words = ["-d", "a=1", "--data-urlencode", "n@\(file.path)", "--data-urlencode", "@\(file.path)"]

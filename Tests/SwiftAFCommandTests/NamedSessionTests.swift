@@ -64,6 +64,24 @@ import Testing
         #expect(server.requests.last?["X-Other"] == nil)
     }
 
+    /// JSON is text, so the session has no place for other bytes.
+    @Test func saysThatAHeaderIsNotKept() async {
+        let header = RawText(Array("X-Bytes:".utf8) + [0xFF])
+        for (words, isNoted) in [([], true), (["-q"], true), (["-s"], false)] {
+            var runner = Runner(console: Console(input: -1, output: MemorySink(), error: MemorySink()))
+            let error = MemorySink()
+            runner.console.error = error
+            runner.environment = ["XDG_CONFIG_HOME": folder.path]
+            let all = ([server.urlString(), "--session", "a", "X-Text:1"] + words).map { RawText($0) }
+            #expect(await runner.run(all + [header]) == .success)
+            #expect(server.requests.last?["X-Bytes"] != nil)
+            let note = "swiftaf: the session doesn't keep X-Bytes: its value is not UTF-8\n"
+            #expect(String(decoding: error.content, as: UTF8.self) == (isNoted ? note : ""))
+        }
+        #expect(await run("--session", "a").error.isEmpty)
+        #expect(server.requests.last?["X-Text"] == "1" && server.requests.last?["X-Bytes"] == nil)
+    }
+
     @Test func rangesFromFilesAreNotKept() async {
         folder.write("bytes=0-\n", to: "range")
         #expect(await run("--session", "a", "Range:@\(folder.path)/range").exit == 0)

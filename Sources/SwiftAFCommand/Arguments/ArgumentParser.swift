@@ -331,7 +331,7 @@ extension ArgumentParser {
         // The files are read when the request is built.
         if case .texts = data { return }
         guard case .text(let query) = data else { throw UsageError("-G takes text from -d, not a file") }
-        request.url = CoreURL.append(query: try query.text(of: "the value of --data"), to: request.url)
+        request.url = CoreURL.append(query: try query.queryText(of: "the value of --data"), to: request.url)
         options.data = nil
     }
 

@@ -35,6 +35,15 @@ struct RawText: Sendable, Hashable, ExpressibleByStringLiteral {
         return text
     }
 
+    /// Returns the text for the query of a URL as it is, or throws if the bytes aren't UTF-8. Only number signs are
+    /// encoded: the rest would be a fragment, which isn't sent.
+    func queryText(of subject: @autoclosure () -> String) throws(UsageError) -> String {
+        let text = try text(of: subject())
+        let mark = UInt8(ascii: "#")
+        guard text.utf8.contains(mark) else { return text }
+        return String(decoding: text.utf8.flatMap { $0 == mark ? Array("%23".utf8) : [$0] }, as: UTF8.self)
+    }
+
     /// The bytes, percent-encoded for a query, a form or a segment of a path.
     var percentEncoded: String { ParameterEncoder.escape(bytes) }
 

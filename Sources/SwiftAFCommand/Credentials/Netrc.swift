@@ -7,6 +7,28 @@ enum Netrc {
         var password: String
     }
 
+    /// The value of an entry begins with a quote that isn't closed, so its end is unknown.
+    struct OpenQuote: Error, Equatable {
+        /// `login` or `password`.
+        let name: String
+        /// The number of the line.
+        let line: Int
+    }
+
+    private struct Word {
+        var text: String
+        var line: Int
+        /// Whether the quote at its beginning isn't closed in the line.
+        var isOpen: Bool
+    }
+
+    /// What a `machine` or `default` has.
+    private struct Values {
+        var user: String?
+        var password: String?
+        var fault: OpenQuote?
+    }
+
     /// Returns the credentials of a host: those of its `machine`, which may have none; those of `default` if there is
     /// no such machine.
     ///
@@ -14,44 +36,52 @@ enum Netrc {
     /// every login that has no entry of its own.
     ///
     /// Hosts may be spelled in any way that URLs allow: `bücher.test` is `xn--bcher-kva.test`.
-    static func entry(for host: String, login: String? = nil, in text: String) -> Entry? {
+    ///
+    /// - Throws: If a value that would be used has a quote that isn't closed.
+    static func entry(for host: String, login: String? = nil, in text: String) throws(OpenQuote) -> Entry? {
         var (ofMachine, ofDefault, isNamed) = (Match(login: login), Match(login: login), false)
         let host = normalised(host)
         var words = words(of: text)[...]
         while let word = words.popFirst() {
-            switch word {
+            switch word.text {
             case "machine":
-                let name = words.popFirst()
-                let (user, password) = readEntry(&words)
+                let name = words.popFirst()?.text
+                let values = readEntry(&words)
                 guard name.map(normalised) == host else { continue }
-                ofMachine.add(user, password)
+                ofMachine.add(values)
                 isNamed = true
-            case "default":
-                let (user, password) = readEntry(&words)
-                ofDefault.add(user, password)
+            case "default": ofDefault.add(readEntry(&words))
             default: break
             }
         }
-        return isNamed && login == nil ? ofMachine.entry : ofMachine.entry ?? ofDefault.entry
+        let entry = try ofMachine.found
+        if entry != nil || (isNamed && login == nil) { return entry }
+        return try ofDefault.found
     }
 
-    /// What was found for one `machine`, or for `default`.
+    /// The entries of one `machine`, or of `default`, that match a login.
     private struct Match {
         /// The login to look for; nil accepts any.
         let login: String?
-        private var own: Entry?
-        private var withoutLogin: Entry?
+        private var withLogin: Values?
+        private var withoutLogin: Values?
 
         init(login: String?) { self.login = login }
 
         /// The first entry with the login; otherwise the first password without a login, as in curl.
-        var entry: Entry? { own ?? withoutLogin }
+        var found: Entry? {
+            get throws(OpenQuote) {
+                guard let values = withLogin ?? withoutLogin, let user = values.user ?? login else { return nil }
+                if let fault = values.fault { throw fault }
+                return Entry(user: user, password: values.password ?? "")
+            }
+        }
 
-        mutating func add(_ user: String?, _ password: String?) {
-            if let user, login == nil || user == login {
-                own = own ?? Entry(user: user, password: password ?? "")
-            } else if user == nil, let login, let password {
-                withoutLogin = withoutLogin ?? Entry(user: login, password: password)
+        mutating func add(_ values: Values) {
+            if let user = values.user, login == nil || user == login {
+                withLogin = withLogin ?? values
+            } else if values.user == nil, login != nil, values.password != nil {
+                withoutLogin = withoutLogin ?? values
             }
         }
     }
@@ -61,33 +91,35 @@ enum Netrc {
         return CoreURL.host(of: isIPv6 ? "https://[\(host)]/" : "https://\(host)/") ?? host.lowercased()
     }
 
-    private static func readEntry(_ words: inout ArraySlice<String>) -> (user: String?, password: String?) {
-        var (user, password) = (String?.none, String?.none)
-        while let word = words.first, word != "machine", word != "default" {
+    private static func readEntry(_ words: inout ArraySlice<Word>) -> Values {
+        var values = Values()
+        while let word = words.first, word.text != "machine", word.text != "default" {
             words.removeFirst()
-            switch word {
-            case "login": user = words.popFirst()
-            case "password": password = words.popFirst()
-            case "account": _ = words.popFirst()
-            default: break
+            guard ["login", "password", "account"].contains(word.text), let value = words.popFirst() else { continue }
+            switch word.text {
+            case "login": values.user = value.text
+            case "password": values.password = value.text
+            default: continue
             }
+            if value.isOpen { values.fault = OpenQuote(name: word.text, line: value.line) }
         }
-        return (user, password)
+        return values
     }
 
     /// Words are separated by white space, or quoted. A macro ends at an empty line.
-    private static func words(of text: String) -> [String] {
-        var words: [String] = []
+    private static func words(of text: String) -> [Word] {
+        var words: [Word] = []
         var isInMacro = false
         // A line may end with CR LF, which is one character.
-        for line in text.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }) {
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" })
+        for (index, line) in lines.enumerated() {
             if isInMacro {
                 isInMacro = !line.allSatisfy(\.isWhitespace)
                 continue
             }
-            let ofLine = Self.words(ofLine: line)
-            if ofLine.first?.hasPrefix("#") == true { continue }
-            if let macro = ofLine.firstIndex(of: "macdef") {
+            let ofLine = Self.words(of: line, number: index + 1)
+            if ofLine.first?.text.hasPrefix("#") == true { continue }
+            if let macro = ofLine.firstIndex(where: { $0.text == "macdef" }) {
                 words += ofLine[..<macro]
                 isInMacro = true
             } else {
@@ -97,8 +129,8 @@ enum Netrc {
         return words
     }
 
-    private static func words(ofLine line: Substring) -> [String] {
-        var (words, word, isQuoted, isEscaped) = ([String](), String.UnicodeScalarView?.none, false, false)
+    private static func words(of line: Substring, number: Int) -> [Word] {
+        var (words, word, isQuoted, isEscaped) = ([Word](), String.UnicodeScalarView?.none, false, false)
         // By scalar: a space or a quote with a combining mark is a `Character` of its own, which differs from both.
         for scalar in line.unicodeScalars {
             if isEscaped {
@@ -111,13 +143,13 @@ enum Netrc {
                 isQuoted.toggle()
                 word = word ?? .init()
             } else if scalar.properties.isWhitespace, !isQuoted {
-                if let word { words.append(String(word)) }
+                if let word { words.append(Word(text: String(word), line: number, isOpen: false)) }
                 word = nil
             } else {
                 word = (word ?? .init()) + [scalar]
             }
         }
-        if let word { words.append(String(word)) }
+        if let word { words.append(Word(text: String(word), line: number, isOpen: isQuoted)) }
         return words
     }
 }

@@ -16,7 +16,9 @@ extension RequestBuilder {
             let user = try user(secret)
             let parts = user.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
                 .map { String(Substring($0)) }
+            try Self.refuseControls(parts[0], "--user: the user")
             let password = parts.count > 1 ? parts[1] : try unknownPassword(of: parts[0], request)
+            try Self.refuseControls(password, "--user: the password")
             return Credential(user: parts[0], password: password, schemes: schemes, isPreemptive: isPreemptive)
         }
         let login = loginOfURL(request)
@@ -85,7 +87,17 @@ extension RequestBuilder {
     }
 
     private func netrcEntry(of host: String, _ login: String?, in path: RawText) throws(Failure) -> Netrc.Entry? {
-        Netrc.entry(for: host, login: login, in: try inputTexts.text(path, as: .netrc))
+        let text = try inputTexts.text(path, as: .netrc)
+        do throws(Netrc.OpenQuote) {
+            return try Netrc.entry(for: host, login: login, in: text)
+        } catch {
+            throw Failure(
+                .input, .invalidInput,
+                """
+                \(path.shown.printable), line \(error.line): the quote of the \(error.name) isn't closed; \
+                \\" is a quote within quotes
+                """)
+        }
     }
 }
 

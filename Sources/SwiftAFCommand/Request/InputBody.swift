@@ -5,8 +5,8 @@ import SwiftAF
 struct InputBody {
     /// The descriptor.
     let input: Int32
-    /// The option or item that reads standard input for something else; nil if none does. See ``InputReader``.
-    var reader: String?
+    /// The option or item that reads standard input for something else; nil if none does. See ``InputConsumer``.
+    var consumer: String?
     /// Writes a note to standard error.
     let note: @Sendable (String) -> Void
     /// How long the first byte is waited for before a note is written.
@@ -20,7 +20,7 @@ struct InputBody {
     /// Returns the body; nil if there is another one, the method takes none, or standard input is a terminal, a device,
     /// a file that was read to its end, a pipe at its end, or read by an option.
     func ofCommand(_ command: RequestCommand, _ options: Options) throws(Failure) -> HTTPBody? {
-        guard !options.ignoresInput, reader == nil, !options.sendsBody(of: command), command.purpose != .download,
+        guard !options.ignoresInput, consumer == nil, !options.sendsBody(of: command), command.purpose != .download,
             command.purpose != .picture
         else { return nil }
         if let method = command.method, Self.withoutBody.contains(method) { return nil }
@@ -102,7 +102,7 @@ struct InputBody {
         while events.isEmpty {
             try Deadline.check()
             guard .now < end else {
-                // Without the note, the pipe's data wouldn't be sent, and nobody would know.
+                // Without the note, it would go unnoticed that what the pipe has later isn't sent.
                 note(
                     """
                     standard input had no data within \(Format.shortSeconds(Self.firstByteTimeout)): the request has no \

@@ -19,7 +19,7 @@ struct RequestBuilder {
     /// Asks for a secret; nil if that isn't possible.
     var askSecret: (String) throws(Failure) -> String? = Prompt.secret
     /// The option or item that reads standard input for something other than the body; nil if none does.
-    private(set) var inputReader: String?
+    private(set) var inputConsumer: String?
 
     /// Returns a complete and valid request. Reads files; sends nothing.
     func build() throws(Failure) -> HTTPRequest {
@@ -30,7 +30,7 @@ struct RequestBuilder {
         if case .file(let path)? = options.data {
             builder.options.data = .file(path: path.expandingHome(environment()))
         }
-        builder.inputReader = InputReader.name(in: command, options, input: input, environment())
+        builder.inputConsumer = InputConsumer.name(in: command, options, input: input, environment())
         try builder.refuseSecondReader()
         if case .texts(let texts)? = options.data { try builder.take(texts) }
         return try builder.buildExpanded()
@@ -39,17 +39,17 @@ struct RequestBuilder {
     /// Refuses standard input as the body if an option reads it, too: a pipe would then be empty, and a file would be
     /// sent twice.
     private func refuseSecondReader() throws(Failure) {
-        guard let inputReader else { return }
+        guard let inputConsumer else { return }
         let isPart = command.items.contains { if case .filePart(_, let part) = $0 { part.readsInput } else { false } }
         let isBody =
             switch options.data {
             case .standardInput: true
-            case .file(let path): FileStatus(input).map { InputReader.isSame(path, $0) } ?? false
+            case .file(let path): FileStatus(input).map { InputConsumer.isSame(path, $0) } ?? false
             case .text, .texts, nil: false
             }
         guard isBody || isPart else { return }
         throw Failure(
-            UsageError("standard input can't be the body: \(inputReader.printable) reads it; -d @FILE sends a file"))
+            UsageError("standard input can't be the body: \(inputConsumer.printable) reads it; -d @FILE sends a file"))
     }
 
     /// Reads the files of `--data-urlencode`, for the body or with `-G` for the query.
@@ -69,7 +69,7 @@ struct RequestBuilder {
             return
         }
         do throws(UsageError) {
-            command.url = CoreURL.append(query: try data.text(of: "the value of --data"), to: command.url)
+            command.url = CoreURL.append(query: try data.queryText(of: "the value of --data"), to: command.url)
         } catch {
             throw Failure(error)
         }
@@ -160,9 +160,21 @@ struct RequestBuilder {
             guard token.contains(where: { !$0.isWhitespace }) else {
                 throw Failure(UsageError("--bearer: the token is empty"))
             }
+            try Self.refuseControls(token, "--bearer: the token")
             headers.authorization = .bearer(token)
         }
         return headers
+    }
+
+    /// Refuses control characters in a credential, which isn't shown. The errors of the library wouldn't name its
+    /// option.
+    ///
+    /// - Parameter subject: The credential, as the error names it.
+    static func refuseControls(_ text: String, _ subject: String) throws(Failure) {
+        guard text.unicodeScalars.contains(where: { ($0.value < 0x20 && $0 != "\t") || $0.value == 0x7F }) else {
+            return
+        }
+        throw Failure(.input, .invalidInput, "\(subject) has a control character")
     }
 
     /// Refuses a header whose name isn't a token (RFC 9110, section 5.6.2). The error of the library wouldn't name it.
@@ -192,7 +204,7 @@ struct RequestBuilder {
 
     // MARK: The body
 
-    private var inputBody: InputBody { InputBody(input: input, reader: inputReader, note: note) }
+    private var inputBody: InputBody { InputBody(input: input, consumer: inputConsumer, note: note) }
 
     private func addBody(to request: inout HTTPRequest, _ given: HTTPBody?) throws(Failure) {
         switch options.data {

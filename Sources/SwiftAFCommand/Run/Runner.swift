@@ -109,6 +109,7 @@ struct Runner: Sendable {
         }
         let paths = try writtenPaths(command, options, session)
         noteMissingCookies(given.options)
+        if session != nil { for text in NamedSession.notes(onHeadersOf: given.command) { note(text, options) } }
         var configuration = try options.configuration(for: command.each.map(\.url), environment)
         let stores = try RunStores(options, &configuration)
         try options.refusePins(for: command.each.map(\.url), hsts: configuration.hsts)
@@ -172,10 +173,10 @@ struct Runner: Sendable {
         }
         let request = try request(command, options)
         // An option may read standard input, whose lines then aren't messages.
-        let reader = InputReader.name(in: command, options, input: console.input, environment)
+        let consumer = InputConsumer.name(in: command, options, input: console.input, environment)
         var outcome = await SocketConsole(
             request: request, options: options, configuration: configuration, console: console,
-            input: reader == nil ? console.input : nil
+            input: consumer == nil ? console.input : nil
         ).run()
         await stores.save(&outcome)
         return outcome

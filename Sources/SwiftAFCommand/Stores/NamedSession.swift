@@ -161,6 +161,20 @@ struct NamedSession {
         }
     }
 
+    /// Returns notes about the headers that a session can't keep, because JSON is text.
+    static func notes(onHeadersOf command: RequestCommand) -> [String] {
+        command.items.compactMap { item in
+            guard let name = item.headerName, !isForOneRequest(name.lowercased()) else { return nil }
+            let subject: String
+            switch item {
+            case .header(_, let value) where value.text == nil: subject = "its value"
+            case .headerFromFile(_, let path) where path.text == nil: subject = "the path of its file"
+            default: return nil
+            }
+            return "the session doesn't keep \(name.printable): \(subject) is not UTF-8"
+        }
+    }
+
     /// - Parameter name: The name of a header in lower case.
     private static func isForOneRequest(_ name: String) -> Bool {
         ["content-", "if-"].contains { name.hasPrefix($0) } || ["range", "cookie"].contains(name)

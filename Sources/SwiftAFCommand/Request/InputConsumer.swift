@@ -3,7 +3,7 @@ import SwiftAF
 
 /// What a command line reads standard input for besides a body, such as `--bearer @/dev/stdin`. What is read there
 /// mustn't be sent a second time as the body: it may be a secret.
-enum InputReader {
+enum InputConsumer {
     /// Returns the option or item whose file is standard input; nil if no file is, or if standard input is a terminal
     /// or another device.
     static func name(
