@@ -39,6 +39,35 @@ import Testing
         #expect(folder.content(of: "f") == "old" && folder.names.count == 1)
     }
 
+    @Test(arguments: [RawText("abc"), "abd"]) func checksADigestOfSHA512(content: RawText) async {
+        let digits = """
+            ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd\
+            454d4423643ce80e2a9ac94fa54ca49f
+            """
+        server.route("/f", .text(content.shown))
+        let sum = "sha512:" + digits.uppercased()
+        let run = await swiftaf("download", server.urlString("/f"), "-P", folder.path, "--checksum", sum)
+        if content == "abc" {
+            #expect(run.exit == 0 && folder.content(of: "f") == "abc")
+        } else {
+            #expect(run.exit == 3 && folder.names.isEmpty)
+            #expect(
+                run.error.contains("sha-512 digest isn't the expected one: ")
+                    && run.error.contains(", expected \(digits); "))
+        }
+    }
+
+    @Test func saysWhichChecksumsAreAccepted() async {
+        for sum in [
+            "sha1:00", "sha512:" + String(repeating: "0", count: 64), "sha256:" + String(repeating: "0", count: 128),
+        ] {
+            let run = await swiftaf(server.urlString("/f"), "-o", folder.path + "/f", "--checksum", sum)
+            #expect(
+                run.exit == 1 && run.error.contains("invalid value '\(sum)' for --checksum: expected sha256: and 64"))
+            #expect(run.error.contains("or sha512: and 128 hexadecimal digits"))
+        }
+    }
+
     @Test func otherFilesBesideItStayUntouched() async {
         folder.write("mine", to: "f.unverified")
         let run = await swiftaf("download", server.urlString("/f"), "-P", folder.path, "--checksum", Self.sum)
