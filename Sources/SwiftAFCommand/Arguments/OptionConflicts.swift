@@ -22,7 +22,7 @@ struct OptionConflicts {
             throw UsageError("\(option) can't be used with \(other), which \(reason)")
         }
         guard options.outputPath != "-" || !options.printsJSON else { throw Self.takenByJSON("-o -") }
-        if options.ignoresInput, let reader = inputReader {
+        if options.ignoresInput, let reader = inputConsumer {
             throw UsageError("--ignore-stdin can't be used with \(reader), which reads standard input")
         }
         guard options.certificatePath != nil || (options.keyPath == nil && options.keyPassword == nil) else {
@@ -162,7 +162,7 @@ struct OptionConflicts {
     // MARK: Standard input
 
     /// The option that reads standard input.
-    private var inputReader: String? {
+    private var inputConsumer: String? {
         if options.data == .standardInput { return options.putsFile ? "-T -" : "-d @-" }
         for case .filePart(let name, let part) in options.items where part.readsInput {
             return "-F '\(name.shown.printable)=\(part.source == .standardInput ? "@" : "<")-'"

@@ -106,7 +106,7 @@ struct Options: Sendable, Equatable {
     var parts: PrintedParts?
     /// Whether the request is printed as a curl command instead of being sent.
     var printsCurlCommand = false
-    /// The options that make a run quieter, in any order. What they mean together, ``messages`` says.
+    /// The options that make a run quieter, in any order. ``messages`` is what they mean together.
     var quietingOptions: QuietingOptions = []
     /// The folder for downloads; nil for the current one.
     var folder: RawText?

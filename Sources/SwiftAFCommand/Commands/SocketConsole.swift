@@ -49,7 +49,7 @@ struct SocketConsole {
         var error = error
         if let limit = socketOptions.openTimeout, options.totalLimit.map({ $0 > limit }) ?? true {
             error.reason = .connect
-            error.message = "connect timeout: the WebSocket isn't open after \(Format.seconds(limit))"
+            error.message = "connect timeout: the WebSocket isn't open after \(Format.shortSeconds(limit))"
         } else {
             error.reason = .total
         }
@@ -132,7 +132,7 @@ private final class Conversation: Sendable {
             try announce()
             for try await message in socket { try print(message) }
             // The server may have closed the socket at the moment in which the run was stopped.
-            return reason.withLock { $0 } ?? verdict
+            return reason.withLock { $0 } ?? closingFailure
         } catch let error as WriteError {
             await close(.goingAway)
             return Failure(standardOutput: error)
@@ -162,8 +162,8 @@ private final class Conversation: Sendable {
 
     private var closeCode: JSONValue { (socket.closeCode?.rawValue).map { .integer(Int64($0)) } ?? .null }
 
-    /// The server has closed the socket.
-    private var verdict: Failure? {
+    /// The failure if the server closed the socket with another code than that of an ordinary end; otherwise nil.
+    private var closingFailure: Failure? {
         guard let code = socket.closeCode, ![.normal, .goingAway, .noCode].contains(code) else { return nil }
         let text = socket.closeReason.isEmpty ? "" : ": \(socket.closeReason)"
         return Failure(.network, .closed, "the server closed the socket with code \(code)\(text)")

@@ -9,7 +9,9 @@ enum Secret: Sendable, Equatable {
     /// `env:NAME`: an environment variable.
     case variable(String)
 
-    /// Where the value of an option is read from that isn't itself a secret as a whole; nil if it is the value itself.
+    /// The place from which a value of `--proxy` or `-b` is read; nil if the argument is the value itself, which isn't
+    /// a secret as a whole.
+    ///
     /// A name of variables doesn't begin with a digit, so that `env:8080` is a host with a port.
     init?(source value: RawText) throws(UsageError) {
         let name = value.bytes.dropFirst(4)

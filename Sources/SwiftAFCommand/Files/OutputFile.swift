@@ -75,8 +75,8 @@ enum OutputFile {
     /// Returns a descriptor for what isn't replaced: a new one for a pipe or a device, a duplicate of one of our own.
     /// A named pipe must have a reader: waiting for one couldn't be interrupted.
     static func open(_ path: RawText) throws(SessionError) -> Int32 {
-        if let own = descriptor(path) {
-            let copy = fcntl(own, F_DUPFD_CLOEXEC, 0)
+        if let number = descriptor(path) {
+            let copy = fcntl(number, F_DUPFD_CLOEXEC, 0)
             guard copy >= 0 else { throw failure(path, errno) }
             return copy
         }

@@ -7,10 +7,10 @@ enum Timestamps {
     /// Lets the server send only what is newer than the file at a path. A server may ignore that (RFC 9110, section
     /// 13.1.3); the response's own time then decides, before its body is read.
     static func compare(_ request: inout HTTPRequest, with path: RawText) {
-        guard let own = FileStatus(path)?.facts.st_mtim.tv_sec else { return }
-        if let date = HTTPDate.text(of: own) { request.headers.fillGap(name: "If-Modified-Since", value: date) }
+        guard let fileTime = FileStatus(path)?.facts.st_mtim.tv_sec else { return }
+        if let date = HTTPDate.text(of: fileTime) { request.headers.fillGap(name: "If-Modified-Since", value: date) }
         request.responseHandler = { response in
-            guard response.isSuccessful, let time = time(of: response), time <= own else {
+            guard response.isSuccessful, let time = time(of: response), time <= fileTime else {
                 return .allow
             }
             return .fail(SessionError(.status))

@@ -11,7 +11,7 @@ struct WrittenPaths {
         let names: [[UInt8]]
     }
 
-    /// Who writes to which place, as messages name it.
+    /// What writes to each place, as messages name it.
     private var writers: [Place: String] = [:]
 
     init(of command: RequestCommand, _ options: Options, _ session: NamedSession?) throws(UsageError) {

@@ -85,9 +85,9 @@ enum Usage {
     }
 
     private static func text(of word: String, _ kind: CommandKinds, without title: String? = nil) -> String {
-        let own = synopses.filter { $0.commands.contains(word) }
-        var parts = ["Usage\n" + own.map { $0.line(of: word) + "\n" }.joined()]
-        if own.contains(where: { $0.arguments.contains("ITEM") }) { parts.append(items) }
+        let lines = synopses.filter { $0.commands.contains(word) }
+        var parts = ["Usage\n" + lines.map { $0.line(of: word) + "\n" }.joined()]
+        if lines.contains(where: { $0.arguments.contains("ITEM") }) { parts.append(items) }
         for group in OptionTable.groups where group.title != title {
             let entries = group.entries.filter { $0.commands.isSuperset(of: kind) }
             if !entries.isEmpty { parts.append(section(group.title, entries)) }

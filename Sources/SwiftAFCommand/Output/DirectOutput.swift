@@ -6,8 +6,8 @@ import SwiftAF
 final class DirectOutput: Sendable {
     /// Bodies that are shorter, or whose length isn't known, appear in a regular file as they are received.
     private static let minimumFileLength: Int64 = 1 << 20
-    /// The number of bytes that fit into a pipe that has any room.
-    private static let room = Int(PIPE_BUF)
+    /// The longest head that is written here: a pipe that has any room has room for as much (PIPE_BUF, pipe(7)).
+    private static let maximumHeadSize = Int(PIPE_BUF)
 
     private let printer: ResponsePrinter
     private let chosen = Locked(false)
@@ -26,7 +26,7 @@ final class DirectOutput: Sendable {
             return .allow
         }
         let head = printer.head(of: response)
-        guard head.isEmpty || (head.count <= Self.room && Self.hasRoom(descriptor)) else { return .allow }
+        guard head.isEmpty || (head.count <= Self.maximumHeadSize && Self.hasRoom(descriptor)) else { return .allow }
         do throws(WriteError) {
             try printer.console.write(head)
         } catch {

@@ -38,8 +38,8 @@ final class ProgressDisplay: Sendable {
     }
 
     /// Ends one of several transfers. The line with its result stays on the screen.
-    func end(_ index: Int, _ verdict: String) {
-        lines.withLock { $0.end(index, verdict) }
+    func end(_ index: Int, _ result: String) {
+        lines.withLock { $0.end(index, result) }
     }
 
     /// Writes lines in place of the bars, which are drawn again below.

@@ -37,9 +37,9 @@ struct ProgressLines {
         }
     }
 
-    mutating func end(_ index: Int, _ verdict: String) {
+    mutating func end(_ index: Int, _ result: String) {
         guard let row = rows.removeValue(forKey: index) else { return }
-        ended.append("\(row.name.padded(to: longestName))  \(verdict)")
+        ended.append("\(row.name.padded(to: longestName))  \(result)")
     }
 
     /// Returns the text that overwrites the previous lines.

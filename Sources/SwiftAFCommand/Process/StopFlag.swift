@@ -1,6 +1,6 @@
 import SwiftAF
 
-/// Whether a run was stopped, by a signal or by cancelling its task. Any thread may look.
+/// Whether a run was stopped, by a signal or by cancelling its task. Can be read on any thread.
 final class StopFlag: Sendable {
     private let state = Locked(false)
 

@@ -54,7 +54,7 @@ struct Failure: Error, Sendable, Equatable {
     }
 
     init(_ error: SessionError, in context: AdviceContext = .none) {
-        let (exit, code) = Self.meaning(of: error)
+        let (exit, code) = Self.exitAndCode(of: error)
         let message = Advice.message(for: error, in: context)
         // The messages of other codes already contain the reason.
         let hasReason = error.code == .timeout || error.code == .untrusted
@@ -75,7 +75,7 @@ struct Failure: Error, Sendable, Equatable {
     }
 
     /// Maps an error of the library to an exit status and a code. All mappings are here.
-    private static func meaning(of error: SessionError) -> (ExitCode, SessionError.Code) {
+    private static func exitAndCode(of error: SessionError) -> (ExitCode, SessionError.Code) {
         switch error.code {
         case .invalidInput, .unsupported: (.input, .invalidInput)
         case .status: (.status, .status)
