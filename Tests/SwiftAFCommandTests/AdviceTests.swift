@@ -118,12 +118,14 @@ import Testing
         let invalid = await swiftaf(url, "--cert", junk.path)
         #expect(invalid.exit == 1 && invalid.error.contains("--cert: invalid client certificate: no certificate"))
         let keyless = await swiftaf(url, "--cert", bare.path)
-        #expect(keyless.exit == 1 && keyless.error.contains("no private key in the certificate's bytes; --key PATH"))
+        #expect(keyless.exit == 1 && keyless.error.contains("no private key in \(bare.path); --key PATH"))
         let other = await swiftaf(url, "--cert", bare.path, "--key", junk.path)
-        #expect(other.exit == 1 && other.error.contains("no private key in the key's bytes; --key PATH"))
+        #expect(other.exit == 1 && other.error.contains("no private key in \(junk.path); --key PATH"))
     }
 
-    @Test(arguments: [["--pin", "sha256//AAAA"], ["--pin-cert", "/etc/hostname"]])
+    @Test(arguments: [
+        ["--pin", "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="], ["--pin-cert", "/etc/hostname"],
+    ])
     func pinsWithoutTLSAreRefused(words: [String]) async {
         let run = await swiftaf([server.urlString(), "--json"] + words)
         #expect(run.exit == 1 && run.code != nil && server.requests.isEmpty)
@@ -261,7 +263,7 @@ import Testing
 
     @Test(arguments: [
         (SessionError.Reason.proxyURL, "--proxy"), (.anchors, "--cacert"), (.dnsOverHTTPSURL, "--doh"),
-        (.clientCertificate, "--cert"), (.clientKey, "--key"),
+        (.clientCertificate, "--cert"), (.clientKey, "--key"), (.pinning, "--pin-cert"), (.ciphers, "--ciphers"),
     ])
     func anInputThatIsRefusedNamesItsOption(reason: SessionError.Reason, option: String) {
         let message = Failure(SessionError(.invalidInput, reason: reason, message: "invalid")).message

@@ -208,6 +208,7 @@ struct ContractTests {
         switch option {
         case "--checksum": RawText("sha256:" + String(repeating: "0", count: 64))
         case "--auth": "any"
+        case "--pin": "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
         case "--tls-min": "1.3"
         case "--user": "a:b"
         case "--header": "A: b"

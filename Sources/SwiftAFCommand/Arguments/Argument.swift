@@ -1,3 +1,4 @@
+import FoundationEssentials
 import SwiftAF
 
 /// Parses the values of options.
@@ -73,6 +74,23 @@ enum Argument {
                 text, of: option, expected: "a whole number without a unit, \(range.lowerBound)\(most)")
         }
         return number
+    }
+
+    /// Checks the pin of a public key. The library accepts the same, but its errors don't show the value.
+    static func pin(_ text: String, of option: String) throws(UsageError) -> String {
+        let scheme = "sha256//"
+        let digest = text.hasPrefix(scheme) ? Data(base64Encoded: String(text.dropFirst(scheme.count))) : nil
+        // Encoded again: the decoder also accepts bits that no digest has.
+        guard let digest, digest.count == 32, scheme + digest.base64EncodedString() == text else {
+            throw .invalid(text, of: option, expected: "sha256// and the Base64 of 32 bytes")
+        }
+        return text
+    }
+
+    /// Checks a name that is a token (RFC 9110 5.6.2).
+    static func token(_ text: String, of option: String, example: String) throws(UsageError) -> String {
+        guard CoreField.isToken(text) else { throw .invalid(text, of: option, expected: "a token, such as \(example)") }
+        return text
     }
 
     /// Checks the path of a file.

@@ -216,15 +216,15 @@ enum FieldValue: Sendable, Equatable, ExpressibleByStringLiteral {
 
 extension Item {
     /// Parses the value of `-H`: `Name: value`, `Name:` to remove a default header, or `Name;` for an empty value.
-    static func curlHeader(_ line: RawText) throws(UsageError) -> Item {
+    static func curlHeader(_ line: RawText, of option: String) throws(UsageError) -> Item {
         guard line.bytes.first != UInt8(ascii: "@") else {
             throw UsageError(
-                "invalid value for --header: a file of headers isn't read; 'Name:@PATH' reads one header's value")
+                "invalid value for \(option): a file of headers isn't read; 'Name:@PATH' reads one header's value")
         }
         let parts = line.bytes.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
         let isBare = parts.count == 1 && line.bytes.last == UInt8(ascii: ";")
         guard parts.count == 2 || isBare, let first = parts.first, !first.isEmpty else {
-            throw UsageError("invalid value for --header: expected 'Name: value'")
+            throw UsageError("invalid value for \(option): expected 'Name: value'")
         }
         let name = try RawText(isBare ? first.dropLast() : first).text(of: "the name of a header")
         let value = RawText((isBare ? [] : parts[1]).drop { $0 == 0x20 || $0 == 0x09 })

@@ -32,7 +32,7 @@ enum OptionTable {
             options.method = HTTPMethod(value)
         },
         .bytes("-H", "--header", placeholder: "LINE", help: "a header, as 'Name: value'; repeatable", for: .exchanges) {
-            options, value throws(UsageError) in options.items.append(try Item.curlHeader(value))
+            options, value, name throws(UsageError) in options.items.append(try Item.curlHeader(value, of: name))
         }.repeatable.hiding(.field),
         .bytes("-A", "--user-agent", placeholder: "TEXT", help: "the User-Agent header", for: .exchanges) {
             options, value in
@@ -188,7 +188,8 @@ enum OptionTable {
             "--subprotocol", placeholder: "NAME", help: "a subprotocol to offer; repeatable, in order of preference",
             for: .socket
         ) {
-            options, value in options.socket.protocols.append(value)
+            options, value, name throws(UsageError) in
+            options.socket.protocols.append(try Argument.token(value, of: name, example: "chat"))
         }.repeatable,
         .value(
             "--ping", placeholder: "S",
@@ -338,7 +339,7 @@ enum OptionTable {
             "--pin", placeholder: "PIN", help: "require a public key in the chain: sha256//BASE64; repeatable",
             for: .connections
         ) {
-            $0.pins.append($1)
+            options, value, name throws(UsageError) in options.pins.append(try Argument.pin(value, of: name))
         }.repeatable,
         .bytes(
             "--pin-cert", placeholder: "PATH", help: "require a certificate in the chain: DER or PEM file; repeatable",
@@ -429,7 +430,7 @@ enum OptionTable {
             help: "what to print: h head, b body, m metrics; H and B of the request",
             for: [.request, .upload, .download]
         ) {
-            options, value throws(UsageError) in options.parts = try PrintedParts(letters: value)
+            options, value, name throws(UsageError) in options.parts = try PrintedParts(letters: value, of: name)
         },
         .flag("--json", help: "print one JSON object about the exchange", for: .all) {
             $0.printsJSON = true
@@ -494,7 +495,7 @@ enum OptionTable {
             $0.comparesTimestamps = true
         },
         .value(
-            "--checksum", placeholder: "sha256:HEX", help: "keep the file only if it has this checksum",
+            "--checksum", placeholder: "DIGEST", help: "keep the file only if it is this: sha256:HEX or sha512:HEX",
             for: [.request, .download]
         ) {
             options, value throws(UsageError) in options.checksum = try FileDigest(checksum: value)

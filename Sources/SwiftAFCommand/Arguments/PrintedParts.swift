@@ -13,7 +13,7 @@ struct PrintedParts: OptionSet, Sendable {
     }
 
     /// Parses letters: H and B for the request, h and b for the response, m for the metrics.
-    init(letters: String) throws(UsageError) {
+    init(letters: String, of option: String) throws(UsageError) {
         self = []
         for letter in letters {
             switch letter {
@@ -24,7 +24,7 @@ struct PrintedParts: OptionSet, Sendable {
             case "m": insert(.metrics)
             default:
                 throw .invalid(
-                    letters, of: "--print",
+                    letters, of: option,
                     expected: "letters of hHbBm (heads, bodies and metrics; capitals for the request)")
             }
         }

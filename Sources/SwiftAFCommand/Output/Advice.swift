@@ -6,9 +6,11 @@ enum Advice {
     static func message(for error: SessionError, in context: AdviceContext) -> String {
         if error.code == .cancelled { return "cancelled" }
         if error.reason == .ipv6Zone { return "a URL can't name an IPv6 zone (RFC 9844); --interface NAME chooses it" }
-        var message = inSeconds(error)
+        var message = namingFiles(inSeconds(error), context)
         if let option = optionOfInput(error) {
-            message = "\(option): \(message)"
+            // `--proxy` is the only one that isn't the environment's.
+            let ofOption = "the proxy for all: "
+            message = "\(option): \(message.hasPrefix(ofOption) ? message.dropFirst(ofOption.count) : message[...])"
         } else if let sentence = sentence(for: error, context), !isSentence(message) {
             // Some texts of libcurl end with a full stop.
             message = "\(sentence): \(message.hasSuffix(".") ? String(message.dropLast()) : message)"
@@ -30,6 +32,14 @@ enum Advice {
             return "\(start.hasSuffix(" after") ? start.dropLast(" after".count) : start) in time"
         }
         return "\(message[...space])\(Format.shortSeconds(.milliseconds(number)))"
+    }
+
+    /// Returns the message with the paths of the client certificate and its key. The core gets their content only.
+    private static func namingFiles(_ message: String, _ context: AdviceContext) -> String {
+        let files = [("the certificate's bytes", context.certificate), ("the key's bytes", context.key)]
+        return files.reduce(message) { message, file in
+            file.1.map { message.replacing(file.0, with: $0.shown.printable) } ?? message
+        }
     }
 
     /// Returns whether the message is a sentence of the core. Other texts are those of libcurl, OpenSSL and nghttp2, or
@@ -82,6 +92,9 @@ enum Advice {
         switch error.reason {
         case .proxyURL?: "--proxy"
         case .anchors?: "--cacert"
+        // Pins of `--pin` were checked when the command line was parsed.
+        case .pinning?: "--pin-cert"
+        case .ciphers?: "--ciphers"
         case .dnsOverHTTPSURL?: "--doh"
         case .clientCertificate?: "--cert"
         case .clientKey?: "--key"

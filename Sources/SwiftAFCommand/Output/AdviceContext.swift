@@ -5,6 +5,8 @@ struct AdviceContext: Sendable {
     /// The version of `--tls-min`.
     var minimumTLS: TLSOptions.Version?
     var network = NetworkOptions()
+    /// The paths of the client certificate and its key.
+    var certificate, key: RawText?
     /// Whether Content-Encodings are decoded: without `--no-compressed`.
     var decodes = true
     /// Whether the command shows the server's certificates, and takes no URL: `trust`.
@@ -19,6 +21,8 @@ struct AdviceContext: Sendable {
 extension Options {
     /// The context of the transfers of this command line.
     var adviceContext: AdviceContext {
-        AdviceContext(minimumTLS: minimumTLS, network: network, decodes: decompresses)
+        AdviceContext(
+            minimumTLS: minimumTLS, network: network, certificate: certificate?.path, key: keyPath,
+            decodes: decompresses)
     }
 }

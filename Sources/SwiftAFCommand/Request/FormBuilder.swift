@@ -1,6 +1,16 @@
 import FoundationEssentials
 import SwiftAF
 
+extension Item {
+    /// The name of the part that the item becomes; nil for what isn't a part.
+    fileprivate var partName: RawText? {
+        switch self {
+        case .field(let name, _), .fieldFromFile(let name, _), .jsonFromFile(let name, _), .filePart(let name, _): name
+        case .header, .headerFromFile, .removedHeader, .query, .queryFromFile: nil
+        }
+    }
+}
+
 /// Builds a form from items, in order. Files are opened when they are sent.
 enum FormBuilder {
     /// - Parameters:
@@ -50,6 +60,9 @@ enum FormBuilder {
             throw failure
         } catch let error as UsageError {
             throw Failure(error)
+        } catch let error as SessionError where error.code == .invalidInput {
+            throw Failure(
+                .input, .invalidInput, "the part '\(item.partName?.shown.printable ?? "")': \(error.message)")
         } catch let error as SessionError where error.code == .file {
             throw Failure(.input, .invalidInput, error.message)
         } catch let error as SessionError {

@@ -37,7 +37,11 @@ extension Options {
         }
         configuration.securityPolicy.pinning.keys = pins
         for path in pinnedCertificatePaths {
-            configuration.securityPolicy.pinning.certificates.insert(try InputFile.bytes(path, as: .certificates))
+            let pinned = try InputFile.bytes(path, as: .certificates)
+            guard !pinned.isEmpty else {
+                throw Failure(.input, .invalidInput, "--pin-cert: \(path.shown.printable) has no certificates")
+            }
+            configuration.securityPolicy.pinning.certificates.insert(pinned)
         }
         if !pins.isEmpty { configuration.securityPolicy.pinningMode = .publicKey }
         if !pinnedCertificatePaths.isEmpty { configuration.securityPolicy.pinningMode = .certificate }

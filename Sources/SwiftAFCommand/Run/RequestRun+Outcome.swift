@@ -73,6 +73,8 @@ extension RequestRun {
             return "; -o \(path.shown.printable)/ or -P \(path.shown.printable) writes into this folder"
         case EACCES where isReadOnly, EROFS where isReadOnly:
             return "; files can't be made in the folder \(folder.shown.printable)"
+        case ENOENT where !InputFile.exists(folder):
+            return "; there is no folder \(folder.shown.printable), which -P or -o DIR/ makes"
         default: return ""
         }
     }

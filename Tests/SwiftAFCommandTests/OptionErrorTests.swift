@@ -1,0 +1,83 @@
+import AFTestServer
+import FoundationEssentials
+import Glibc
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+/// Errors about values name the option as it was given, the value unless it may be a secret, and what is accepted.
+@Suite struct OptionErrorTests {
+    private func error(_ words: [String]) async -> String {
+        let run = await swiftaf(words)
+        #expect(run.exit == 1, "\(words)")
+        return run.error
+    }
+
+    @Test(arguments: [
+        (["--pin", "x"], "invalid value 'x' for --pin: expected sha256// and the Base64 of 32 bytes"),
+        (["--pin", ""], "invalid value '' for --pin: "),
+        (["--pin", "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"], "for --pin: "),
+        (["--pin", "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB="], "for --pin: "),
+        (["--pin-cert", "/dev/null"], "--pin-cert: /dev/null has no certificates"),
+        (["--pin-cert", "/etc/passwd"], "--pin-cert: the pinned certificates: no valid certificate"),
+        (["--ciphers", "none of them"], "--ciphers: invalid ciphers: OpenSSL supports none of them"),
+        (["--proxy", "ftp://x"], "--proxy: invalid proxy scheme: expected http, https, socks5 or socks5h"),
+        (["--proxy", "http://"], "--proxy: invalid proxy address"),
+        (["--bearer", "a\nb"], "--bearer: the token has a control character"),
+        (["--user", "a\u{1B}b:c"], "--user: the user has a control character"),
+        (["--user", "a:b\u{7F}"], "--user: the password has a control character"),
+        (["-H", "none"], "invalid value for -H: expected 'Name: value'"),
+        (["--header", ""], "invalid value for --header: expected 'Name: value'"),
+        (["-H", "@file"], "invalid value for -H: a file of headers isn't read"),
+        (["-p", "x"], "invalid value 'x' for -p: expected letters"),
+        (["--print", "x"], "invalid value 'x' for --print: expected letters"),
+        (["-F", "a\n=b"], "the part 'a\\u{A}': the name of the part contains a control character"),
+    ])
+    func namesTheOptionOfAnInvalidValue(words: [String], message: String) async {
+        let error = await error(["https://127.0.0.1:1/"] + words)
+        #expect(error.contains(message), "\(error)")
+    }
+
+    @Test func acceptsTheHighestPinAndTheLowest() async {
+        for bytes in [Data(repeating: 0, count: 32), Data(repeating: 255, count: 32)] {
+            let run = await swiftaf("https://127.0.0.1:1/", "--pin", "sha256//\(bytes.base64EncodedString())")
+            #expect(run.exit == 3)
+        }
+    }
+
+    @Test(arguments: ["a b", "", "a,b", "ä"]) func namesTheOptionOfAnInvalidSubprotocol(name: String) async {
+        let error = await error(["ws", "http://127.0.0.1:1/", "--subprotocol", name])
+        #expect(error.contains("invalid value '\(name)' for --subprotocol: expected a token"))
+    }
+
+    @Test func namesTheFilesOfAClientCertificate() async throws {
+        let authority = try TestCertificate.makeAuthority()
+        let folder = try TemporaryFolder()
+        folder.write(authority.pem, to: "one.pem")
+        let path = folder.path + "/one.pem"
+        let url = "https://127.0.0.1:1/"
+        let keyless = await error([url, "--cert", path])
+        #expect(keyless.contains("no private key in \(path); --key PATH"), "\(keyless)")
+        let other = await error([url, "--cert", path, "--key", "/etc/passwd"])
+        #expect(other.contains("no private key in /etc/passwd; --key PATH"), "\(other)")
+        let none = await error([url, "-E", "/etc/passwd:secret"])
+        #expect(none.contains("no certificate in /etc/passwd\n") && !none.contains("secret"), "\(none)")
+    }
+
+    /// The folder of a mistyped path isn't made: `-P` and `-o DIR/` make theirs.
+    @Test func saysThatTheFolderOfAFileIsMissing() async throws {
+        let server = try TestServer()
+        server.route("/f", .text("abc"))
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/no/f"
+        for words in [["get", server.urlString("/f")], ["download", server.urlString("/f")]] {
+            let run = await swiftaf(words + ["-o", path])
+            #expect(run.exit == 8)
+            #expect(
+                run.error.contains("; there is no folder \(folder.path)/no/, which -P or -o DIR/ makes"), "\(run.error)"
+            )
+        }
+        #expect(folder.names.isEmpty)
+    }
+}
