@@ -10,6 +10,7 @@
 #include "curl/exchange_state.h"
 #include "curl/request/network.h"
 #include "curl/request/proxy.h"
+#include "message/fields.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -444,11 +445,14 @@ static void explain_tls(failure_cause *cause, const char *peer) {
         {AFC__TEXT_CUT_HANDSHAKE, AFC_REASON_NONE,
          "closed the connection during the TLS handshake"},
     };
+    /* libcurl ends some texts with a space. */
+    afc_slice text = afc__trim(afc_slice_of(cause->text));
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (!afc__text_means(afc_slice_of(cause->text), known[i].meaning)) continue;
+        if (!afc__text_means(text, known[i].meaning)) continue;
         cause->reason = known[i].reason;
         snprintf(cause->described, sizeof cause->described, "the %s %s (%.*s)", peer,
-                 known[i].sentence, afc__cut(cause->text, 140), cause->text);
+                 known[i].sentence, afc__cut(text.bytes, text.size < 140 ? text.size : 140),
+                 text.bytes);
         cause->text = cause->described;
         return;
     }

@@ -65,6 +65,7 @@ static void check_named(const char *answer, bool resets, const char *sentence, a
         check_ended(call, AFC_ETLS);
         check_contains(call->failure.text,
                        text_of(fixture, "the %s %s (", is_proxy ? "proxy" : "server", sentence));
+        assert_null(strstr(call->failure.text, " )"));
         assert_int_equal(call->failure.reason, reason);
         assert_int_equal(call->failure.party, is_proxy ? AFC_PARTY_PROXY : AFC_PARTY_SERVER);
         call_free(call);
