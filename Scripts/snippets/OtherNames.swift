@@ -57,11 +57,8 @@ func valueWithItsHead(manager: HTTPSessionManager) async throws {
     // conformance of 'Response<Value>' to 'Decodable' is unavailable: write try await manager.get(url).decoded()
     let names: Response<[String]> = try await manager.get("names")
     // conformance of 'Response<Value>' to 'Decodable' is unavailable: write try await manager.get(url).decoded()
-    _ = try await manager.get("names", as: type(of: names))
-    // These aren't refused.
-    let bytes: Response<Data> = try await manager.get("names")
-    let decoded: Response<[String]> = try await manager.get("names").decoded()
-    print(bytes, decoded)
+    _ = try await manager.get("names", as: Response<[String]>.self)
+    print(names)
 }
 
 /// Each `.none` of an optional setting would be its `nil`, which means that of the session.
