@@ -82,14 +82,15 @@ static void restart(void *context) {
 }
 
 /**
- * Called if it is unknown which keys others have changed: nothing that was requested before may be stored. What is
- * about to be written is dropped, too, unless the folder was removed.
+ * Called if it is unknown which keys others have changed: nothing that was requested before may be stored. What was
+ * stored since the restart is forgotten. What is about to be written is dropped, too, unless the folder was removed.
  */
 static void lack_changes(void *context) {
     afc__disk *disk = context;
     afc__disk_lock(disk);
     if (disk->has_new_folder) {
         atomic_fetch_add(&disk->cache->removals, 1);
+    forget_memory(disk->cache);
     } else {
         outdate_all(disk);
     }

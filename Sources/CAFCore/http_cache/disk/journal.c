@@ -215,6 +215,12 @@ void afc__journal_lack(afc__journal *journal) {
 
 /** Reads the whole journal, which is locked, and replaces it if it is damaged. */
 static bool load(afc__journal *journal) {
+    /*
+     * A process may be about to replace the journal, and have checked before that it is in place: it finds its new file
+     * gone, or its new journal is removed, too.
+     */
+    unlinkat(journal->folder, NAME, 0);
+    unlinkat(journal->folder, NEW_NAME, 0);
     bool lacks_changes;
     journal->is_incomplete = journal->needs_scan = false;
     journal_state state = read_all(journal, &lacks_changes);
@@ -300,8 +306,7 @@ bool afc__journal_replace(afc__journal *journal, const afc__journal_record *reco
     }
     /*
      * If the journal was discarded meanwhile, this process lacks a change that others have made: it must start over,
-     * too. If it is discarded after this check, nothing is lost either: the process that makes the next journal opens
-     * the same new file, and empties it.
+     * too. If it is discarded after this check, afc__journal_discard() removes the new file as well.
      */
     is_made = is_made && afc__journal_is_in_place(journal) &&
               renameat(journal->folder, NEW_NAME, journal->folder, NAME) == 0;
