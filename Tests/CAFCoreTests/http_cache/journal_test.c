@@ -1,5 +1,7 @@
 /* The journal of a cache folder: when it is complete, when the folder must be scanned, and what is written to it. */
 #include "base/alloc.h"
+#include "base/checksum.h"
+#include "base/little_endian.h"
 #include "http_cache/disk/journal.h"
 #include "support/files.h"
 #include "support/fixture.h"
@@ -15,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SEED = 4711, MANY = 1000 };
+enum { SEED = 4711, MANY = 1000, HEAD = 64, CHANGES = 44 };
 
 typedef struct reading {
     folder folder;
@@ -294,6 +296,78 @@ static void replaced_journal_lacks_no_changes_unless_some_were_missed(void **sta
     afc__journal_close(&second);
 }
 
+/** Replaces the journal by an empty one, as an older program does: it has no number of changes. */
+static void replace_as_older_program(reading *reading) {
+    const char *path = path_in(&reading->folder, "journal");
+    char head[HEAD];
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(read(file, head, HEAD), HEAD);
+    close(file);
+    afc__save_64(head + CHANGES, 0);
+    afc__save_64(head + HEAD - 8, afc__checksum(SEED, head, HEAD - 8));
+    assert_int_equal(unlink(path), 0);
+    write_file(path, (afc_slice){head, HEAD});
+}
+
+/** Such journals are different ones, although the same number of changes was recorded in each. */
+static void changes_in_journals_of_older_programs_are_missed(void **state) {
+    reading *reading = *state;
+    afc__journal first, second;
+    const afc__journal_record change = {.kind = AFC__JOURNAL_CHANGE, .primary = 1};
+    open_journal(reading, &first);
+    open_journal(reading, &second);
+    replace_as_older_program(reading);
+    append(&first, &change);
+    assert_true(afc__journal_lock(&second));
+    afc__journal_unlock(&second);
+    assert_int_equal(reading->count, 1);
+    replace_as_older_program(reading);
+    append(&first, &change);
+    replace(&first, NULL, 0);
+    reading->gaps = 0;
+    assert_true(afc__journal_lock(&second));
+    afc__journal_unlock(&second);
+    assert_int_equal(reading->gaps, 1);
+    afc__journal_close(&first);
+    afc__journal_close(&second);
+}
+
+/* The journal that is opened again before the next state of a file is read, although another one has it locked. */
+static afc__journal *reopened;
+
+int fstat(int descriptor, struct stat *facts) {
+    typedef int (*call)(int, struct stat *);
+    static call real;
+    afc__journal *journal = reopened;
+    if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "fstat");
+    if (journal != NULL) {
+        reopened = NULL;
+        assert_false(afc__journal_lock(journal));
+    }
+    return real(descriptor, facts);
+}
+
+/** Another thread may look at it at any time: what it has in memory may have been removed. */
+static void journal_that_is_opened_but_not_read_has_changed(void **state) {
+    reading *reading = *state;
+    afc__journal first, second;
+    const afc__journal_record put = {.kind = AFC__JOURNAL_PUT, .primary = 1};
+    open_journal(reading, &first);
+    open_journal(reading, &second);
+    replace(&first, &put, 1);
+    assert_true(afc__journal_lock(&first));
+    reopened = &second;
+    assert_true(afc__journal_has_changed(&second));
+    assert_null(reopened);
+    assert_true(afc__journal_has_changed(&second));
+    afc__journal_unlock(&first);
+    assert_true(afc__journal_lock(&second));
+    afc__journal_unlock(&second);
+    assert_false(afc__journal_has_changed(&second));
+    afc__journal_close(&first);
+    afc__journal_close(&second);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(scan_is_due_until_it_is_done, set_up, tear_down),
@@ -303,6 +377,10 @@ int main(void) {
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             journal_that_is_discarded_while_its_lock_is_awaited_is_not_used, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(changes_in_journals_of_older_programs_are_missed, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(journal_that_is_opened_but_not_read_has_changed, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(discarded_journal_leaves_no_descriptor, set_up, tear_down),
         cmocka_unit_test_setup_teardown(journal_is_not_damaged_without_memory, set_up, tear_down),
         cmocka_unit_test(uses_are_recorded_once_there_is_memory),

@@ -125,6 +125,14 @@ static void set_known(afc__journal *journal, uint64_t size) {
     atomic_store(&journal->settled, size);
 }
 
+/**
+ * Raises `changes`, unless it is unknown: two journals of older programs, which have no number, could otherwise get the
+ * same one.
+ */
+static void count_change(afc__journal *journal, const afc__journal_record *record) {
+    if (journal->changes != 0) journal->changes += is_change(record);
+}
+
 /** Reads whole records from `known` up to `end`. Returns false if they are damaged. */
 static bool read_records(afc__journal *journal, uint64_t end) {
     char bytes[READ_BATCH * RECORD_SIZE];
@@ -139,7 +147,7 @@ static bool read_records(afc__journal *journal, uint64_t end) {
             is_valid = decode(&record, bytes + i, journal->seed);
             if (!is_valid) break;
             journal->reader.take(journal->reader.context, &record);
-            journal->changes += is_change(&record);
+            count_change(journal, &record);
         }
         at += size;
     }
@@ -182,10 +190,11 @@ bool afc__journal_is_in_place(const afc__journal *journal) {
 static bool reopen(afc__journal *journal) {
     int descriptor = open_file(journal->folder, NAME, O_CREAT);
     if (descriptor < 0) return false;
+    /* Before the file is another one: its size must not be compared with what was read of the old one. */
+    set_known(journal, UNREAD);
     /* Keeps the number, which another thread may be using in fstat(). */
     int result = dup3(descriptor, journal->descriptor, O_CLOEXEC);
     close(descriptor);
-    if (result >= 0) set_known(journal, UNREAD);
     return result >= 0;
 }
 
@@ -206,6 +215,12 @@ static bool lock_current(afc__journal *journal, int patience_ms) {
 }
 
 void afc__journal_discard(const afc__journal *journal) {
+    /*
+     * A process may be about to replace the journal, and have checked before that it is in place: it finds its new file
+     * gone, or its new journal is removed, too.
+     */
+    unlinkat(journal->folder, NAME, 0);
+    unlinkat(journal->folder, NEW_NAME, 0);
     unlinkat(journal->folder, NAME, 0);
 }
 
@@ -215,12 +230,6 @@ void afc__journal_lack(afc__journal *journal) {
 
 /** Reads the whole journal, which is locked, and replaces it if it is damaged. */
 static bool load(afc__journal *journal) {
-    /*
-     * A process may be about to replace the journal, and have checked before that it is in place: it finds its new file
-     * gone, or its new journal is removed, too.
-     */
-    unlinkat(journal->folder, NAME, 0);
-    unlinkat(journal->folder, NEW_NAME, 0);
     bool lacks_changes;
     journal->is_incomplete = journal->needs_scan = false;
     journal_state state = read_all(journal, &lacks_changes);
@@ -256,8 +265,8 @@ bool afc__journal_has_changed(const afc__journal *journal) {
      */
     uint64_t settled = atomic_load(&journal->settled);
     if (fstat(journal->descriptor, &facts) != 0) return false;
-    uint64_t size = (uint64_t)facts.st_size;
-    return size < settled || size > atomic_load(&journal->known) || facts.st_nlink == 0;
+    uint64_t size = (uint64_t)facts.st_size, known = atomic_load(&journal->known);
+    return size < settled || size > known || known == UNREAD || facts.st_nlink == 0;
 }
 
 bool afc__journal_append(afc__journal *journal, const afc__journal_record *records, size_t count) {
@@ -277,7 +286,7 @@ bool afc__journal_append(afc__journal *journal, const afc__journal_record *recor
     if (bytes != few) afc_free(bytes);
     if (error == 0) {
         atomic_store(&journal->settled, known + size);
-        for (size_t i = 0; i < count; i++) journal->changes += is_change(&records[i]);
+        for (size_t i = 0; i < count; i++) count_change(journal, &records[i]);
         return true;
     }
     atomic_store(&journal->known, known);
