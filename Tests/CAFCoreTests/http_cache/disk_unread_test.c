@@ -226,6 +226,49 @@ static void unread_responses_are_removed_while_no_journal_can_be_made(void **sta
     signal(SIGXFSZ, SIG_DFL);
 }
 
+/** The table still has the time of the response that another process has replaced. */
+static void replaced_response_is_removed_by_its_own_time(void **state) {
+    cache_box *box = *state;
+    afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+    store_small(box->cache, 1);
+    afc_http_cache_flush(other);
+    afc__disk_lock(box->cache->disk);
+    for (size_t i = 0; i < box->cache->table.capacity; i++) {
+        box->cache->table.slots[i].stored_s = 0;
+    }
+    afc__disk_unlock(box->cache->disk);
+    store_small(other, 1);
+    int lock = lock_journal(box);
+    remove_by(box->cache, SINCE);
+    afc_http_cache_flush(box->cache);
+    close(lock);
+    check_removed(box, other);
+    cache_box_close(other);
+}
+
+/** The journal can't be locked, and neither can another one or the folder be opened. */
+static void unread_responses_are_removed_without_descriptors(void **state) {
+    cache_box *box = *state;
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (removal removal = 0; removal < REMOVALS; removal++) {
+        afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+        afc_http_cache_flush(other);
+        store_small(other, 1);
+        int lock = lock_journal(box), next = dup(lock);
+        assert_true(next >= 0);
+        close(next);
+        struct rlimit full = {(rlim_t)next, before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &full), 0);
+        remove_by(box->cache, removal);
+        afc_http_cache_flush(box->cache);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        close(lock);
+        check_removed(box, other);
+        cache_box_close(other);
+    }
+}
+
 /* ---- Scans ------------------------------------------------------------------------------------- */
 
 static void close_and_lose_journal(cache_box *box) {
@@ -482,3 +525,5 @@ int main(void) {
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+        TEST(unread_responses_are_removed_without_descriptors),
+        TEST(replaced_response_is_removed_by_its_own_time),
