@@ -327,6 +327,31 @@ static void response_stored_before_a_change_is_recorded_is_removed(void **state)
     cache_box_close(other);
 }
 
+/** It is one more variant than are read of the table at once. */
+static void variant_stored_before_a_change_is_recorded_is_removed(void **state) {
+    cache_box *box = *state;
+    afc_http_cache *other = cache_box_open(box, CACHE_BOX_MEMORY);
+    afc_http_cache_flush(other);
+    pause_job pause;
+    response response = {.version = 1, .size = SIZE, .time = 1000};
+    begin_pause(&pause, box->cache);
+    remove_by(box->cache, KEY);
+    for (response.variant = 1; response.variant <= AFC__HTTP_CACHE_VARIANTS_MAX;) {
+        assert_true(response_store(box->cache, &response, SIZE));
+        response.variant++;
+    }
+    assert_true(response_store(other, &response, SIZE));
+    afc_http_cache_flush(other);
+    assert_int_equal(cache_box_count_files(box), 1);
+    end_pause(&pause, box->cache);
+    assert_int_equal(cache_box_count_files(box), AFC__HTTP_CACHE_VARIANTS_MAX);
+    afc__http_cache_found found;
+    response_find(other, 0, &found);
+    assert_null(found_variant(&found, response.variant));
+    found_clear(&found);
+    cache_box_close(other);
+}
+
 static bool work_catch_up(afc__disk_job *work) {
     afc__disk_catch_up(work->disk);
     return false;
@@ -435,6 +460,74 @@ static void response_found_before_a_removal_leaves_memory(void **state) {
     cache_box_close(other);
 }
 
+/* The lock of a cache, as one thread has it, and how many sets left memory under one lock at most. */
+static _Atomic(afc_http_cache *) watched;
+static _Thread_local unsigned depth;
+static _Thread_local uint64_t sets_before;
+static atomic_size_t largest_loss;
+
+static uint64_t count_sets(const afc_http_cache *cache) {
+    afc_lru_statistics statistics;
+    afc_lru_get_statistics(cache->memory, &statistics);
+    return statistics.count;
+}
+
+int pthread_mutex_lock(pthread_mutex_t *lock) {
+    typedef int (*call)(pthread_mutex_t *);
+    static call real;
+    if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "pthread_mutex_lock");
+    int result = real(lock);
+    const afc_http_cache *cache = atomic_load(&watched);
+    if (cache != NULL && lock == &cache->lock && depth++ == 0) {
+        sets_before = count_sets(cache);
+    }
+    return result;
+}
+
+int pthread_mutex_unlock(pthread_mutex_t *lock) {
+    typedef int (*call)(pthread_mutex_t *);
+    static call real;
+    if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
+    const afc_http_cache *cache = atomic_load(&watched);
+    if (cache != NULL && lock == &cache->lock && --depth == 0) {
+        uint64_t sets = count_sets(cache);
+        if (sets_before > sets + atomic_load(&largest_loss)) {
+            atomic_store(&largest_loss, (size_t)(sets_before - sets));
+        }
+    }
+    return real(lock);
+}
+
+static void responses_found_before_a_removal_leave_memory_in_slices(void **state) {
+    enum { MANY = 2 * AFC__DISK_SLICE + 10 };
+    cache_box *box = *state;
+    char key[64];
+    pause_job pause;
+    afc__disk_job catch_up;
+    afc__http_cache_find *ops[MANY];
+    afc__http_cache_found found;
+    afc_http_cache *other = cache_box_open(box, 0);
+    afc_http_cache_flush(other);
+    begin_pause(&pause, box->cache);
+    store_small(other, MANY);
+    assert_true(afc__disk_order(box->cache->disk, &catch_up, work_catch_up));
+    for (unsigned i = 0; i < MANY; i++) {
+        assert_int_equal(afc__http_cache_find_begin(box->cache, response_key(key, i),
+                                                    (afc__http_cache_wake){ignore_wake, NULL},
+                                                    &ops[i], &found),
+                         AFC__HTTP_CACHE_PENDING);
+    }
+    remove_by(box->cache, ALL);
+    atomic_store(&largest_loss, 0);
+    atomic_store(&watched, box->cache);
+    end_pause(&pause, box->cache);
+    atomic_store(&watched, NULL);
+    for (unsigned i = 0; i < MANY; i++) afc__http_cache_find_free(ops[i]);
+    assert_in_range(atomic_load(&largest_loss), 1, AFC__DISK_SLICE);
+    check_removed(box, other);
+    cache_box_close(other);
+}
+
 /** The disk of the other process was full, for example, or the file was evicted. */
 static void response_only_in_the_memory_of_others_is_removed(void **state) {
     cache_box *box = *state;
@@ -513,6 +606,8 @@ int main(void) {
         TEST(unread_responses_are_removed_without_memory),
         TEST(dropped_response_is_removed_without_memory),
         TEST(unread_responses_are_removed_while_no_journal_can_be_made),
+        TEST(unread_responses_are_removed_without_descriptors),
+        TEST(replaced_response_is_removed_by_its_own_time),
         TEST(response_that_two_scans_find_stays_removed),
         TEST(response_read_of_before_a_removal_is_removed),
         TEST(response_stored_right_after_an_unrecorded_removal_is_removed),
@@ -522,8 +617,8 @@ int main(void) {
         TEST(response_requested_before_others_have_removed_all_is_not_stored),
         TEST(update_of_a_response_that_others_have_removed_is_ignored),
         TEST(response_stored_before_a_change_is_recorded_is_removed),
+        TEST(variant_stored_before_a_change_is_recorded_is_removed),
+        TEST(responses_found_before_a_removal_leave_memory_in_slices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-        TEST(unread_responses_are_removed_without_descriptors),
-        TEST(replaced_response_is_removed_by_its_own_time),

@@ -17,6 +17,8 @@
 /** Forgets what is in memory. Under the cache's lock. */
 static void forget_memory(afc_http_cache *cache) {
     afc__entry_table *table = &cache->table;
+    /* A journal that is opened may have many records that call this. */
+    if (afc_lru_get_cost(cache->memory) == 0) return;
     afc_lru_remove_all(cache->memory);
     for (size_t i = 0; i < table->capacity;) {
         afc__entry_record *record = &table->slots[i];
@@ -88,9 +90,9 @@ static void restart(void *context) {
 static void lack_changes(void *context) {
     afc__disk *disk = context;
     afc__disk_lock(disk);
+    forget_memory(disk->cache);
     if (disk->has_new_folder) {
         atomic_fetch_add(&disk->cache->removals, 1);
-    forget_memory(disk->cache);
     } else {
         outdate_all(disk);
     }

@@ -199,8 +199,8 @@ void afc__disk_removal_order(afc__disk_removal *removal) {
 
 void afc__disk_remove(afc__disk *disk, const afc__cache_store_name *names, size_t count,
                       uint64_t content) {
-    afc__disk_removal *removal = count != 0 ? afc__disk_removal_new(disk, count) : NULL;
     if (count == 0) return;
+    afc__disk_removal *removal = afc__disk_removal_new(disk, count);
     if (removal == NULL) {
         afc__journal_discard(&disk->journal);
         for (size_t i = 0; i < count; i++) remove_unordered(disk, names[i], content);
@@ -262,17 +262,27 @@ static void remove_selected(afc__disk *disk, const afc__cache_store_filter *filt
     afc__disk_unlock(disk);
 }
 
+/** Makes the entries leave memory, where a lookup that was ordered before this job may have put them. */
+static void leave_memory(afc__disk_removal *removal) {
+    afc__disk *disk = removal->job.disk;
+    for (size_t i = 0; i < removal->count;) {
+        size_t end = i + AFC__DISK_SLICE < removal->count ? i + AFC__DISK_SLICE : removal->count;
+        afc__disk_lock(disk);
+        for (; i < end; i++) {
+            afc__cache_store_leave_memory(disk->cache, removal->entries[i].name.primary);
+        }
+        afc__disk_unlock(disk);
+    }
+}
+
 /** Removes what the table has now, in slices. Returns false if out of memory. */
 static bool remove_collected(afc__disk *disk, const afc__cache_store_filter *filter) {
     afc__disk_removal *removal;
     afc__disk_lock(disk);
     bool is_collected = collect_unknown(&removal, disk, filter);
-    /* A lookup that was ordered before this job may have put them there. */
-    for (size_t i = 0; removal != NULL && i < removal->count; i++) {
-        afc__cache_store_leave_memory(disk->cache, removal->entries[i].name.primary);
-    }
     afc__disk_unlock(disk);
     if (removal == NULL) return is_collected;
+    leave_memory(removal);
     /* Jobs that already wait run before its first slice, but must find the entries removed (afc__disk_settle()). */
     begin_slices(removal);
     afc__disk_lock(disk);
@@ -346,6 +356,8 @@ static void remove_variants(afc__disk_records *records, uint64_t primary) {
             removed++;
         }
     } while (count == AFC__HTTP_CACHE_VARIANTS_MAX && removed != 0);
+    /* Those that were put since hide what else the table names. They have no files yet. */
+    if (count == AFC__HTTP_CACHE_VARIANTS_MAX) afc__disk_sweep_key(disk, primary);
 }
 
 /**
