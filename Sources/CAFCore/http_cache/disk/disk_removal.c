@@ -222,40 +222,44 @@ static bool lacks_entries(const afc__disk *disk) {
 typedef struct unknown_job {
     afc__disk_job job;
     afc__cache_store_filter filter;
+    /* The cache's, when the job was ordered: the caller removes what has no later stamp. */
+    uint64_t clock;
 } unknown_job;
 
-static bool is_selected(const afc__entry_record *record, const afc__cache_store_filter *filter) {
-    return (record->places & AFC__ENTRY_ON_DISK) != 0 && afc__cache_store_matches(record, filter);
+static bool is_selected(const afc__entry_record *record, const unknown_job *job) {
+    return (record->places & AFC__ENTRY_ON_DISK) != 0 && record->used > job->clock &&
+           afc__cache_store_matches(record, &job->filter);
 }
 
 /**
- * Makes a removal of all matching entries that the table has on disk now; `*out` is NULL if there are none. Returns
- * false if out of memory. Under the cache's lock.
+ * Makes a removal of all matching entries that came into the table since the job was ordered; `*out` is NULL if there
+ * are none. Returns false if out of memory. Under the cache's lock.
  */
-static bool collect_unknown(afc__disk_removal **out, afc__disk *disk,
-                            const afc__cache_store_filter *filter) {
+static bool collect_unknown(afc__disk_removal **out, const unknown_job *job) {
+    afc__disk *disk = job->job.disk;
     const afc__entry_table *table = &disk->cache->table;
     size_t count = 0;
     for (size_t i = 0; i < table->capacity; i++) {
-        count += is_selected(&table->slots[i], filter);
+        count += is_selected(&table->slots[i], job);
     }
     *out = count != 0 ? afc__disk_removal_new(disk, count) : NULL;
     for (size_t i = 0; *out != NULL && i < table->capacity; i++) {
         const afc__entry_record *record = &table->slots[i];
-        if (!is_selected(record, filter)) continue;
+        if (!is_selected(record, job)) continue;
         afc__disk_removal_add(*out, (afc__cache_store_name){record->primary, record->variant});
     }
     return *out != NULL || count == 0;
 }
 
 /** Removes the files of all matching entries without a copy of their names. For when memory is out. */
-static void remove_selected(afc__disk *disk, const afc__cache_store_filter *filter) {
+static void remove_selected(const unknown_job *job) {
+    afc__disk *disk = job->job.disk;
     const afc__entry_table *table = &disk->cache->table;
     afc__disk_lock(disk);
     for (size_t i = 0; i < table->capacity; i++) {
         const afc__entry_record *record = &table->slots[i];
         /* The records go when the journal is started again. */
-        if (is_selected(record, filter)) {
+        if (is_selected(record, job)) {
             afc__folder_remove_entry(&disk->folder, record->primary, record->variant);
         }
     }
@@ -275,11 +279,12 @@ static void leave_memory(afc__disk_removal *removal) {
     }
 }
 
-/** Removes what the table has now, in slices. Returns false if out of memory. */
-static bool remove_collected(afc__disk *disk, const afc__cache_store_filter *filter) {
+/** Removes what came into the table, in slices. Returns false if out of memory. */
+static bool remove_collected(const unknown_job *job) {
+    afc__disk *disk = job->job.disk;
     afc__disk_removal *removal;
     afc__disk_lock(disk);
-    bool is_collected = collect_unknown(&removal, disk, filter);
+    bool is_collected = collect_unknown(&removal, job);
     afc__disk_unlock(disk);
     if (removal == NULL) return is_collected;
     leave_memory(removal);
@@ -293,8 +298,8 @@ static bool remove_collected(afc__disk *disk, const afc__cache_store_filter *fil
 
 /**
  * Removes what matches once the journal was read, and records that: others forget what only they have in memory, and
- * don't store what they have requested before. The caller has already removed what the table named before. A response
- * that was put since waits behind this job: its file is written when the older one is gone.
+ * don't store what they have requested before. The caller removes what the table named before. A response that was put
+ * since waits behind this job: its file is written when the older one is gone.
  */
 static bool work_remove_unknown(afc__disk_job *work) {
     unknown_job *job = AFC__OWNER(work, unknown_job, job);
@@ -308,8 +313,8 @@ static bool work_remove_unknown(afc__disk_job *work) {
         afc__disk_sweep(disk, &job->filter);
         (void)afc__disk_records_begin(&records, disk);
     }
-    bool is_collected = remove_collected(disk, &job->filter);
-    if (!is_collected) remove_selected(disk, &job->filter);
+    bool is_collected = remove_collected(job);
+    if (!is_collected) remove_selected(job);
     afc__journal_record record = {.kind = AFC__JOURNAL_CHANGE_ALL};
     afc__disk_records_add(&records, &record);
     if (!end_change(&records) || !is_collected) restart_journal(disk);
@@ -320,7 +325,10 @@ static bool work_remove_unknown(afc__disk_job *work) {
 void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *filter) {
     afc__disk_scan_without(disk, NULL);
     unknown_job *job = afc__zalloc(sizeof *job);
-    if (job != NULL) job->filter = *filter;
+    if (job != NULL) {
+        job->filter = *filter;
+        job->clock = disk->cache->clock;
+    }
     if (job != NULL && afc__disk_order(disk, &job->job, work_remove_unknown)) return;
     afc_free(job);
     /* As remove_unordered(). */
