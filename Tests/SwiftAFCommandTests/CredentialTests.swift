@@ -158,6 +158,15 @@ import Testing
         #expect(invocation.secrets.allSatisfy { $0.offset == name.count + 1 })
     }
 
+    /// Also in a word that isn't seen to be a URL, and behind the name of an option.
+    @Test(arguments: [
+        (["joe:s3cret@myserver"], 0, 0), (["get", "http://h/", "--header=X-Api-Key: s3cret"], 2, 19),
+    ])
+    func secretsOfOneWordAreBlanked(words: [String], argument: Int, offset: Int) {
+        let secrets = ArgumentParser.parse(words).secrets
+        #expect(secrets.map(\.argument) == [argument] && secrets.map(\.offset) == [offset])
+    }
+
     @Test(arguments: ["me:s3cret\n", "m\re:s3cret"])
     func lineBreaksAreRefused(user: String) async {
         let run = await swiftaf(["get", server.urlString(), "--json", "--user", user])
@@ -226,13 +235,15 @@ import Testing
     }
 
     /// The rest of the line would be taken for a part of the password, and sent.
-    @Test(arguments: ["password \"s p", "login \"joe password p", "password \"s\\\" account a"])
+    @Test(arguments: [
+        "password \"s p", "login \"joe password p", "password \"s\\\" account a", "account \"a password p",
+    ])
     func aQuoteThatIsNotClosedIsRefused(rest: String) async throws {
         let machine = "machine 127.0.0.1 login joe \(rest)"
         for end in ["", "\n", "\r\n", "\nmachine other.test login a password \"b\"\n"] {
             let netrc = try TemporaryFile("# \"\nmachine other.test login \"x\n\(machine)\(end)")
             let run = await swiftaf("get", server.urlString(), "--netrc=\(netrc.path)", "--auth", "basic")
-            let word = rest.hasPrefix("login") ? "login" : "password"
+            let word = rest.prefix { $0 != " " }
             let message = "\(netrc.path), line 3: the quote of the \(word) isn't closed; \\\" is a quote within quotes"
             #expect(run.exit == 1 && run.error.contains(message), "\(run.error)")
         }

@@ -9,7 +9,7 @@ enum Netrc {
 
     /// The value of an entry begins with a quote that isn't closed, so its end is unknown.
     struct OpenQuote: Error, Equatable {
-        /// `login` or `password`.
+        /// `login`, `password` or `account`.
         let name: String
         /// The number of the line.
         let line: Int
@@ -37,7 +37,7 @@ enum Netrc {
     ///
     /// Hosts may be spelled in any way that URLs allow: `bücher.test` is `xn--bcher-kva.test`.
     ///
-    /// - Throws: If a value that would be used has a quote that isn't closed.
+    /// - Throws: If an entry that would be used has a quote that isn't closed.
     static func entry(for host: String, login: String? = nil, in text: String) throws(OpenQuote) -> Entry? {
         var (ofMachine, ofDefault, isNamed) = (Match(login: login), Match(login: login), false)
         let host = normalised(host)
@@ -99,7 +99,8 @@ enum Netrc {
             switch word.text {
             case "login": values.user = value.text
             case "password": values.password = value.text
-            default: continue
+            // Not used, but its open quote may have taken the login or the password.
+            default: break
             }
             if value.isOpen { values.fault = OpenQuote(name: word.text, line: value.line) }
         }
