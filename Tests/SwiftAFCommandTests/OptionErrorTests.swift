@@ -16,7 +16,7 @@ import Testing
 
     @Test(arguments: [
         (["--pin", "x"], "invalid value 'x' for --pin: expected sha256// and the Base64 of 32 bytes"),
-        (["--pin", ""], "invalid value '' for --pin: "),
+        (["--pin", ""], "invalid value '' for --pin: "), (["--pin", "sha256//AAAA"], "for --pin: "),
         (["--pin", "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"], "for --pin: "),
         (["--pin", "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB="], "for --pin: "),
         (["--pin-cert", "/dev/null"], "--pin-cert: /dev/null has no certificates"),
@@ -25,8 +25,11 @@ import Testing
         (["--proxy", "ftp://x"], "--proxy: invalid proxy scheme: expected http, https, socks5 or socks5h"),
         (["--proxy", "http://"], "--proxy: invalid proxy address"),
         (["--bearer", "a\nb"], "--bearer: the token has a control character"),
+        (["--bearer", "a\u{1F}b"], "--bearer: the token has a control character"),
         (["--user", "a\u{1B}b:c"], "--user: the user has a control character"),
         (["--user", "a:b\u{7F}"], "--user: the password has a control character"),
+        (["--user", "a\tb:c"], "--user: the user has a control character"),
+        (["--user", "a:b\tc"], "--user: the password has a control character"),
         (["-H", "none"], "invalid value for -H: expected 'Name: value'"),
         (["--header", ""], "invalid value for --header: expected 'Name: value'"),
         (["-H", "@file"], "invalid value for -H: a file of headers isn't read"),
@@ -44,6 +47,17 @@ import Testing
             let run = await swiftaf("https://127.0.0.1:1/", "--pin", "sha256//\(bytes.base64EncodedString())")
             #expect(run.exit == 3)
         }
+    }
+
+    /// RFC 9110, section 5.5, allows them in values of fields.
+    @Test func acceptsTabsInATokenForBearer() async {
+        #expect(await swiftaf("https://127.0.0.1:1/", "--bearer", "a\tb").exit == 3)
+    }
+
+    /// As in curl, `-s` hides no error of the command line.
+    @Test func showsErrorsOfTheCommandLineInSpiteOfSilence() async {
+        #expect(await error(["-s", "get"]) == "swiftaf: the URL is missing\nswiftaf --help says how it is used\n")
+        #expect(await error(["get", "--json"]) == "swiftaf: the URL is missing\n")
     }
 
     @Test(arguments: ["a b", "", "a,b", "ä"]) func namesTheOptionOfAnInvalidSubprotocol(name: String) async {
@@ -79,5 +93,18 @@ import Testing
             )
         }
         #expect(folder.names.isEmpty)
+    }
+
+    /// The folder of `-P` is made, so its advice would be wrong if that fails.
+    @Test(arguments: [["-P", "link/f"], ["-o", "link/f/"]])
+    func advisesNothingAboutAFolderThatCanNotBeMade(words: [String]) async throws {
+        let server = try TestServer()
+        server.route("/f", .text("abc"))
+        let folder = try TemporaryFolder()
+        #expect(symlink("missing", folder.path + "/link") == 0)
+        for command in ["get", "download"] {
+            let run = await swiftaf([command, server.urlString("/f"), words[0], "\(folder.path)/\(words[1])"])
+            #expect(run.exit == 8 && run.error.hasSuffix(": No such file or directory\n"), "\(run.error)")
+        }
     }
 }

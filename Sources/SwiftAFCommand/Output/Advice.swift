@@ -8,7 +8,7 @@ enum Advice {
         if error.reason == .ipv6Zone { return "a URL can't name an IPv6 zone (RFC 9844); --interface NAME chooses it" }
         var message = namingFiles(inSeconds(error), context)
         if let option = optionOfInput(error) {
-            // `--proxy` is the only one that isn't the environment's.
+            // So the core names the setting of `--proxy`; those of the environment have other names.
             let ofOption = "the proxy for all: "
             message = "\(option): \(message.hasPrefix(ofOption) ? message.dropFirst(ofOption.count) : message[...])"
         } else if let sentence = sentence(for: error, context), !isSentence(message) {

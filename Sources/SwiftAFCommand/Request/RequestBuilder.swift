@@ -160,7 +160,8 @@ struct RequestBuilder {
             guard token.contains(where: { !$0.isWhitespace }) else {
                 throw Failure(UsageError("--bearer: the token is empty"))
             }
-            try Self.refuseControls(token, "--bearer: the token")
+            // In a field, tabs are allowed (RFC 9110, section 5.5).
+            try Self.refuseControls(token, "--bearer: the token", allowsTabs: true)
             headers.authorization = .bearer(token)
         }
         return headers
@@ -169,11 +170,11 @@ struct RequestBuilder {
     /// Refuses control characters in a credential, which isn't shown. The errors of the library wouldn't name its
     /// option.
     ///
-    /// - Parameter subject: The credential, as the error names it.
-    static func refuseControls(_ text: String, _ subject: String) throws(Failure) {
-        guard text.unicodeScalars.contains(where: { ($0.value < 0x20 && $0 != "\t") || $0.value == 0x7F }) else {
-            return
-        }
+    /// - Parameters:
+    ///   - subject: The credential, as the error names it.
+    ///   - allowsTabs: False for users and passwords, which have no tabs either (RFC 7617, section 2).
+    static func refuseControls(_ text: String, _ subject: String, allowsTabs: Bool = false) throws(Failure) {
+        guard text.utf8.contains(where: { $0 < 0x20 && !(allowsTabs && $0 == 0x09) || $0 == 0x7F }) else { return }
         throw Failure(.input, .invalidInput, "\(subject) has a control character")
     }
 

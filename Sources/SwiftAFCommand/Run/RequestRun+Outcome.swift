@@ -56,14 +56,16 @@ extension RequestRun {
         {
             failure.message += file.isNamedByResponse ? "; -o PATH names another file" : "; --no-clobber keeps it"
         }
-        if error.code == .file, let number = error.systemError, case .path(let path)? = destination.file?.name {
-            failure.message += Self.advice(on: path, number)
+        if error.code == .file, let number = error.systemError, let file = destination.file,
+            case .path(let path) = file.name
+        {
+            failure.message += Self.advice(on: path, number, makesFolder: file.options.contains(.createsFolders))
         }
         return failure
     }
 
     /// Returns advice about a path that can't be written, in addition to the system's message.
-    private static func advice(on path: RawText, _ number: Int32) -> String {
+    private static func advice(on path: RawText, _ number: Int32, makesFolder: Bool) -> String {
         let folder = OutputFile.folder(path)
         let isReadOnly = folder.withCString { access($0, W_OK | X_OK) } != 0
         // The obstacle may also be PATH.part, or its token.
@@ -73,7 +75,7 @@ extension RequestRun {
             return "; -o \(path.shown.printable)/ or -P \(path.shown.printable) writes into this folder"
         case EACCES where isReadOnly, EROFS where isReadOnly:
             return "; files can't be made in the folder \(folder.shown.printable)"
-        case ENOENT where !InputFile.exists(folder):
+        case ENOENT where !makesFolder && !InputFile.exists(folder):
             return "; there is no folder \(folder.shown.printable), which -P or -o DIR/ makes"
         default: return ""
         }
