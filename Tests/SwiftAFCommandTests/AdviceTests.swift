@@ -191,6 +191,7 @@ import Testing
 
     @Test func waitsAreReadable() {
         #expect(Format.wait(.seconds(12_000)) == "3 h 20 min" && Format.wait(.seconds(3600)) == "1 h")
+        #expect(Format.wait(.seconds(59)) == "59.0 s" && Format.wait(.seconds(60)) == "1 min")
         #expect(Format.wait(.seconds(125)) == "2 min 5 s" && Format.wait(.milliseconds(1500)) == "1.5 s")
         #expect(Format.wait(.seconds(1_000_000)) == "11 d 13 h" && Format.wait(.seconds(Int64.max)).hasSuffix(" h"))
     }

@@ -46,6 +46,7 @@ import Testing
         #expect(try ArgumentParser.parse(["http://h/", "-h"]).command.get() == .help(topic: nil))
         #expect(try ArgumentParser.parse(["help", "time", "limits"]).command.get() == .help(topic: "time limits"))
         #expect(try ArgumentParser.parse(["help"]).command.get() == .help(topic: nil))
+        #expect(try ArgumentParser.parse(["--help", "help"]).command.get() == .help(topic: nil))
         #expect(try ArgumentParser.parse(["demo"]).command.get() == .demo)
         #expect(try ArgumentParser.parse(["demo", "--json"]).command.get() == .demo)
     }
@@ -66,6 +67,9 @@ import Testing
     @Test func shortSwitchesGoTogether() throws {
         let (_, options) = try request("get", "http://h/", "-qvo", "a")
         #expect(options.messages == .notes && options.isVerbose && options.outputPath == "a")
+        // The value of -n is optional, and -n alone has none.
+        let other = try request("-nv", "get", "http://h/").1
+        #expect(other.netrc == .ofHome && other.isVerbose)
     }
 
     @Test func twoDashesEndTheOptions() throws {
@@ -127,6 +131,26 @@ import Testing
         #expect(try request("get", "u", "--timeout", text).1.timeouts.total == .milliseconds(milliseconds))
     }
 
+    @Test func zeroIsNoTimeLimitOfTheRun() throws {
+        #expect(try request("get", "u", "--timeout", "0").1.totalLimit == nil)
+        #expect(try request("get", "u", "--timeout", "1ms").1.totalLimit == .milliseconds(1))
+        // A limit that has passed must not become zero.
+        #expect((Instant.now + .seconds(-1)).limitFromNow == .milliseconds(1))
+    }
+
+    /// Addresses are in brackets only if they have both.
+    @Test(arguments: [("[::1]", "::1"), ("::1", "::1"), ("[::1", "[::1"), ("::1]", "::1]")])
+    func bracketsAreRemovedFromAddresses(given: String, address: String) throws {
+        let option = try request("get", "u", "--resolve", "h:1:\(given)").1.network.hostOverrides
+        #expect(option.map(\.addresses) == [[address]])
+    }
+
+    @Test func distanceOfSuggestionsGrowsWithTheirLength() {
+        #expect(Suggestion.text(for: "--abcdef", among: ["--abxyef"]) == "; did you mean --abxyef?")
+        #expect(Suggestion.text(for: "--abcdef", among: ["--xyzdef"]).isEmpty)
+        #expect(Suggestion.text(for: "--abcde", among: ["--abxye"]).isEmpty)
+    }
+
     @Test(arguments: ["", "x", "-1", "+1", "1e3", "0x10", "inf", "nan", "1.2.3", ".", "1 ", "4294968", "9999999999999"])
     func refusesInvalidSeconds(text: String) {
         #expect(failure(["get", "u", "--timeout", text])?.contains("--timeout") == true)
@@ -161,6 +185,8 @@ import Testing
             (["http://h/", "--json", #"{"a":1}"#], "-d DATA Content-Type:application/json sends it"),
             (["--json", #"{"a":1}"#, "http://h/"], "--json takes no value"),
             (["http://h/", "[1]"], "JSON isn't an item"),
+            (["http://h/", #"{"a":1"#], "JSON isn't an item"), (["http://h/", "{ a:"], "JSON isn't an item"),
+            (["http://h/", "{\na:"], "JSON isn't an item"),
             (["http://h/", "a=@-"], "-d @- sends it as the body, -F 'a=<-' as a field of a form"),
             (["upload", "http://h/", "f@-"], "-F 'f=@-' sends it as a part; ./- is a file"),
             (["http://h/", "X:@-"], "'X:@-' doesn't take standard input"),
@@ -173,6 +199,7 @@ import Testing
             (["get", "u", "--retry", "1k"], "a whole number without a unit"),
             (["request", "GET"], "the URL is missing"),
             (["get", "u", "--wrong"], "unknown option --wrong"),
+            (["get", "u", "--wrong", "--worse"], "unknown option --wrong"),
             (["get", "u", "--tiemout", "1"], "unknown option --tiemout; did you mean --timeout?"),
             (["get", "u", "--wrong=secret"], "unknown option --wrong"),
             (["get", "u", "-Z"], "unknown option -Z"),
@@ -232,6 +259,11 @@ import Testing
             (["get", "u", "--print", "x"], "expected letters of hHbBm"),
             (["get", "u", "--accept-status", "4x"], "expected a list such as"),
             (["get", "u", "--resolve", "h:1"], "expected HOST:PORT:ADDRESS"),
+            (["get", "u", "--resolve", ":1:127.0.0.1"], "expected HOST:PORT:ADDRESS"),
+            (["download", "http://h/a", "http://i/a"], "two downloads have the same file name 'a'"),
+            (["download", "u.org/a", "b=c"], "download sends no body"),
+            (["u.org/a", "-O", "-d", "x"], "download sends no body"),
+            (["download", "u.org/a", "--resume", "-o", "-"], "--resume needs a file, not standard output"),
             (["post", "u", "-F", "name"], "expected name=value"),
         ] as [([String], String)])
     func refusesInvalidArgumentsWithReason(arguments: [String], message: String) {

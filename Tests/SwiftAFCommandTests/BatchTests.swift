@@ -122,6 +122,12 @@ struct BatchProgramTests {
     @Test func cancellingGoesBeforeOtherFailures() {
         let (gone, cancelled) = (Failure(.status, .status, "404"), Failure(SessionError(.cancelled)))
         #expect(Outcome(parts: [gone, cancelled].map { Outcome(failure: $0) }).failure == cancelled)
+        var outcome = Outcome(failure: gone)
+        for later in [gone, cancelled] { outcome.add(later) }
+        #expect(outcome.failure == gone && outcome.moreFailures == [cancelled])
+        var several = Outcome(parts: [Outcome()])
+        several.add(gone)
+        #expect(several.failure == gone && several.moreFailures == [gone])
         #expect(Outcome(parts: [nil, gone, Failure(.file, .file, "")].map { Outcome(failure: $0) }).failure == gone)
     }
 }

@@ -163,6 +163,7 @@ import Testing
 
     @Test(arguments: [
         ("Set-Cookie: a=1\n", true), ("127.0.0.1 FALSE / FALSE 0 a 1\n", true), ("# a comment\n\n", false),
+        ("\tFALSE\t/\tFALSE\t0\ta\t1\n", true), ("127.0.0.1\tFALSE\t/\tFALSE\tsoon\ta\t1\n", true),
         ("127.0.0.1\tFALSE\t/\tFALSE\t0\ta\n", false), ("127.0.0.1\tFALSE\t/\tFALSE\t0\ta\t1\nb=2\n", true),
     ])
     func ignoredLinesOfAJarAreSaid(content: String, isSaid: Bool) async throws {

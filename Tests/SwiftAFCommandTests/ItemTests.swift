@@ -57,6 +57,17 @@ private func json(_ text: String) -> FieldValue {
         #expect(try Item(RawText(argument)) == item)
     }
 
+    @Test(arguments: [
+        ("A:b", "b"), ("A: b", "b"), ("A:\tb", "b"), ("A: \t b c ", "b c "), ("A;", ""), ("A:;", ";"),
+    ])
+    func curlsHeadersLoseLeadingBlanks(line: String, value: String) throws {
+        #expect(try Item.curlHeader(RawText(line), of: "-H") == .header(name: "A", value: RawText(value)))
+    }
+
+    @Test(arguments: ["A:", "A: ", "A:\t"]) func curlsHeadersWithoutAValueAreRemoved(line: String) throws {
+        #expect(try Item.curlHeader(RawText(line), of: "-H") == .removedHeader(name: "A"))
+    }
+
     /// A separator followed by a combining mark is one character to a reader, and still a separator.
     @Test func separatorsAreBytes() throws {
         #expect(try Item("a=\u{301}b") == .field(name: "a", value: "\u{301}b"))
@@ -78,7 +89,8 @@ private func json(_ text: String) -> FieldValue {
     }
 
     @Test(arguments: [
-        ("word", "isn't a valid item"), ("", "isn't a valid item"), (#"a\=b"#, "isn't a valid item"),
+        ("word", "isn't a valid item"), ("", "isn't a valid item"), (";", "isn't a valid item"),
+        (#"a\=b"#, "isn't a valid item"),
         ("=x", "has no name"), (":x", "has no name"), ("==x", "has no name"), (":=1", "has no name"),
         ("a@", "needs the path"), ("a@;type=b/c", "needs the path"), ("a@b;type=", "invalid media type of 'a@…'"),
         ("a@b;type=c/d;type=c/d", "given twice"), ("a@b;filename=c;filename=c", "given twice"),

@@ -68,6 +68,11 @@ import Testing
                 && !message(of: old).contains(";"))
     }
 
+    @Test func findsTheSchemesOfSeveralChallenges() {
+        let value = #"Digest realm="a, \", b", nonce=x, qop="auth", Basic realm="r", Bearer"#
+        #expect(Advice.schemes(ofChallenges: value) == ["Digest", "Basic", "Bearer"])
+    }
+
     @Test func saysThatCredentialsAreMissing() async {
         server.route("/", .respond(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]))
         #expect(await swiftaf("get", server.urlString()).error.contains("Unauthorized; --user NAME:PASSWORD"))
@@ -166,6 +171,9 @@ import Testing
         #expect(await swiftaf(words).error == "swiftaf: wrote \(folder.path)/film, 2.0 KiB\n")
         #expect(await swiftaf(words + ["-q"]).error.isEmpty)
         #expect(await swiftaf(words + ["--json"]).error.isEmpty)
+        server.route("/film", .status(404))
+        #expect(await swiftaf(words).error.contains("nothing was written: "))
+        #expect(await swiftaf(words + ["--json"]).error == "swiftaf: the server responded with 404 Not Found\n")
     }
 
     @Test(arguments: [

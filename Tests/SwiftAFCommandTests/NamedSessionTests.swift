@@ -82,6 +82,17 @@ import Testing
         #expect(server.requests.last?["X-Text"] == "1" && server.requests.last?["X-Bytes"] == nil)
     }
 
+    @Test func notesAreAboutHeadersThatWouldBeKept() {
+        let bytes = RawText([0xFF])
+        let items: [Item] = [
+            .header(name: "If-Match", value: bytes), .headerFromFile(name: "X-File", path: bytes),
+            .header(name: "X-Text", value: "a"), .removedHeader(name: "X-None"),
+            .field(name: bytes, value: .text(bytes)),
+        ]
+        let notes = NamedSession.notes(onHeadersOf: RequestCommand(method: .get, url: "http://h/", items: items))
+        #expect(notes == ["the session doesn't keep X-File: the path of its file is not UTF-8"])
+    }
+
     @Test func rangesFromFilesAreNotKept() async {
         folder.write("bytes=0-\n", to: "range")
         #expect(await run("--session", "a", "Range:@\(folder.path)/range").exit == 0)

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import SwiftAF
 import Testing
 
@@ -26,6 +27,10 @@ import Testing
         #expect(line(0, of: nil, sent: 1 << 20, sentTotal: 4 << 20).hasPrefix(" 25% ["))
         #expect(line(0, of: nil, sent: 1 << 20, sentTotal: nil).hasPrefix("| 1.0 MiB  "))
         #expect(line(5, of: 10, sent: 4 << 20, sentTotal: 4 << 20).hasPrefix(" 50% ["))
+        #expect(line(0, of: nil, sent: 0, sentTotal: 10).hasPrefix("| 0 B "))
+        #expect(line(0, of: nil, sent: 4 << 20, sentTotal: 4 << 20).hasPrefix("| 0 B "))
+        // A server may respond before it has the body.
+        #expect(line(1, of: 10, sent: 1 << 20, sentTotal: 4 << 20).hasPrefix(" 10% ["))
     }
 
     @Test func withoutATotal() {
@@ -37,6 +42,8 @@ import Testing
     @Test func showsUnknownTimeLeftWithoutSpeed() {
         #expect(line(0, of: 1 << 20).hasSuffix("-:-- left"))
         #expect(line(1, of: 1 << 50).hasSuffix("-:-- left"))
+        #expect(line(1, of: 360_000, after: .seconds(1)).hasSuffix("  99:59:59 left"))
+        #expect(line(1, of: 360_001, after: .seconds(1)).hasSuffix("  -:-- left"))
     }
 
     @Test func moreThanAnnounced() {
@@ -60,6 +67,8 @@ import Testing
 
     @Test func narrowTerminalsKeepTheNumbers() {
         #expect(line(1, of: 4, width: 13) == " 25%  1 B/4 B")
+        let bar = (0...80).map { line(1, of: 4, width: $0) }.first { $0.contains("[") } ?? ""
+        #expect(bar.hasPrefix(" 25% [==>       ] 1 B/4 B"))
     }
 }
 
@@ -67,6 +76,7 @@ import Testing
     @Test(
         arguments: [
             (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (1_048_575, "1.0 MiB"),
+            (1_048_494, "1023.9 KiB"),
             (64 << 20, "64.0 MiB"), (5 << 40, "5.0 TiB"), (Int64.max, "8.0 EiB"),
         ] as [(Int64, String)])
     func formatsBytesInBinaryUnits(count: Int64, text: String) {
@@ -86,6 +96,32 @@ import Testing
     @Test func formatsDurationInMilliseconds() {
         #expect(Duration.microseconds(1234).fractionalMilliseconds == 1.234)
         #expect(Format.milliseconds(.microseconds(1250)) == "1.3 ms")
+    }
+
+    /// Lines continue with an indentation, for which there has to be room.
+    @Test(arguments: [
+        ("1234567890 12345678901 x", 22, "1234567890 12345678901\n  x"),
+        ("1234567890 123456789012 x", 22, "1234567890\n  123456789012 x"),
+        ("1234567890 12345678901 x", 21, "1234567890 12345678901 x"),
+    ])
+    func linesAreWrappedBetweenWords(text: String, columns: Int, wrapped: String) {
+        #expect(text.wrapped(columns: columns) == wrapped)
+    }
+
+    @Test(arguments: [(299, "32"), (300, "33"), (399, "33"), (400, "31")])
+    func coloursOfHeadsFollowTheStatus(status: Int, colour: String) {
+        let response = HTTPResponse(status: status, url: "http://h/")
+        #expect(Style(isColoured: true).text(of: response).hasPrefix("\u{1B}[\(colour)mHTTP/"))
+    }
+
+    @Test func terminalsWithoutASizeHaveEightyColumns() throws {
+        let descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        #expect(DescriptorSink(descriptor: descriptor).columns == 80)
+        var size = winsize(ws_row: 1, ws_col: 7, ws_xpixel: 0, ws_ypixel: 0)
+        #expect(ioctl(descriptor, UInt(TIOCSWINSZ), &size) == 0)
+        #expect(DescriptorSink(descriptor: descriptor).columns == 7)
     }
 
     @Test func controlCharactersAreShown() {
@@ -146,6 +182,10 @@ import Testing
         #expect(String(decoding: try JSONText(Array(json.utf8)).textInForm, as: UTF8.self) == sent)
     }
 
+    @Test func dropsByteOrderMark() throws {
+        #expect(try JSONText([0xEF, 0xBB, 0xBF] + Array("[1]".utf8)).bytes == Array("[1]".utf8))
+    }
+
     @Test func refusesNumberWithLeadingZero() {
         #expect(throws: JSONParseError.self) { try JSONText(Array("01".utf8)) }
     }
@@ -204,6 +244,19 @@ import Testing
                 "reused":true,"sent":2,"received":7,"error":null}
 
                 """)
+    }
+
+    /// A hop without a location is a request that was repeated, such as with credentials.
+    @Test func redirectsAreHopsWithALocation() {
+        var transfer = TransferOutcome()
+        transfer.locations = ["/2"]
+        transfer.metrics = ResponseMetrics(hops: [
+            HopMetrics(url: "http://h/1", status: 401),
+            HopMetrics(url: "http://h/1", status: 302, location: "http://h/2"),
+            HopMetrics(url: "http://h/2", status: 200),
+        ])
+        let redirects = Report(outcome: Outcome(.transfer(transfer))).value["redirects"]
+        #expect(redirects == [["status": 302, "url": "http://h/1", "location": "/2"]])
     }
 
     @Test func bodiesThatAreNoText() {

@@ -27,6 +27,8 @@ import Testing
         ("http://example.org", "http://example.org"), ("HTTPS://h/", "HTTPS://h/"), ("ftp://h/", "ftp://h/"),
         ("nowhere", "nowhere"), ("", ""), ("mailto:a@b", "mailto:a@b"), ("a:b://c", "a:b://c"), ("x:/y", "x:/y"),
         ("/etc/passwd", "/etc/passwd"),
+        ("localhost./x", "http://localhost./x"), ("joe:p@1@localhost", "http://joe:p@1@localhost"),
+        (":", ":"), ("host:", "host:"), ("joe@:80/x", "joe@:80/x"),
         ("./file", "./file"), ("a b", "a b"), ("a b/c", "a b/c"), ("host:word", "host:word"),
         ("127.0.0.1.example.org", "https://127.0.0.1.example.org"),
         ("127.0.0.999", "https://127.0.0.999"),
@@ -97,6 +99,10 @@ import Testing
         ([("a[][b]", "1"), ("a[][b]", "2")], #"{"a":[{"b":1},{"b":2}]}"#),
         ([("a[0][b]", "1"), ("a[0][c]", "2")], #"{"a":[{"b":1,"c":2}]}"#),
         ([("\u{E9}[b]", "1"), ("e\u{301}[c]", "2")], #"{"\#u{E9}":{"b":1},"e\#u{301}":{"c":2}}"#),
+        (
+            [("a[\u{E9}][x]", "1"), ("a[e\u{301}][y]", "2")],
+            #"{"a":{"\#u{E9}":{"x":1},"e\#u{301}":{"y":2}}}"#
+        ),
         ([("a[\u{301}b]", "1")], #"{"a":{"\#u{301}b":1}}"#),
         ([(#"a\[b\]"#, "1")], #"{"a[b]":1}"#), ([(#"a\b"#, "1")], #"{"a\\b":1}"#),
         ([("[]", "1"), ("[]", "2")], "[1,2]"), ([("[1][a]", "7")], #"[null,{"a":7}]"#), ([("", "1")], #"{"":1}"#),
@@ -174,6 +180,13 @@ import Testing
         #expect(try Netrc.entry(for: "i", login: "joe", in: text) == Netrc.Entry(user: "joe", password: "e"))
     }
 
+    @Test func theFirstOfSeveralEntriesIsUsed() throws {
+        let text = "machine h login ada password a\nmachine h login joe password b\n"
+        #expect(try Netrc.entry(for: "h", in: text) == Netrc.Entry(user: "ada", password: "a"))
+        let others = "machine i password a\nmachine i password b\n"
+        #expect(try Netrc.entry(for: "i", login: "joe", in: others) == Netrc.Entry(user: "joe", password: "a"))
+    }
+
     /// As in curl: only a word that begins with a quote ends with one.
     @Test(arguments: [
         (#"x"y"#, #"x"y"#), (#"x"y"z"#, #"x"y"z"#), (#"x""#, #"x""#), (#""x y""#, "x y"), (#""x\"y""#, #"x"y"#),
@@ -224,7 +237,11 @@ import Testing
         #expect(try Argument.statuses("304,410", of: "-") == [304, 410])
         #expect(try Argument.statuses("4xx", of: "-") == Set(400...499))
         #expect(try Argument.statuses("500-502,404", of: "-") == [404, 500, 501, 502])
-        for text in ["", "x", "6xx", "99", "500-", "-500", "502-500", "1-2-3", "404,"] {
+        #expect(try Argument.statuses("1xx,5xx", of: "-") == Set(100...199).union(500...599))
+        for text in [
+            "", "x", "0xx", "6xx", "99", "500-", "-500", "502-500", "1-2-3", "100-200-300", "99-200", "200-1000",
+            "404,",
+        ] {
             #expect(throws: UsageError.self) { try Argument.statuses(text, of: "-") }
         }
     }

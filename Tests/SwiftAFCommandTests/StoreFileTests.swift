@@ -19,7 +19,7 @@ import Testing
         "h\tFALSE\t/\tFALSE\tsoon\ta\tb\n", "h\tFALSE\t/\tFALSE\t0\ta\n",
         "# Netscape HTTP Cookie File\nh\tFALSE\t/\tFALSE\t0\ta\tb\nmore\n", "# Netscape HTTP Cookie File\n\u{0}\n",
         "#HttpOnly_h\tFALSE\t/\tno\t0\ta\tb\n", "h\tFALSE\t/\tFALSE\t+4102444800\ta\tb\n",
-        "h\tFALSE\t/\tFALSE\t9223372036854775808\ta\tb\n",
+        "h\tFALSE\t/\tFALSE\t9223372036854775808\ta\tb\n", "h\tFALSE\t/\tFALSE\t0.x\ta\tb\n",
     ])
     func cookiesReplaceNoOtherFile(content: String) async throws {
         let file = try TemporaryFile(content)
