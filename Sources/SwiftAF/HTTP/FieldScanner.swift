@@ -20,7 +20,7 @@ struct FieldScanner {
         return true
     }
 
-    /// Reads the longest token at this position; nil if there is none.
+    /// Reads the longest token at this position. Returns nil if no token begins here.
     mutating func token() -> String? {
         let token = CoreField.token(atStartOf: Substring(rest))
         guard !token.isEmpty else { return nil }
@@ -35,7 +35,7 @@ struct FieldScanner {
         return ASCII.trimmingBlanks(Substring(text))
     }
 
-    /// Reads a token or a quoted string; nil if there is neither, or if the string isn't terminated.
+    /// Reads a token or a quoted string; nil if neither begins here, or if the string isn't terminated.
     mutating func value() -> String? {
         guard skip("\"") else { return token() }
         var bytes: [UInt8] = []

@@ -23,7 +23,7 @@
             return kinds.first { cafgtk_is_a(widget, $0.type) != 0 } ?? self
         }
 
-        /// Named by the message that stops the program if the widget is none of the three.
+        /// The type that the error message names if the widget isn't a picture, an image or a button.
         override class var type: cafgtk_type { cafgtk_picture_type() }
 
         /// Puts an image, or one frame of an animation, into the widget; nil clears it.

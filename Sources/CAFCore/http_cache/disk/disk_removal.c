@@ -222,7 +222,7 @@ static bool lacks_entries(const afc__disk *disk) {
 typedef struct unknown_job {
     afc__disk_job job;
     afc__cache_store_filter filter;
-    /* The cache's, when the job was ordered: the caller removes what has no later stamp. */
+    /* The cache's stamp when the job was ordered. The caller removes the entries up to it. */
     uint64_t clock;
 } unknown_job;
 
@@ -331,7 +331,7 @@ void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *fi
     }
     if (job != NULL && afc__disk_order(disk, &job->job, work_remove_unknown)) return;
     afc_free(job);
-    /* As remove_unordered(). */
+    /* Discards the journal twice, for the reasons that remove_unordered() gives. */
     afc__journal_discard(&disk->journal);
     afc__disk_sweep(disk, filter);
     afc__journal_discard(&disk->journal);
@@ -395,7 +395,7 @@ void afc__disk_record_change(afc__disk *disk, uint64_t primary) {
     if (own != NULL) own->primary = primary;
     if (own != NULL && afc__disk_order(disk, &own->job, work_record_change)) return;
     afc_free(own);
-    /* As remove_unordered(). */
+    /* Discards the journal twice, for the reasons that remove_unordered() gives. */
     afc__journal_discard(&disk->journal);
     afc__disk_sweep_key(disk, primary);
     afc__journal_discard(&disk->journal);

@@ -50,7 +50,7 @@ static void sweep(afc__disk *disk, const uint64_t *primary, const afc__cache_sto
         close(folder);
         return;
     }
-    /* Its offset belongs to all threads. */
+    /* All threads share the position in this descriptor. */
     afc__disk_lock(disk);
     if (lseek(disk->folder.entries, 0, SEEK_SET) == 0) {
         sweep_from(disk, disk->folder.entries, primary, filter);

@@ -211,7 +211,7 @@ bool afc__folder_is_in_place(const afc__folder *folder) {
     return is_linked(folder->root) && is_linked(folder->entries) && is_linked(folder->fresh);
 }
 
-/** Returns whether an open folder has this key, which is written if there is none. */
+/** Returns whether an open folder has this key. Writes the key if the folder has no key yet. */
 static bool has_key(const afc__folder *folder, const uint64_t key[2]) {
     afc__folder opened = {.root = folder->root};
     return have_key(&opened, key) && opened.key[0] == key[0] && opened.key[1] == key[1];

@@ -190,7 +190,7 @@ bool afc__journal_is_in_place(const afc__journal *journal) {
 static bool reopen(afc__journal *journal) {
     int descriptor = open_file(journal->folder, NAME, O_CREAT);
     if (descriptor < 0) return false;
-    /* Before the file is another one: its size must not be compared with what was read of the old one. */
+    /* First, so that no thread compares the new file's size with what was read of the old file. */
     set_known(journal, UNREAD);
     /* Keeps the number, which another thread may be using in fstat(). */
     int result = dup3(descriptor, journal->descriptor, O_CLOEXEC);
