@@ -196,11 +196,10 @@ static void take_body(run *run) {
     if (flow == AFC__STOP) end_hop(run, AFC_OK, false);
 }
 
-/** libcurl is made to pass on what it has decoded of bytes that have to wait. */
+/** Keeps bytes that have to wait, as for an upgraded connection. */
 static void keep_body(run *run) {
-    if (run->held.size == 0 || !afc__transfer_decodes_body(&run->transfer)) return;
-    bool keeps = take_octet(&run->input) % 4 != 0;
-    afc__flow flow = afc__transfer_keep(&run->transfer, run->held, (int64_t)run->held.size, keeps);
+    if (run->held.size == 0) return;
+    afc__flow flow = afc__transfer_keep(&run->transfer, run->held, (int64_t)run->held.size);
     if (flow == AFC__CONSUMED) run->held = (afc_slice){NULL, 0};
     if (flow == AFC__STOP) end_hop(run, AFC_OK, false);
 }

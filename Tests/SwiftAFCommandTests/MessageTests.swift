@@ -31,7 +31,7 @@ import Testing
         (.init(.invalidInput, reason: .keyPassword), "--key-password"),
         (.init(.invalidInput, reason: .hostOverride), "--resolve"),
         (.init(.tooLarge, reason: .messageLimit), "--max-body"),
-        (.init(.tooLarge, reason: .pieceLimit), "--no-compressed"),
+        (.init(.protocol, reason: .contentCoding), "--no-compressed"),
         (.init(.tooLarge, reason: .lineLimit), "100 KiB in a head"),
         (.init(.tooLarge, reason: .decodedLimit), "--no-compressed"),
     ])

@@ -5,6 +5,7 @@
 #include "base/failure.h"
 #include "curl/allocator.h"
 #include "curl/body/body_flow.h"
+#include "curl/body/decoder.h"
 #include "curl/body/direct_io.h"
 #include "curl/body/early_response.h"
 #include "curl/body/peer_end.h"
@@ -26,16 +27,6 @@
 #include <string.h>
 
 /* ---- Making and ending --------------------------------------------------------------------- */
-
-static const char *decodable_encodings(void) {
-    int features = afc__libcurl_info()->features;
-    bool has_brotli = (features & CURL_VERSION_BROTLI) != 0;
-    bool has_zstd = (features & CURL_VERSION_ZSTD) != 0;
-    if ((features & CURL_VERSION_LIBZ) == 0) return NULL;
-    if (has_brotli && has_zstd) return "gzip, br, zstd";
-    if (has_brotli) return "gzip, br";
-    return has_zstd ? "gzip, zstd" : "gzip";
-}
 
 static bool set_share(CURLSH *share) {
     /* No CURLSHOPT_LOCKFUNC is needed: the share never leaves the loop thread. */
@@ -65,7 +56,7 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
     afc__pruning_init(driver);
     afc__list_init(&driver->running);
     afc__list_init(&driver->ended_attempts);
-    driver->encodings = decodable_encodings();
+    driver->encodings = afc__decodable_codings();
     driver->auth_schemes = afc__connection_schemes();
     driver->quirks = afc__quirks_of(afc__libcurl_info()->version_num);
     driver->max_idle_s = (long)options->max_idle_s;

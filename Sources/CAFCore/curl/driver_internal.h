@@ -34,7 +34,7 @@ struct afc__driver {
     afc__memory *memory;
     afc__quirks quirks;
     char *user_agent;
-    /** The value of Accept-Encoding: what this libcurl decodes; NULL without zlib. */
+    /** The value of Accept-Encoding: what can be decoded; NULL for nothing. */
     const char *encodings;
     long max_idle_s, max_age_s;
     bool forbids_reuse;

@@ -13,10 +13,7 @@ typedef struct afc__easy_state {
     bool has_custom_method;   /**< CURLOPT_CUSTOMREQUEST isn't NULL. */
     long http_version;        /**< CURLOPT_HTTP_VERSION */
     bool waits_for_multiplex; /**< CURLOPT_PIPEWAIT */
-    bool decodes;             /**< CURLOPT_ACCEPT_ENCODING isn't NULL. */
-    /** CURLOPT_HTTP_CONTENT_DECODING is 0: the core decodes; see body/decoder.h. */
-    bool passes_encoded;
-    bool is_fresh;     /**< CURLOPT_FRESH_CONNECT */
+    bool is_fresh;            /**< CURLOPT_FRESH_CONNECT */
     bool connect_only; /**< libcurl gives up a request before it sends anything; see exchange.c. */
     long tls_options;  /**< CURLOPT_SSL_OPTIONS; see connection/isolation.c. */
     bool has_proxy;

@@ -13,7 +13,6 @@
 #include "curl/body/buffers.h"
 #include "curl/body/direct_io.h"
 #include "curl/body/early_response.h"
-#include "curl/body/gzip_end.h"
 #include "curl/body/peer_end.h"
 #include "curl/body/read_pause.h"
 #include "curl/connection/connection_auth.h"
@@ -85,34 +84,6 @@ static bool accept_connect_line(afc__exchange *exchange, afc_slice line) {
 }
 
 /**
- * Stops libcurl from decoding the body: it is a part (206) of an encoded representation, which can't be decoded.
- * libcurl reads the option when it gets the field Content-Encoding. Returns false if libcurl refuses the option.
- */
-static bool keep_encoding(afc__exchange *exchange) {
-    exchange->hop.transfer->coding = AFC__CODING_KEPT;
-    CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_ACCEPT_ENCODING, NULL);
-    exchange->state.decodes = code != CURLE_OK;
-    return code == CURLE_OK;
-}
-
-/**
- * Decodes the body with curl/body/decoder.h instead of libcurl, if that can save memory. Called after the lines of a
- * complete head, and after lines of trailers.
- */
-static void take_decoding(afc__exchange *exchange) {
-    if (!exchange->driver->quirks.can_stop_decoding || exchange->run.passed > 0) return;
-    const afc__transfer *transfer = exchange->hop.transfer;
-    if (exchange->run.decoder != NULL || !afc__transfer_may_decode(transfer)) return;
-    afc__content_coding coding = transfer->hop.framing.content_coding;
-    if (!afc__decoder_is_available(coding)) return;
-    exchange->run.decoder = afc__decoder_new(coding);
-    /* Out of memory: then libcurl decodes. */
-    if (exchange->run.decoder == NULL) return;
-    AFC__SET(exchange, CURLOPT_HTTP_CONTENT_DECODING, 0L);
-    exchange->state.passes_encoded = true;
-}
-
-/**
  * Reports how much was sent of a body that was set with CURLOPT_POSTFIELDS, for which libcurl calls no read callback.
  * Called when a response begins: the size that libcurl reports starts again with each round of authentication.
  */
@@ -137,18 +108,13 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
         return afc__transfer_fail_text(exchange->hop.transfer, AFC_EPROTOCOL,
                                        "the server sent an HTTP/2 status line over HTTP/1");
     }
-    if (afc__transfer_begins_part(exchange->hop.transfer) && !keep_encoding(exchange)) return false;
     /* The rest requires a complete final head. */
     exchange->early.is_complete = false;
     if (afc__hop_in_head(&exchange->hop.transfer->hop)) return true;
-    if (afc__exchange_cannot_decode(exchange)) return false;
-    afc__exchange_grow_reads(exchange);
-    take_decoding(exchange);
     const afc__transfer *transfer = exchange->hop.transfer;
     if (transfer->hop.framing.must_close || afc__transfer_expects_unsent_body(transfer))
         afc__exchange_close_after(exchange, true);
     afc__exchange_watch_excess(exchange);
-    afc__exchange_watch_gzip(exchange);
     exchange->early.is_complete = afc__exchange_has_whole_response(exchange);
     if (!exchange->early.is_complete) afc__exchange_got_head(exchange);
     return !exchange->early.is_complete;
@@ -490,15 +456,6 @@ static void set_rest(afc__exchange *exchange) {
                               transfer->request.url.is_https && wants_response_first(exchange);
     afc__exchange_close_after(exchange,
                               exchange->driver->forbids_reuse || is_one_shot || would_block_others);
-    bool decodes = transfer->coding != AFC__CODING_KEPT;
-    if (decodes != state->decodes) {
-        AFC__SET(exchange, CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
-        state->decodes = decodes;
-    }
-    if (state->passes_encoded) {
-        AFC__SET(exchange, CURLOPT_HTTP_CONTENT_DECODING, 1L);
-        state->passes_encoded = false;
-    }
     bool is_fresh = transfer->is_retry || exchange->run.avoids_reuse || use == AFC__USE_FRESH ||
                     is_one_shot;
     if (is_fresh != state->is_fresh) {

@@ -11,7 +11,6 @@
 #include "curl/body/direct_io.h"
 #include "curl/body/direction_state.h"
 #include "curl/body/early_response.h"
-#include "curl/body/gzip_end.h"
 #include "curl/connection/isolation.h"
 #include "curl/driver_internal.h"
 #include "curl/easy_options.h"
@@ -74,8 +73,7 @@ typedef struct afc__exchange_run {
     /** The end of the connection was read; see meets_end_again() in read_pause.c. */
     bool has_met_end;
     afc__turn_budget budget;
-    afc__gzip_end gzip_end;
-    /** Decodes the body instead of libcurl; NULL if libcurl does, or nothing. */
+    /** Made at the first bytes of an encoded body; NULL before, and for other bodies. */
     afc__decoder *decoder;
     /** Body bytes that the transfer has consumed, before decoding by `decoder`. */
     int64_t passed;
@@ -126,8 +124,6 @@ struct afc__exchange {
     afc__list watched, used, opened;
     /** HTTP/1: the socket whose input isn't watched while the exchange is paused, or NULL. */
     afc__socket *held;
-    /** In driver->bodies.to_flush while `receiving` is AFC__RECEIVING_FLUSH_DUE. */
-    afc__node flush_node;
     afc__node broken_node;    /**< In driver->bodies.broken. */
     afc__node unwatched_node; /**< In driver->bodies.unwatched; see peer_end.c. */
     int unwatched_socket;     /**< The descriptor on which libcurl waits for nothing any more. */
@@ -157,11 +153,6 @@ static inline bool afc__exchange_is_connected(const afc__exchange *exchange) {
 static inline bool afc__exchange_accepts_end(const afc__exchange *exchange) {
     int status = exchange->hop.transfer->hop.reader->head.status;
     return exchange->early.has_orderly_end || status < 200 || status >= 300;
-}
-
-/** Returns whether libcurl decodes the body, and not exchange->run.decoder. */
-static inline bool afc__exchange_libcurl_decodes(const afc__exchange *exchange) {
-    return afc__transfer_decodes_body(exchange->hop.transfer) && exchange->run.decoder == NULL;
 }
 
 /**

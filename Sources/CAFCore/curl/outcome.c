@@ -219,24 +219,6 @@ static bool has_different_targets(const afc__exchange *exchange, CURLcode code) 
 }
 
 /**
- * Detects bytes after the end of an encoded body. libcurl's decoders refuse them without an error
- * text, including another member of a gzip file (RFC 1952 2.2). Our own callbacks give a reason
- * when they end a body.
- */
-static bool has_rest_behind_encoding(const afc__exchange *exchange, CURLcode code) {
-    return code == CURLE_WRITE_ERROR && afc__hop_in_body(&exchange->hop.transfer->hop) &&
-           afc__transfer_decodes_body(exchange->hop.transfer);
-}
-
-/** Detects libcurl's limit for the decoded bytes that it keeps for a paused body, 64 MiB. */
-static bool decodes_too_much(const afc__exchange *exchange, CURLcode code) {
-    return (code == CURLE_OUT_OF_MEMORY || (int)code == AFC__CURLE_TOO_LARGE) &&
-           afc__exchange_receiving_is_paused(exchange) &&
-           afc__hop_in_body(&exchange->hop.transfer->hop) &&
-           afc__exchange_libcurl_decodes(exchange);
-}
-
-/**
  * After GOAWAY nghttp2 closes the streams above the last one that it names, which leaves no error text. If the
  * transport ends instead, libcurl reports a text or another code.
  */
@@ -305,21 +287,14 @@ static bool lost_reinjected_end(const afc__exchange *exchange) {
            !afc__exchange_accepts_end(exchange);
 }
 
-/** Returns whether a gzip body that ends with the connection lacks its end. */
-static bool lacks_gzip_end(const afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->hop.transfer;
-    return afc__hop_ends_with_connection(&transfer->hop) &&
-           afc__gzip_end_is_missing(&exchange->run.gzip_end, transfer->hop.decoded);
-}
-
 /**
- * Returns whether the encoded body is incomplete, though its framing is complete. libcurl doesn't report that, so it is
- * known only of a body that the core decodes. An empty body passes: servers name a coding for one that they don't have.
+ * Returns whether the encoded body is incomplete, though its framing is complete. An empty body passes: servers name a
+ * coding for one that they don't have.
  */
 static bool lacks_encoded_end(const afc__exchange *exchange) {
     const afc__decoder *decoder = exchange->run.decoder;
-    return decoder != NULL && exchange->run.passed > 0 &&
-           afc__hop_in_body(&exchange->hop.transfer->hop) && !afc__decoder_is_whole(decoder);
+    return decoder != NULL && afc__hop_in_body(&exchange->hop.transfer->hop) &&
+           !afc__decoder_is_whole(decoder);
 }
 
 /**
@@ -359,6 +334,12 @@ typedef struct failure_cause {
     char described[AFC_FAILURE_TEXT_SIZE];
 } failure_cause;
 
+/** libcurl decodes no content, so it refuses a transfer coding. head.c refuses those that it accepts. */
+static bool has_transfer_coding(const afc__exchange *exchange, CURLcode code) {
+    (void)exchange;
+    return code == CURLE_BAD_CONTENT_ENCODING;
+}
+
 /**
  * The rules for what libcurl's code doesn't tell by itself. The first one that fits counts: later ones may map the same
  * code to something more general.
@@ -374,11 +355,8 @@ static const struct {
      "connection authentication takes too many rounds"},
     {has_different_targets, AFC_EREDIRECT, AFC_REASON_NONE,
      "the redirect has conflicting Locations"},
-    {decodes_too_much, AFC_ETOOBIG, AFC_REASON_PIECE_LIMIT,
-     "one piece of the body exceeds the limit after decoding"},
-    {has_rest_behind_encoding, AFC_EPROTOCOL, AFC_REASON_NONE,
-     "unexpected bytes after the encoded body, perhaps another gzip member, "
-     "which libcurl can't decode"},
+    {has_transfer_coding, AFC_EPROTOCOL, AFC_REASON_NONE,
+     "the body has a transfer coding that the request didn't accept"},
     {lacks_descriptors, AFC_ENOMEM, AFC_REASON_NONE,
      "cannot open a connection: too many open files"},
     {lacks_socket_memory, AFC_ENOMEM, AFC_REASON_NONE, "out of memory for a connection"},
@@ -543,13 +521,12 @@ static bool is_settled(const afc__exchange *exchange, CURLcode code, afc_failure
         afc__fail(failure, AFC_ELOST, "the connection was lost before the end of the body");
     }
     bool has_ended = code == CURLE_OK || ends_by_reset(exchange, code);
-    if (has_ended && failure->status == AFC_OK && lacks_gzip_end(exchange)) {
-        afc__fail(failure, AFC_ETRUNCATED,
-                  "the connection was closed before the end of the gzip body");
-    }
     if ((has_ended || exchange->early.is_complete) && failure->status == AFC_OK &&
         lacks_encoded_end(exchange)) {
-        afc__fail(failure, AFC_ETRUNCATED, "the %s data of the body ends early",
+        bool is_closed = afc__hop_ends_with_connection(&exchange->hop.transfer->hop);
+        afc__fail(failure, AFC_ETRUNCATED,
+                  is_closed ? "the connection was closed before the end of the %s body"
+                            : "the %s data of the body ends early",
                   afc__decoder_name(exchange->run.decoder));
     }
     /* The transfer reports a head that was cut, as it knows how much was received. */

@@ -40,11 +40,8 @@ afc__quirks afc__quirks_of(unsigned version) {
         .omits_expect_of_short_bodies = version >= V8_0_0,
         .omits_long_fields = version >= V8_13_0,
         .sends_heads_by_upload_buffer = version < V8_7_0,
-        .can_stop_decoding = version < V8_5_0,
-        .has_fixed_read_buffers = version < V8_7_0,
         .forgets_waiting_body = version < V8_7_0,
         .sends_unwanted_body = version >= V8_18_0,
-        .passes_on_coded_bodies = version >= V8_1_0,
         .reads_while_paused = version >= V8_5_0 && version < V8_6_0,
         .reads_after_pausing_again = version >= V8_8_0 && version < V8_15_0,
     };

@@ -103,17 +103,6 @@ typedef struct afc__quirks {
     /* Bodies. */
 
     /**
-     * Before 8.5.0: reads CURLOPT_HTTP_CONTENT_DECODING when a part of a body arrives, so it can be changed once the
-     * head is known. Later versions read it at the head.
-     */
-    bool can_stop_decoding;
-    /**
-     * Before 8.7.0: a handle has its own receive buffer while it runs, and refuses another size (CURLOPT_BUFFERSIZE).
-     * Since then the handles of a session share one buffer, which grows before the next read
-     * (Curl_multi_xfer_buf_borrow() in lib/multi.c).
-     */
-    bool has_fixed_read_buffers;
-    /**
      * Before 8.7.0: may wait for 100 (Continue) for ever. Each part of a response that arrives starts the wait anew,
      * but not the timer that ends it, and the end of the wait isn't checked if something arrives when the timer fires.
      */
@@ -123,11 +112,6 @@ typedef struct afc__quirks {
      * sends the body all the same.
      */
     bool sends_unwanted_body;
-    /**
-     * From 8.1.0: passes on a body with a transfer coding that wasn't requested without decoding it, or even its
-     * chunks, or refuses it (8.10.0). Earlier versions decode it.
-     */
-    bool passes_on_coded_bodies;
     /** 8.5.0: reads from the connection for paused exchanges; see read_pause.c. */
     bool reads_while_paused;
     /**

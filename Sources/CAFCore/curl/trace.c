@@ -1,6 +1,6 @@
 /*
  * Reports the events of a traced hop: the connection used, request heads, from libcurl's CURLOPT_DEBUGFUNCTION, and
- * response lines, from its CURLOPT_HEADERFUNCTION. The debug callback also serves handle.c and gzip_end.c.
+ * response lines, from its CURLOPT_HEADERFUNCTION. The debug callback also serves handle.c.
  *
  * CURLOPT_VERBOSE is only set when the connection starts. Before 8.4, the handles that libcurl makes for DNS over HTTPS
  * copy CURLOPT_VERBOSE but not CURLOPT_DEBUGFUNCTION, and would print to standard error.
@@ -156,8 +156,6 @@ static int take_debug(CURL *easy, curl_infotype type, char *bytes, size_t size, 
     if (easy != exchange->easy || exchange->hop.transfer == NULL || size == 0) return 0;
     if (type == CURLINFO_HEADER_IN) afc__exchange_guard_line(exchange, bytes);
     if (type == CURLINFO_TEXT) afc__exchange_close_after_excess(exchange, (afc_slice){bytes, size});
-    if (type == CURLINFO_DATA_IN)
-        afc__gzip_end_add(&exchange->run.gzip_end, (afc_slice){bytes, size});
     if (!afc__transfer_is_traced(exchange->hop.transfer)) return 0;
     if (type == CURLINFO_HEADER_OUT) take_sent(exchange, (afc_slice){bytes, size});
     return 0;

@@ -17,7 +17,7 @@ bool afc__part_is_beginning(const afc__http_cache_meta *meta, uint64_t size) {
 bool afc__beginning_is_useful(const afc_head *head, const afc__framing *framing, uint64_t size) {
     bool has_rest = framing->kind == AFC__FRAMING_LENGTH && size > 0 &&
                     size < (uint64_t)framing->length;
-    return has_rest && head->status == OK && !framing->is_encoded && !framing->has_coding &&
+    return has_rest && head->status == OK && !framing->is_encoded &&
            afc__strong_validator(head) != NULL && !afc__refuses_ranges(head);
 }
 
@@ -43,7 +43,7 @@ bool afc__rest_completes(const afc__http_cache_meta *meta, uint64_t size, const 
                          const afc__framing *framing) {
     afc__byte_range range;
     int64_t total;
-    if (received->status != PARTIAL_CONTENT || framing->is_encoded || framing->has_coding ||
+    if (received->status != PARTIAL_CONTENT || framing->is_encoded ||
         afc__has_several_ranges(received)) {
         return false;
     }

@@ -291,26 +291,25 @@ static afc_status read_length(afc_slice list, int64_t *length, afc_failure *fail
 
 /**
  * Reads a Transfer-Encoding field. Returns false if a coding follows "chunked", which libcurl would ignore (RFC 9112
- * 6.1).
+ * 6.1). Sets `*has_other` if it names another coding than "chunked" and "identity".
  */
-static bool read_codings(afc_slice list, bool *is_chunked) {
+static bool read_codings(afc_slice list, bool *is_chunked, bool *has_other) {
     afc_slice member;
     while (afc__next_member(&list, &member)) {
         /* Empty list members don't count (RFC 9110 5.6.1.2). */
         if (member.size == 0) continue;
         if (*is_chunked) return false;
         *is_chunked = afc__same_name(member, "chunked");
+        if (!*is_chunked && !afc__same_name(member, "identity")) *has_other = true;
     }
     return true;
 }
 
-/** Returns whether a list names a coding other than "identity" and `framing`, which may be NULL. */
-static bool names_coding(afc_slice list, const char *framing) {
+/** Returns whether a list names a coding other than "identity". */
+static bool names_coding(afc_slice list) {
     afc_slice member;
     while (afc__next_member(&list, &member)) {
-        bool is_none = member.size == 0 || afc__same_name(member, "identity") ||
-                       (framing != NULL && afc__same_name(member, framing));
-        if (!is_none) return true;
+        if (member.size != 0 && !afc__same_name(member, "identity")) return true;
     }
     return false;
 }
@@ -318,29 +317,10 @@ static bool names_coding(afc_slice list, const char *framing) {
 bool afc__head_is_encoded(const afc_head *head) {
     for (size_t i = 0; i < head->header_count; i++) {
         const afc_header *field = &head->headers[i];
-        if (afc__same_name(field->name, "Content-Encoding") && names_coding(field->value, NULL))
+        if (afc__same_name(field->name, "Content-Encoding") && names_coding(field->value))
             return true;
     }
     return false;
-}
-
-static afc__content_coding content_coding_of(afc_slice name) {
-    if (afc__same_name(name, "gzip") || afc__same_name(name, "x-gzip")) return AFC__CONTENT_GZIP;
-    if (afc__same_name(name, "br")) return AFC__CONTENT_BROTLI;
-    return afc__same_name(name, "zstd") ? AFC__CONTENT_ZSTD : AFC__CONTENT_OTHER;
-}
-
-static afc__content_coding only_content_coding(const afc_head *head) {
-    afc__content_coding coding = AFC__CONTENT_OTHER;
-    bool has_field = false;
-    for (size_t i = 0; i < head->header_count; i++) {
-        const afc_header *field = &head->headers[i];
-        if (!afc__same_name(field->name, "Content-Encoding")) continue;
-        if (has_field) return AFC__CONTENT_OTHER;
-        coding = content_coding_of(field->value);
-        has_field = true;
-    }
-    return coding;
 }
 
 static bool has_no_body(int status, bool is_head_request) {
@@ -352,12 +332,11 @@ afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__fr
     *out = (afc__framing){.kind = AFC__FRAMING_CLOSE,
                           .length = AFC_LENGTH_UNKNOWN,
                           .is_encoded = afc__head_is_encoded(head)};
-    out->content_coding = only_content_coding(head);
     /*
      * Both fields are checked for every version in the status line: a server that sends "HTTP/2" over HTTP/1.1 is read
      * as HTTP/1.1, and HTTP/2 itself doesn't allow Transfer-Encoding.
      */
-    bool has_transfer_coding = false, is_chunked = false;
+    bool has_transfer_coding = false, is_chunked = false, has_other = false;
     for (size_t i = 0; i < head->header_count; i++) {
         const afc_header *field = &head->headers[i];
         if (afc__same_name(field->name, "Content-Length")) {
@@ -365,12 +344,10 @@ afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__fr
             if (status != AFC_OK) return status;
         } else if (afc__same_name(field->name, "Transfer-Encoding")) {
             has_transfer_coding = true;
-            if (!read_codings(field->value, &is_chunked)) {
+            if (!read_codings(field->value, &is_chunked, &has_other)) {
                 return afc__fail(failure, AFC_EPROTOCOL,
                                  "the response has a transfer coding after \"chunked\"");
             }
-            /* Codings other than "chunked" weren't requested (RFC 9112 6.1), but libcurl before 8.10 decodes them. */
-            out->has_coding = out->has_coding || names_coding(field->value, "chunked");
         }
     }
     if (has_transfer_coding && out->length != AFC_LENGTH_UNKNOWN) {
@@ -381,7 +358,14 @@ afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__fr
     out->must_close = has_transfer_coding && head->version == AFC_HTTP_1_0;
     if (has_no_body(head->status, is_head_request)) {
         out->kind = AFC__FRAMING_NONE;
-    } else if (is_chunked) {
+        return AFC_OK;
+    }
+    /* No request asks for it (RFC 9112 6.1). Some versions of libcurl would decode it, others would pass it on. */
+    if (has_other) {
+        return afc__fail(failure, AFC_EPROTOCOL,
+                         "the body has a transfer coding that the request didn't accept");
+    }
+    if (is_chunked) {
         out->kind = AFC__FRAMING_CHUNKED;
     } else if (!has_transfer_coding && out->length != AFC_LENGTH_UNKNOWN) {
         out->kind = AFC__FRAMING_LENGTH;

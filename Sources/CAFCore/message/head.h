@@ -93,26 +93,18 @@ typedef enum afc__framing_kind {
     AFC__FRAMING_CLOSE /**< The body ends with the connection, or with the HTTP/2 stream. */
 } afc__framing_kind;
 
-typedef enum afc__content_coding {
-    AFC__CONTENT_OTHER, /**< No coding, another one, or several. */
-    AFC__CONTENT_BROTLI,
-    AFC__CONTENT_GZIP,
-    AFC__CONTENT_ZSTD
-} afc__content_coding;
-
 typedef struct afc__framing {
     afc__framing_kind kind;
     int64_t length;  /**< Content-Length, even with NONE; AFC_LENGTH_UNKNOWN without it. */
     bool is_encoded; /**< Content-Encoding names something other than identity. */
-    afc__content_coding content_coding : 8;
-    bool has_coding; /**< Transfer-Encoding names something other than chunked and identity. */
     bool must_close; /**< The connection must not be used again (RFC 9112 6.1). */
 } afc__framing;
 
 /**
  * Determines how the body ends (RFC 9112 6.3). Fails with AFC_EPROTOCOL for an invalid, overflowing or conflicting
  * Content-Length (equal repetitions are allowed, also "5, 5"), for a transfer coding after "chunked", and for
- * Content-Length together with Transfer-Encoding: two recipients could disagree about the end of the body.
+ * Content-Length together with Transfer-Encoding: two recipients could disagree about the end of the body. Also fails
+ * for a body with a transfer coding other than "chunked", which no request asks for.
  */
 afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__framing *out,
                              afc_failure *failure);

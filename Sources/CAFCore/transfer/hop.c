@@ -79,8 +79,7 @@ int64_t afc__hop_bytes_missing(const afc__hop *hop, int64_t received) {
 
 bool afc__transfer_has_whole_body(const afc__transfer *transfer) {
     const afc__hop *hop = &transfer->hop;
-    bool is_discarded = hop->phase == AFC__PHASE_DISCARDING ||
-                        hop->phase == AFC__PHASE_SUPERSEDED || hop->phase == AFC__PHASE_CHALLENGED;
+    bool is_discarded = afc__hop_discards_body(hop);
     if (!is_discarded && hop->phase != AFC__PHASE_BODY) return false;
     if (hop->framing.kind != AFC__FRAMING_NONE && !afc__transfer_has_plain_body(transfer))
         return false;

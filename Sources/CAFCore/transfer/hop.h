@@ -91,10 +91,10 @@ static inline bool afc__hop_ends_with_connection(const afc__hop *hop) {
     return afc__hop_in_body(hop) && hop->framing.kind == AFC__FRAMING_CLOSE;
 }
 
-/** Returns whether the body has a transfer coding, which no request asks for. */
-static inline bool afc__hop_has_coded_body(const afc__hop *hop) {
-    const afc__framing *framing = &hop->framing;
-    return !afc__hop_in_head(hop) && framing->kind != AFC__FRAMING_NONE && framing->has_coding;
+/** Returns whether a body isn't needed: it is only read so that the connection can be used again. */
+static inline bool afc__hop_discards_body(const afc__hop *hop) {
+    return hop->phase == AFC__PHASE_DISCARDING || hop->phase == AFC__PHASE_SUPERSEDED ||
+           hop->phase == AFC__PHASE_CHALLENGED;
 }
 
 #endif

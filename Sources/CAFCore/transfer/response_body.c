@@ -16,21 +16,14 @@
 enum {
     MAX_DRAIN = 64 * 1024,
     RATIO_STARTS_AT = 1024 * 1024,
-    /* libcurl passes on what one read decodes to before it counts the read as received. */
-    RATIO_SLACK = AFC__DECODED_READ,
+    /* Is added to what was received, so that small bodies of any ratio pass. */
+    RATIO_SLACK = 32 * 1024,
     /* Kept bytes are passed on in pieces as large as libcurl's largest (CURL_MAX_WRITE_SIZE). */
     PIECE = 16 * 1024,
     KEPT_STEP = 256 * 1024
 };
 
-/* The limit of kept bytes. The longest read of gzip (AFC__DECODED_READ) decodes to 32.3 MiB at most. */
-static const uint64_t most_kept = 34 * 1024 * 1024;
-
 /* ---- Limits -------------------------------------------------------------------------------- */
-
-static size_t kept_size(const afc__transfer *transfer) {
-    return transfer->hop.kept.size - transfer->hop.kept_offset;
-}
 
 static afc_status check_ratio(const afc__transfer *transfer, size_t size, int64_t received,
                               afc_failure *failure) {
@@ -47,20 +40,6 @@ static afc_status check_ratio(const afc__transfer *transfer, size_t size, int64_
                                       (unsigned long long)decoded));
 }
 
-/** Checks the limit of kept bytes: with Brotli and Zstandard, one read can decode to any number of bytes. */
-static afc_status check_kept(const afc__transfer *transfer, size_t size, afc_failure *failure) {
-    uint64_t limit = most_kept;
-    /* While a challenge waits for its answer, the sink isn't open, so its limit is checked here. */
-    if (transfer->hop.phase == AFC__PHASE_AWAITING_ANSWER && transfer->sink.limit < limit) {
-        limit = transfer->sink.limit > MAX_DRAIN ? transfer->sink.limit : MAX_DRAIN;
-    }
-    if (kept_size(transfer) + size <= limit) return AFC_OK;
-    return afc__give_reason(failure, AFC_REASON_DECODED_LIMIT,
-                            afc__fail(failure, AFC_ETOOBIG,
-                                      "one piece of the body exceeds %llu bytes after decoding",
-                                      (unsigned long long)limit));
-}
-
 /**
  * Checks bytes of a body against the limits before any of them is passed on or kept, so that the limits don't depend on
  * pauses. Discarded bodies have a limit of their own.
@@ -70,10 +49,8 @@ static bool is_within_limits(afc__transfer *transfer, size_t size, int64_t recei
         return true;
     afc_failure failure = {0};
     afc_status status = check_ratio(transfer, size, received, &failure);
-    if (status == AFC_OK) status = check_kept(transfer, size, &failure);
-    if (status == AFC_OK && transfer->hop.phase == AFC__PHASE_BODY) {
-        status = afc__sink_admit(&transfer->sink, kept_size(transfer) + size, &failure);
-    }
+    if (status == AFC_OK && transfer->hop.phase == AFC__PHASE_BODY)
+        status = afc__sink_admit(&transfer->sink, size, &failure);
     return status == AFC_OK || afc__transfer_fail(transfer, &failure);
 }
 
@@ -220,10 +197,11 @@ void afc__transfer_pass_kept_body(afc__transfer *transfer, afc_slice bytes, int6
 
 /* ---- Keeping ------------------------------------------------------------------------------- */
 
-afc__flow afc__transfer_keep(afc__transfer *transfer, afc_slice bytes, int64_t received,
-                             bool keeps) {
-    if (!is_within_limits(transfer, bytes.size, received)) return AFC__STOP;
-    if (!keeps) return AFC__PAUSED;
+static size_t kept_size(const afc__transfer *transfer) {
+    return transfer->hop.kept.size - transfer->hop.kept_offset;
+}
+
+afc__flow afc__transfer_keep(afc__transfer *transfer, afc_slice bytes, int64_t received) {
     transfer->hop.decoded += bytes.size;
     transfer->hop.kept_received = received;
     transfer->hop.kept.limit = UINT32_MAX;

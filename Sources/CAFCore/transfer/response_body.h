@@ -11,11 +11,10 @@
 afc__flow afc__transfer_pass_body(afc__transfer *transfer, afc_slice bytes, int64_t received);
 
 /**
- * Checks decoded bytes of a paused body against the limits, and keeps them if `keeps`. Returns AFC__CONSUMED if they
- * are kept, AFC__PAUSED if they are only checked, or AFC__STOP if the transfer has failed.
+ * Keeps bytes that the transfer didn't consume and that can't stay where they were received. Returns AFC__STOP if it
+ * has failed.
  */
-afc__flow afc__transfer_keep(afc__transfer *transfer, afc_slice bytes, int64_t received,
-                             bool keeps);
+afc__flow afc__transfer_keep(afc__transfer *transfer, afc_slice bytes, int64_t received);
 
 /** Returns whether there are kept bytes, which afc__transfer_deliver() must pass on before others. */
 static inline bool afc__transfer_has_kept(const afc__transfer *transfer) {

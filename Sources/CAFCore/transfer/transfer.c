@@ -19,6 +19,7 @@
 #include <string.h>
 
 enum {
+    PARTIAL_CONTENT = 206,
     EXPECTATION_FAILED = 417,
     LARGE_BODY = 1024 * 1024,
     DEFAULT_PROGRESS_MS = 100,
@@ -392,6 +393,9 @@ static bool on_final_head(afc__transfer *transfer) {
         afc__transfer_expects(transfer)) {
         return give_up_expectation(transfer);
     }
+    /* A part of an encoded body can't be decoded. */
+    bool is_part = head->status == PARTIAL_CONTENT && !afc__transfer_is_replaying(transfer);
+    if (is_part && transfer->coding == AFC__CODING_WHOLE) transfer->coding = AFC__CODING_KEPT;
     if (afc__head_framing(head, is_head_request(transfer), &transfer->hop.framing, &failure) !=
         AFC_OK) {
         return afc__transfer_fail(transfer, &failure);

@@ -45,7 +45,7 @@ typedef enum afc__flow {
     AFC__STOP    /**< End the exchange now. */
 } afc__flow;
 
-/** What is done about content codings (RFC 9110 section 8.4) that libcurl can decode. */
+/** What is done about content codings (RFC 9110 section 8.4). */
 typedef enum afc__coding {
     AFC__CODING_DECODED, /**< Requested (Accept-Encoding) and decoded. */
     /** Not requested, as an encoded download can't be resumed, but decoded. */
@@ -57,9 +57,6 @@ typedef enum afc__coding {
     AFC__CODING_WHOLE,
     AFC__CODING_KEPT /**< Not requested, and not decoded. */
 } afc__coding;
-
-/** The longest read, by libcurl, of a body that may be paused after it was decoded, in bytes. */
-#define AFC__DECODED_READ (32 * 1024)
 
 /** The stores of a session, and what its transfers need to know about it. */
 typedef struct afc__session_stores {
@@ -286,29 +283,11 @@ static inline bool afc__transfer_is_clear_http_2(const afc__transfer *transfer) 
 
 /* ---- Questions about the response ----------------------------------------------------------- */
 
-/** Returns whether the status line received last is a 206, and the coding must change from WHOLE to KEPT. */
-static inline bool afc__transfer_begins_part(const afc__transfer *transfer) {
-    return transfer->coding == AFC__CODING_WHOLE && transfer->hop.reader->head.status == 206;
-}
-
 /** Returns whether the body is decoded before it gets here. It may then be much longer than what was received. */
 static inline bool afc__transfer_decodes_body(const afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;
-    bool is_decoded = framing->is_encoded && transfer->coding != AFC__CODING_KEPT;
-    return is_decoded || framing->has_coding;
-}
-
-/**
- * Returns whether the driver may decode the body instead of libcurl, piece by piece: the body has one content coding,
- * and its sink may pause it, or libcurl would reserve as much memory as the body asks for.
- */
-static inline bool afc__transfer_may_decode(const afc__transfer *transfer) {
-    const afc__framing *framing = &transfer->hop.framing;
-    bool saves_memory = transfer->sink.kind != AFC_SINK_MEMORY ||
-                        framing->content_coding == AFC__CONTENT_ZSTD;
-    return afc__hop_in_body(&transfer->hop) && saves_memory &&
-           framing->content_coding != AFC__CONTENT_OTHER && !framing->has_coding &&
-           framing->kind != AFC__FRAMING_NONE && transfer->coding != AFC__CODING_KEPT;
+    return framing->is_encoded && framing->kind != AFC__FRAMING_NONE &&
+           transfer->coding != AFC__CODING_KEPT;
 }
 
 /**
@@ -338,27 +317,6 @@ static inline bool afc__transfer_refuses_upgrade(const afc__transfer *transfer) 
 /** Returns whether an HTTP proxy must make a tunnel (CONNECT). Otherwise it forwards the request. */
 static inline bool afc__transfer_needs_tunnel(const afc__transfer *transfer) {
     return transfer->request.url.is_https || transfer->purpose == AFC__PURPOSE_UPGRADE;
-}
-
-/**
- * Returns whether only the decoder knows the end of the body: it is gzip without a length, and the connection may have
- * been cut.
- */
-static inline bool afc__transfer_ends_with_gzip(const afc__transfer *transfer) {
-    const afc__framing *framing = &transfer->hop.framing;
-    return framing->kind == AFC__FRAMING_CLOSE && framing->content_coding == AFC__CONTENT_GZIP &&
-           !framing->has_coding && transfer->coding != AFC__CODING_KEPT &&
-           !afc__hop_is_http_2(&transfer->hop);
-}
-
-/**
- * Returns whether a cut connection would look like the end of the decoded body. Over TLS, close_notify shows whether it
- * was cut.
- */
-static inline bool afc__transfer_has_unknown_end(const afc__transfer *transfer) {
-    return transfer->hop.framing.kind == AFC__FRAMING_CLOSE &&
-           afc__transfer_decodes_body(transfer) && !afc__transfer_ends_with_gzip(transfer) &&
-           !transfer->request.url.is_https && !afc__hop_is_http_2(&transfer->hop);
 }
 
 /* ---- Steps --------------------------------------------------------------------------------- */

@@ -376,17 +376,12 @@ extension SessionError {
         /// With ``Code/tooLarge``: a compressed body decodes to more than
         /// ``SessionConfiguration/Limits/maximumDecodingRatio`` times its size, perhaps to exhaust the memory. Raise
         /// the limit only for servers that you trust.
-        ///
-        /// Or a compressed stream was read more slowly than it arrived, and what was already received of it decodes to
-        /// more than 34 MiB. Read faster, or request it without compression:
-        /// ``HTTPRequest/decompressesBody`` `= false`. The message says which.
         public static let decodedLimit = Reason(rawValue: "decodedLimit")
-        /// With ``Code/tooLarge``: a compressed stream was read more slowly than it arrived, and one read of libcurl
-        /// decodes to more than its own limit of 64 MiB. Read faster, or request it without compression:
-        /// ``HTTPRequest/decompressesBody`` `= false`.
-        public static let pieceLimit = Reason(rawValue: "pieceLimit")
         /// With ``Code/tooLarge``: a message of a WebSocket exceeds its limit.
         public static let messageLimit = Reason(rawValue: "messageLimit")
+        /// With ``Code/protocol``: the body can't be decoded. Its `Content-Encoding` isn't known, or it isn't encoded
+        /// like that. ``HTTPRequest/decompressesBody`` `= false` gives it as it is.
+        public static let contentCoding = Reason(rawValue: "contentCoding")
         /// With ``Code/protocol``: the body doesn't match the digest in a field of its response (RFC 9530).
         public static let declaredDigest = Reason(rawValue: "declaredDigest")
         /// With ``Code/protocol``: the file has another digest than ``DownloadDestination/verified(by:)`` expects.

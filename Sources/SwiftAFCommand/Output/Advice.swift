@@ -15,8 +15,7 @@ enum Advice {
             // Some texts of libcurl end with a full stop.
             message = "\(sentence): \(message.hasSuffix(".") ? String(message.dropLast()) : message)"
         }
-        let ofCoding = isTransferCoded(error, context) ? transferCoding : nil
-        let advice = ofCoding ?? option(for: error, context) ?? optionOfFamily(error, context.network)
+        let advice = option(for: error, context) ?? optionOfFamily(error, context.network)
         return advice.map { "\(message); \($0)" } ?? message
     }
 
@@ -108,7 +107,7 @@ enum Advice {
         case .connect: "can't connect"
         case .connectionLost: "the connection was lost"
         case .truncated: "the response is incomplete"
-        case .protocol where isUndecodable(error): "the body can't be decoded"
+        case .protocol where error.reason == .contentCoding: "the body can't be decoded"
         case .protocol where context.isSocket: "the server broke the WebSocket protocol"
         case .protocol: "the server's response isn't valid HTTP"
         case .dns: "the host's name can't be resolved"
@@ -129,8 +128,7 @@ enum Advice {
         case .bodyLimit?, .messageLimit?: "--max-body BYTES allows more"
         case .headLimit?: "--max-headers BYTES allows more"
         case .lineLimit?: "libcurl takes 100 KiB in a head and 4 KiB in a trailer, whatever --max-headers allows"
-        // For the limit of one read too, because shorter reads may decode to as much.
-        case .decodedLimit?, .pieceLimit?: "--no-compressed asks for it uncompressed and decodes nothing"
+        case .decodedLimit?: "--no-compressed asks for it uncompressed and decodes nothing"
         case .digest?: "a file without the checksum of --checksum isn't kept"
         case .proxyCredentials?: "--proxy SCHEME://NAME:PASSWORD@HOST gives them"
         case .notTLS? where error.party == .proxy: optionOfProxy(error)
@@ -145,7 +143,7 @@ enum Advice {
         case .idle?: "--idle-timeout S allows more"
         case .total?: "--timeout S allows more"
         case _ where error.code == .bodyNotReplayable: optionOfBody(error)
-        case _ where isUndecodable(error): "--no-compressed takes the body as it is"
+        case .contentCoding?: "--no-compressed takes the body as it is"
         default: error.code == .untrusted ? optionsOfTrust(error, context) : nil
         }
     }
@@ -163,23 +161,6 @@ enum Advice {
         let isAboutServer = error.reason == .credentials && error.party != .proxy
         return isAboutServer ? "--auth basic sends them at once, \(file)" : file
     }
-
-    /// Whether libcurl doesn't know the encoding of the body, or the body isn't encoded as it should be.
-    private static func isUndecodable(_ error: SessionError) -> Bool {
-        // CURLE_BAD_CONTENT_ENCODING
-        error.code == .protocol && error.curlCode == 61
-    }
-
-    /// Whether the body can't be decoded, or decodes to too much, because of its Transfer-Encoding, which no option
-    /// turns off.
-    private static func isTransferCoded(_ error: SessionError, _ context: AdviceContext) -> Bool {
-        guard isUndecodable(error) || error.reason == .decodedLimit || error.reason == .pieceLimit else { return false }
-        let codings = error.response?.headers.first(named: "Transfer-Encoding")?.lowercased().split(separator: ",")
-        let isCoded = codings?.contains { $0.filter { !$0.isWhitespace } != "chunked" } == true
-        return isCoded || !context.decodes
-    }
-
-    private static let transferCoding = "it is the server's Transfer-Encoding, which wasn't asked for"
 
     /// The option that may have excluded all addresses of the server.
     private static func optionOfFamily(_ error: SessionError, _ network: NetworkOptions) -> String? {

@@ -7,8 +7,6 @@ struct AdviceContext: Sendable {
     var network = NetworkOptions()
     /// The paths of the client certificate and its key.
     var certificate, key: RawText?
-    /// Whether Content-Encodings are decoded: without `--no-compressed`.
-    var decodes = true
     /// Whether the command shows the server's certificates, and takes no URL: `trust`.
     var showsCertificates = false
     /// Whether the error is that of a WebSocket after its handshake.
@@ -22,7 +20,6 @@ extension Options {
     /// The context of the transfers of this command line.
     var adviceContext: AdviceContext {
         AdviceContext(
-            minimumTLS: minimumTLS, network: network, certificate: certificate?.path, key: keyPath,
-            decodes: decompresses)
+            minimumTLS: minimumTLS, network: network, certificate: certificate?.path, key: keyPath)
     }
 }

@@ -1,29 +1,19 @@
 /*
- * Decoded bodies that are not taken: they cost no more memory than one read decodes to, count against every
- * limit before they are passed on, and are passed on whole, in order and before the end.
+ * Encoded bodies that are not taken: they are decoded no further than they are taken, so they cost little memory, and
+ * they are passed on whole, in order and before the end.
  */
 #include "support/auth_server.h"
 #include "support/call.h"
 #include "support/files.h"
 #include "support/h2.h"
 #include "support/heap.h"
+#include "support/stored_blocks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIB = 1024 * 1024, READ = 32 * 1024, TASKS = 8 };
-
-/**
- * A sanitizer's realloc() always copies, so a body that libcurl collects piece by piece costs the square of its size.
- * One task and smaller bodies run the same code. The bounds of memory are checked without sanitizers, where mallinfo2()
- * counts.
- */
-#if HAS_ADDRESS_SANITIZER || HAS_THREAD_SANITIZER
-enum { KEEPING_TASKS = 1, LARGE = MIB / 2 };
-#else
-enum { KEEPING_TASKS = TASKS, LARGE = 5 * MIB };
-#endif
+enum { MIB = 1024 * 1024, TASKS = 8, LARGE = 5 * MIB };
 
 /* ---- Encoded bodies ------------------------------------------------------------------------ */
 
@@ -87,56 +77,12 @@ static afts_script *zeros_in_zstd(void) {
     return script;
 }
 
-static uint32_t adler32(const char *bytes, size_t size) {
-    uint32_t a = 1, b = 0;
-    for (size_t i = 0; i < size; i++) {
-        a = (a + (unsigned char)bytes[i]) % 65521;
-        b = (b + a) % 65521;
-    }
-    return b << 16 | a;
-}
-
-static uint32_t crc32(const char *bytes, size_t size) {
-    uint32_t crc = ~UINT32_C(0);
-    for (size_t i = 0; i < size; i++) {
-        crc ^= (unsigned char)bytes[i];
-        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ ((crc & 1) != 0 ? 0xEDB88320 : 0);
-    }
-    return ~crc;
-}
-
 /** Which coding the servers use. */
-static enum { DEFLATE, GZIP, CODINGS } coding;
+static stored_format coding;
 static const char *const coding_names[] = {"deflate", "gzip"};
 
-/** A zlib or gzip stream of stored blocks (RFC 1950, RFC 1952, RFC 1951 3.2.4); free it. */
 static char *encode(const char *bytes, size_t size, size_t *encoded_size) {
-    static const char heads[][11] = {"\x78\x01", "\x1F\x8B\x08\0\0\0\0\0\0\xFF"};
-    static const size_t head_sizes[] = {2, 10};
-    char *encoded = malloc(size + size / 1000 * 5 + 64), *at = encoded;
-    assert_non_null(encoded);
-    memcpy(at, heads[coding], head_sizes[coding]);
-    at += head_sizes[coding];
-    for (size_t done = 0; done < size || done == 0;) {
-        size_t length = size - done < 1000 ? size - done : 1000;
-        bool is_last = done + length == size;
-        const unsigned char head[] = {is_last, length & 0xFF, (unsigned char)(length >> 8),
-                                      ~length & 0xFF, (unsigned char)(~length >> 8)};
-        memcpy(at, head, sizeof head);
-        memcpy(at + sizeof head, bytes + done, length);
-        at += sizeof head + length;
-        done += length;
-        if (is_last) break;
-    }
-    if (coding == DEFLATE) {
-        uint32_t sum = adler32(bytes, size);
-        for (int shift = 24; shift >= 0; shift -= 8) *at++ = (char)(sum >> shift);
-    } else {
-        uint64_t end = (uint64_t)size << 32 | crc32(bytes, size);
-        for (int shift = 0; shift < 64; shift += 8) *at++ = (char)(end >> shift);
-    }
-    *encoded_size = (size_t)(at - encoded);
-    return encoded;
+    return stored_blocks(coding, bytes, size, 1000, encoded_size);
 }
 
 typedef enum framing { LENGTH, CHUNKS, CLOSE, FRAMINGS } framing;
@@ -231,44 +177,45 @@ static void cancel(call *call) {
 
 /* ---- Memory and limits --------------------------------------------------------------------- */
 
-static void paused_bomb_ends_at_body_limit_at_once(void **state) {
+/** Nothing is decoded that isn't taken, so the limits are reached only when the body goes on. */
+static void paused_bomb_ends_at_body_limit_when_it_goes_on(void **state) {
     fixture *fixture = *state;
+    /* Other tasks need a connection, too. */
+    enum { FEW = 3 };
     serve_bomb(fixture, "/bomb");
-    call *calls[TASKS];
-    for (int i = 0; i < TASKS; i++) {
-        calls[i] = start_events(fixture, "/bomb", call_hold);
+    call *calls[FEW];
+    for (int i = 0; i < FEW; i++) {
+        calls[i] = start_events(fixture, "/bomb", hold_once);
         calls[i]->request.limits.body_bytes = 1 * MIB;
         call_start(calls[i]);
     }
-    for (int i = 0; i < TASKS; i++) {
+    for (int i = 0; i < FEW; i++) call_wait_for(calls[i], &calls[i]->refused_count, 1);
+    let_it_read(fixture);
+    for (int i = 0; i < FEW; i++) {
+        assert_int_equal(atomic_load(&calls[i]->done_count), 0);
+        afc_task_wake(calls[i]->task);
         call_wait(calls[i]);
         check_ended(calls[i], AFC_ETOOBIG);
-        assert_int_equal(atomic_load(&calls[i]->taken), 0);
+        assert_true(atomic_load(&calls[i]->taken) <= MIB);
         call_free(calls[i]);
     }
 }
 
-static void paused_bomb_ends_at_decoding_ratio_at_once(void **state) {
+static void paused_bomb_ends_at_decoding_ratio_when_it_goes_on(void **state) {
     fixture *fixture = *state;
     serve_bomb(fixture, "/bomb");
-    /*
-     * libcurl 8.13.0 and later decode 4 KiB at a time (CW_PAUSE_DEC_WRITE_CHUNK), and no more while the body is paused:
-     * that is within the ratio of what was received, so the body ends when it goes on.
-     */
-    bool reads_piecewise = libcurl_is_at_least(8, 13);
-    call *call = start_events(fixture, "/bomb", reads_piecewise ? hold_once : call_hold);
+    call *call = start_events(fixture, "/bomb", hold_once);
     call_start(call);
-    if (reads_piecewise) {
-        call_wait_for(call, &call->refused_count, 1);
-        afc_task_wake(call->task);
-    }
+    call_wait_for(call, &call->refused_count, 1);
+    afc_task_wake(call->task);
     call_wait(call);
     check_ended(call, AFC_ETOOBIG);
-    assert_true(atomic_load(&call->taken) <= (reads_piecewise ? 16 * MIB : 0));
+    /* The default ratio of what was received and 32 KiB. */
+    assert_true(atomic_load(&call->taken) <= 250 * (40 + 32) * 1024);
     call_free(call);
 }
 
-static void suspended_bomb_ends_at_body_limit_at_once(void **state) {
+static void suspended_bomb_ends_at_body_limit_when_resumed(void **state) {
     fixture *fixture = *state;
     folder folder;
     folder_make(&folder);
@@ -284,6 +231,10 @@ static void suspended_bomb_ends_at_body_limit_at_once(void **state) {
         check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
                      AFC_OK);
         afc_task_start(call->task);
+        call_wait_for(call, &call->head_count, 1);
+        let_it_read(fixture);
+        assert_int_equal(atomic_load(&call->done_count), 0);
+        afc_task_resume(call->task);
         call_wait(call);
         check_ended(call, AFC_ETOOBIG);
         call_free(call);
@@ -291,40 +242,38 @@ static void suspended_bomb_ends_at_body_limit_at_once(void **state) {
     folder_remove(&folder);
 }
 
-/** With no limit that counts, a task keeps what one read decodes to, and gives it back. */
-static void paused_body_keeps_at_most_one_decoded_read(void **state) {
+/** A paused body takes a read buffer, a read, a piece and the window of its coding. */
+static void paused_bodies_keep_what_was_read(void **state) {
     (void)state;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
-    options.max_connections_per_host = KEEPING_TASKS + 1;
+    options.max_connections_per_host = TASKS + 1;
     fixture *fixture = fixture_new(NULL, &options);
     serve_bomb(fixture, "/bomb");
     check_fetch(fixture, "/other", AFC_OK);
     size_t before = heap_in_use();
-    call *calls[KEEPING_TASKS];
-    for (int i = 0; i < KEEPING_TASKS; i++) {
+    call *calls[TASKS];
+    for (int i = 0; i < TASKS; i++) {
         calls[i] = start_events(fixture, "/bomb", call_hold);
         calls[i]->request.limits.decoding_ratio = UINT32_MAX;
         call_start(calls[i]);
     }
-    for (int i = 0; i < KEEPING_TASKS; i++) call_wait_for(calls[i], &calls[i]->refused_count, 1);
+    for (int i = 0; i < TASKS; i++) call_wait_for(calls[i], &calls[i]->refused_count, 1);
     let_it_read(fixture);
     size_t kept = heap_in_use() - before;
-    print_message("kept for %d tasks: %zu KiB\n", KEEPING_TASKS, kept / 1024);
-    assert_true(kept <= KEEPING_TASKS * ((size_t)READ * 1032 + MIB));
-    for (int i = 0; i < KEEPING_TASKS; i++) {
+    print_message("kept for %d tasks: %zu KiB\n", TASKS, kept / 1024);
+    assert_true(kept <= TASKS * (size_t)MIB);
+    for (int i = 0; i < TASKS; i++) {
         assert_int_equal(atomic_load(&calls[i]->refused_count), 1);
         cancel(calls[i]);
     }
-    assert_true(heap_in_use() < before + KEEPING_TASKS * (size_t)MIB);
+    assert_true(heap_in_use() < before + TASKS * (size_t)MIB / 2);
     fixture_free(fixture);
 }
 
-/** gzip is decoded as far as it is taken, where libcurl can leave that to the library. */
+/** A body is decoded as far as it is taken. */
 static void paused_gzip_body_keeps_one_piece(void **state) {
     (void)state;
-    enum { TAKEN = 3 * MIB };
-    bool collects = libcurl_is_at_least(8, 5) && !libcurl_is_at_least(8, 13);
-    size_t most = collects ? (size_t)READ * 1032 + MIB : 5 * MIB;
+    enum { TAKEN = 3 * MIB, MOST = 2 * MIB };
     fixture *fixture = fixture_new(NULL, NULL);
     serve_gzip_bomb(fixture);
     check_fetch(fixture, "/other", AFC_OK);
@@ -336,9 +285,9 @@ static void paused_gzip_body_keeps_one_piece(void **state) {
     call_wait_for(call, &call->refused_count, 1);
     let_it_read(fixture);
     print_message("kept of gzip: %zu KiB\n", (heap_in_use() - before) / 1024);
-    assert_true(heap_in_use() - before <= most);
+    assert_true(heap_in_use() - before <= MOST);
     take_part(call, TAKEN);
-    assert_true(heap_in_use() - before <= most);
+    assert_true(heap_in_use() - before <= MOST);
     cancel(call);
     fixture_free(fixture);
 }
@@ -348,7 +297,6 @@ static void paused_gzip_body_keeps_one_piece(void **state) {
  */
 static void paused_body_of_any_ratio_keeps_its_window(void **state) {
     (void)state;
-    if (!decodes_piecewise()) skip();
     enum { TAKEN = 3 * MIB };
     for (int i = 0; i < 2; i++) {
         fixture *fixture = fixture_new(NULL, NULL);
@@ -371,7 +319,6 @@ static void paused_body_of_any_ratio_keeps_its_window(void **state) {
 
 static void body_of_any_ratio_arrives_whole(void **state) {
     fixture *fixture = *state;
-    if (!decodes_piecewise()) skip();
     for (int i = 0; i < 2; i++) {
         serve(fixture, "/zeros", i == 0 ? zeros_in_brotli() : zeros_in_zstd());
         call *call = start_events(fixture, "/zeros", NULL);
@@ -400,7 +347,8 @@ static void gzip_file_takes_all_that_is_decoded(void **state) {
     folder_remove(&folder);
 }
 
-static void transfer_coding_counts_as_encoded(void **state) {
+/** Some versions of libcurl would decode it, and others pass it on as it is. */
+static void transfer_coding_is_refused(void **state) {
     fixture *fixture = *state;
     static const char zeros[64 * 1024];
     afts_script *script = afts_script_new();
@@ -411,8 +359,9 @@ static void transfer_coding_counts_as_encoded(void **state) {
     call *call = start_events(fixture, "/bomb", NULL);
     call->keeps_body = false;
     call_perform(call);
-    /* libcurl since 8.10 refuses it. */
-    assert_true(call->failure.status == AFC_ETOOBIG || call->failure.status == AFC_EPROTOCOL);
+    check_ended(call, AFC_EPROTOCOL);
+    check_contains(call->failure.text, "a transfer coding that the request didn't accept");
+    assert_int_equal(atomic_load(&call->taken), 0);
     call_free(call);
     assert_true(afts_server_stats(fixture->server).sent < 64 * MIB);
 }
@@ -602,6 +551,42 @@ static void challenged_body_is_kept_until_answered(void **state) {
     free(bytes);
 }
 
+/** Once the challenge is answered, the rest of its body isn't decoded, and may be anything. */
+static void rest_of_challenged_body_is_discarded(void **state) {
+    fixture *fixture = *state;
+    size_t size;
+    char *encoded = encode("0123456789", 10, &size);
+    afts_script *script = afts_script_new();
+    afts_respond_chunked(script, 401,
+                         text_of(fixture,
+                                 "WWW-Authenticate: Basic realm=\"r\"\r\nContent-Encoding: %s",
+                                 coding_names[coding]));
+    afts_chunk(script, encoded, size - 9);
+    afts_stall(script, "rest");
+    afts_chunk(script, "other bytes", 11);
+    afts_last_chunk(script, NULL);
+    serve_once(fixture, "/", script);
+    serve(fixture, "/", answer(200, NULL, "in"));
+    free(encoded);
+    atomic_uint number = 0;
+    call *call = call_new(fixture, "/");
+    call->payload = &number;
+    call->events.on_challenge = later;
+    call_start(call);
+    while (atomic_load(&number) == 0) check_fetch(fixture, "/other", AFC_OK);
+    assert_true(afts_wait_stalled(fixture->server, "rest", 1, PATIENCE_MS));
+    let_it_read(fixture);
+    check_status(afc_task_answer_challenge(call->task, atomic_load(&number), AFC_CHALLENGE_USE,
+                                           &valid_credentials),
+                 AFC_OK);
+    let_it_read(fixture);
+    afts_release(fixture->server, "rest", 1);
+    call_wait(call);
+    check_ended(call, AFC_OK);
+    check_slice(call->body, "in");
+    call_free(call);
+}
+
 typedef struct upload {
     call *call;
     atomic_uint reads;
@@ -627,7 +612,7 @@ static void upload_continues_while_body_is_kept(void **state) {
     afts_read_head_only(script);
     afts_respond_chunked(script, 200,
                          text_of(fixture, "Content-Encoding: %s", coding_names[coding]));
-    size_t first = coding == GZIP ? 17 : 9;
+    size_t first = coding == STORED_GZIP ? 17 : 9;
     afts_chunk(script, encoded, first);
     afts_read_body(script);
     afts_chunk(script, encoded + first, size - first);
@@ -751,34 +736,37 @@ static void paused_body_is_delivered_whole_beside_others_over_http2(void **state
     free(bytes);
 }
 
-static void paused_bomb_ends_at_body_limit_over_http2(void **state) {
+static void bomb_ends_at_body_limit_over_http2(void **state) {
     (void)state;
     static char encoded[40 * 1024];
     memcpy(encoded, bomb, sizeof bomb - 1);
     h2_body body = {encoded, sizeof encoded, true};
     fixture *fixture = h2_fixture(NULL);
     h2_serve(fixture, send_body, &body, H2_CLOSE);
-    call *call = start_events(fixture, "/", call_hold);
+    call *call = start_events(fixture, "/", hold_once);
     call->request.limits.body_bytes = 1 * MIB;
-    call_perform(call);
+    call_start(call);
+    call_wait_for(call, &call->refused_count, 1);
+    afc_task_wake(call->task);
+    call_wait(call);
     check_ended(call, AFC_ETOOBIG);
-    assert_int_equal(atomic_load(&call->taken), 0);
+    assert_true(atomic_load(&call->taken) <= MIB);
     call_free(call);
     fixture_free(fixture);
 }
 
 int main(void) {
     const struct CMUnitTest limits[] = {
-        FIXTURE_TEST(paused_bomb_ends_at_body_limit_at_once),
-        FIXTURE_TEST(paused_bomb_ends_at_decoding_ratio_at_once),
-        FIXTURE_TEST(suspended_bomb_ends_at_body_limit_at_once),
-        cmocka_unit_test(paused_body_keeps_at_most_one_decoded_read),
+        FIXTURE_TEST(paused_bomb_ends_at_body_limit_when_it_goes_on),
+        FIXTURE_TEST(paused_bomb_ends_at_decoding_ratio_when_it_goes_on),
+        FIXTURE_TEST(suspended_bomb_ends_at_body_limit_when_resumed),
+        cmocka_unit_test(paused_bodies_keep_what_was_read),
         cmocka_unit_test(paused_gzip_body_keeps_one_piece),
         cmocka_unit_test(paused_body_of_any_ratio_keeps_its_window),
         FIXTURE_TEST(body_of_any_ratio_arrives_whole),
         FIXTURE_TEST(gzip_file_takes_all_that_is_decoded),
-        FIXTURE_TEST(transfer_coding_counts_as_encoded),
-        cmocka_unit_test(paused_bomb_ends_at_body_limit_over_http2),
+        FIXTURE_TEST(transfer_coding_is_refused),
+        cmocka_unit_test(bomb_ends_at_body_limit_over_http2),
     };
     const struct CMUnitTest deliveries[] = {
         FIXTURE_TEST(paused_body_is_delivered_whole),
@@ -787,12 +775,13 @@ int main(void) {
         FIXTURE_TEST(end_waits_for_kept_bytes),
         FIXTURE_TEST(connection_is_reused_after_kept_end),
         FIXTURE_TEST(challenged_body_is_kept_until_answered),
+        FIXTURE_TEST(rest_of_challenged_body_is_discarded),
         FIXTURE_TEST(upload_continues_while_body_is_kept),
         cmocka_unit_test(paused_body_is_delivered_whole_over_http2),
         cmocka_unit_test(paused_body_is_delivered_whole_beside_others_over_http2),
     };
     int failed = cmocka_run_group_tests(limits, NULL, NULL);
-    for (coding = DEFLATE; coding < CODINGS; coding++) {
+    for (coding = STORED_ZLIB; coding <= STORED_GZIP; coding++) {
         failed += cmocka_run_group_tests(deliveries, NULL, NULL);
     }
     return failed;

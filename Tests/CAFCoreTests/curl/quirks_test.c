@@ -32,11 +32,8 @@ static const range ranges[] = {
     {MEMBER(omits_expect_of_short_bodies), V(0, 0), 0},
     {MEMBER(omits_long_fields), V(13, 0), 0},
     {MEMBER(sends_heads_by_upload_buffer), 0, V(7, 0)},
-    {MEMBER(can_stop_decoding), 0, V(5, 0)},
-    {MEMBER(has_fixed_read_buffers), 0, V(7, 0)},
     {MEMBER(forgets_waiting_body), 0, V(7, 0)},
     {MEMBER(sends_unwanted_body), V(18, 0), 0},
-    {MEMBER(passes_on_coded_bodies), V(1, 0), 0},
     {MEMBER(reads_while_paused), V(5, 0), V(6, 0)},
     {MEMBER(reads_after_pausing_again), V(8, 0), V(15, 0)},
 };

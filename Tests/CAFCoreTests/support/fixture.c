@@ -155,19 +155,6 @@ bool libcurl_is_at_least(unsigned major, unsigned minor) {
     return found_major > major || (found_major == major && found_minor >= minor);
 }
 
-static bool libcurl_has(const char *feature) {
-    size_t count;
-    const char *const *features = afc_curl_features(&count);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(features[i], feature) == 0) return true;
-    }
-    return false;
-}
-
-bool decodes_piecewise(void) {
-    return !libcurl_is_at_least(8, 5) && libcurl_has("brotli") && libcurl_has("zstd");
-}
-
 size_t count_descriptors(void) {
     DIR *directory = opendir("/proc/self/fd");
     assert_non_null(directory);

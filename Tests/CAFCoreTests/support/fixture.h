@@ -81,9 +81,6 @@ uint64_t buffered_at_most(void);
 /** Returns whether libcurl has this version or a later one. */
 bool libcurl_is_at_least(unsigned major, unsigned minor);
 
-/** Returns whether the library decodes gzip, Brotli and Zstandard in place of libcurl. */
-bool decodes_piecewise(void);
-
 /** Returns the number of descriptors open in this process. */
 size_t count_descriptors(void);
 

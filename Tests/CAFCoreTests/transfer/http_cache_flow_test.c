@@ -63,35 +63,35 @@ static void response_from_before_a_jump_of_the_clock_is_validated(void **state) 
 
 /* ---- Bodies that end with their connection ----------------------------------------------------- */
 
-/** "hello" as one stored block. */
-static const char hello_gzip[] =
-    "\x1F\x8B\x08\0\0\0\0\0\0\xFF\x01\x05\0\xFA\xFFhello\x86\xA6\x10\x36\x05\0\0\0";
-static const char hello_zlib[] = "\x78\x01\x01\x05\0\xFA\xFFhello\x06\x2C\x02\x15";
-
-static void serve_encoded(caching_fixture *site, const char *coding, const char *body,
-                          size_t size) {
+/** Serves a body at the path that is named like its coding. */
+static void serve_encoded(caching_fixture *site, const char *path, afc_slice body) {
     afts_script *script = afts_script_new();
-    afts_send_text(script,
-                   text_of(site->fixture,
-                           "HTTP/1.1 200 OK\r\n" FRESH "\r\nContent-Encoding: %s\r\n\r\n", coding));
-    if (size > 0) afts_send(script, body, size);
+    afts_send_text(script, "HTTP/1.1 200 OK\r\n" FRESH "\r\n");
+    afts_send_text(script, text_of(site->fixture, "Content-Encoding: %s\r\n\r\n", path + 1));
+    if (body.size > 0) afts_send(script, body.bytes, body.size);
     afts_close(script);
-    serve(site->fixture, "/", script);
+    serve(site->fixture, path, script);
 }
 
-/** A connection that is cut ends them as well. */
+/** "hello" as one stored block. A connection that is cut ends it as well. */
 static void decoded_body_is_stored_only_with_its_end(void **state) {
     caching_fixture *site = *state;
-    size_t size = sizeof hello_gzip - 1;
-    serve_encoded(site, "deflate", hello_zlib, sizeof hello_zlib - 1);
-    assert_int_equal(fetch(site, "/", "hello"), AFC_CACHE_USE_UNUSED);
-    serve_encoded(site, "gzip", hello_gzip, 0);
-    assert_int_equal(fetch(site, "/", ""), AFC_CACHE_USE_UNUSED);
-    serve_encoded(site, "gzip", hello_gzip, size - 1);
-    check_fetch(site->fixture, "/", AFC_ETRUNCATED);
-    serve_encoded(site, "gzip", hello_gzip, size);
-    assert_int_equal(fetch(site, "/", "hello"), AFC_CACHE_USE_UNUSED);
-    assert_int_equal(fetch(site, "/", "hello"), AFC_CACHE_USE_HIT);
+    static const struct {
+        const char *path;
+        afc_slice body;
+    } rows[] = {
+        {"/gzip",
+         {"\x1F\x8B\x08\0\0\0\0\0\0\xFF\x01\x05\0\xFA\xFFhello\x86\xA6\x10\x36\x05\0\0", 28}},
+        {"/deflate", {"\x78\x01\x01\x05\0\xFA\xFFhello\x06\x2C\x02\x15", 16}}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        for (size_t size = 0; size < rows[i].body.size; size++) {
+            serve_encoded(site, rows[i].path, (afc_slice){rows[i].body.bytes, size});
+            check_fetch(site->fixture, rows[i].path, size > 0 ? AFC_ETRUNCATED : AFC_OK);
+        }
+        serve_encoded(site, rows[i].path, rows[i].body);
+        assert_int_equal(fetch(site, rows[i].path, "hello"), AFC_CACHE_USE_UNUSED);
+        assert_int_equal(fetch(site, rows[i].path, "hello"), AFC_CACHE_USE_HIT);
+    }
 }
 
 /* ---- Stale while revalidating, RFC 5861 3 ----------------------------------------------------- */

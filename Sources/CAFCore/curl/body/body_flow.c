@@ -2,10 +2,7 @@
  * Passes bodies between libcurl and the transfer, and handles back-pressure.
  *
  * A paused response body stays in libcurl: CURL_WRITEFUNC_PAUSE stops reading, and libcurl keeps the rest of the last
- * read. If libcurl decodes the body, it decodes that whole read, whatever its decoded size, and collects the result
- * without calling back (pausewrite() in sendf.c; cw-out.c since 8.7), so our limits don't apply there. So flush() makes
- * it pass on what it collected as soon as libcurl has returned, and the transfer checks and keeps it. A body that isn't
- * decoded, or is decoded by decoder.c, is never longer than the read, and stays in libcurl.
+ * read. libcurl never decodes it (decoder.h), so what it keeps isn't longer than the read.
  */
 #include "curl/body/body_flow.h"
 
@@ -19,25 +16,9 @@
 #include "curl/outcome.h"
 #include "transfer/response_body.h"
 
-/* The longest piece that libcurl passes on (CURL_MAX_WRITE_SIZE). */
-enum { MAX_CHUNK = 16 * 1024 };
-
 void afc__body_lists_init(afc__body_lists *lists) {
-    afc__list_init(&lists->to_flush);
     afc__list_init(&lists->unwatched);
     afc__list_init(&lists->broken);
-}
-
-/* ---- Codings ------------------------------------------------------------------------------- */
-
-/** Detects a transfer coding that wasn't requested and that libcurl doesn't decode. */
-bool afc__exchange_cannot_decode(const afc__exchange *exchange) {
-    afc__transfer *transfer = exchange->hop.transfer;
-    if (!afc__hop_has_coded_body(&transfer->hop)) return false;
-    if (!exchange->driver->quirks.passes_on_coded_bodies) return false;
-    afc__transfer_fail_text(transfer, AFC_EPROTOCOL,
-                            "the body has a transfer coding that the request didn't accept");
-    return true;
 }
 
 /* ---- Turns --------------------------------------------------------------------------------- */
@@ -72,43 +53,32 @@ static void report_filled(afc__exchange *exchange) {
 }
 
 /**
- * Keeps a chunk that libcurl had collected, during a flush. The last chunk, which is shorter, stays in libcurl: as long
- * as libcurl holds bytes, it neither reads nor ends the exchange.
- */
-static afc__flow keep_collected(afc__exchange *exchange, afc_slice chunk, int64_t received) {
-    bool is_last = chunk.size < MAX_CHUNK;
-    if (is_last) afc__receiving_flush_stops(exchange);
-    return afc__transfer_keep(exchange->hop.transfer, chunk, received, !is_last);
-}
-
-/**
- * Returns the bytes received on the wire, including this chunk. Since 8.5.0 libcurl counts a read
- * only after it was consumed, so this chunk is added; decoded chunks can't be, as their size on the
- * wire isn't known.
+ * Returns the bytes received on the wire, including this chunk. Since 8.5.0 libcurl counts a read only after it was
+ * consumed, so this chunk is added.
  */
 static int64_t count_received(const afc__exchange *exchange, size_t size) {
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
-    if (afc__exchange_libcurl_decodes(exchange)) return received;
     int64_t passed = exchange->run.passed + (int64_t)size;
     return passed > received ? passed : received;
 }
 
-/** Fails the transfer with the errors of libcurl's decoders, so that callers can't tell which decoder was used. */
-static afc__flow refuse_encoded(afc__exchange *exchange, afc__decoding cause) {
-    afc__transfer *transfer = exchange->hop.transfer;
-    const afc__decoder *decoder = exchange->run.decoder;
-    afc_failure failure = {0};
-    if (cause == AFC__DECODE_NO_MEMORY) {
-        afc__transfer_fail_memory(transfer);
-    } else if (cause == AFC__DECODE_INVALID) {
-        afc__fail(&failure, AFC_EPROTOCOL, "invalid %s: %s", afc__decoder_name(decoder),
-                  afc__decoder_problem(decoder));
-        failure.curl_code = CURLE_BAD_CONTENT_ENCODING;
-        afc__transfer_fail(transfer, &failure);
-    }
-    /* outcome.c describes bytes behind the end of an encoded body (AFC__DECODE_BEHIND_END). */
+static afc__flow refuse_encoded(afc__transfer *transfer, afc_failure *failure) {
+    if (failure->status == AFC_EPROTOCOL)
+        afc__give_reason(failure, AFC_REASON_CONTENT_CODING, AFC_EPROTOCOL);
+    afc__transfer_fail(transfer, failure);
     return AFC__STOP;
+}
+
+static void describe(const afc__decoder *decoder, afc__decoding cause, afc_failure *out) {
+    if (cause == AFC__DECODE_NO_MEMORY) {
+        afc__fail_memory(out);
+    } else if (cause == AFC__DECODE_BEHIND_END) {
+        afc__fail(out, AFC_EPROTOCOL, "unexpected bytes behind the encoded body");
+    } else {
+        afc__fail(out, AFC_EPROTOCOL, "invalid %s: %s", afc__decoder_name(decoder),
+                  afc__decoder_problem(decoder));
+    }
 }
 
 /**
@@ -117,16 +87,19 @@ static afc__flow refuse_encoded(afc__exchange *exchange, afc__decoding cause) {
  * true, and the part is paused. A body that is collected in memory, whose size limit ends it soon, doesn't yield on a
  * shared connection, as a pause would make the other exchanges wait.
  */
-static afc__flow pass_on(afc__exchange *exchange, afc_slice chunk, int64_t received, bool *yields) {
+static afc__flow decode(afc__exchange *exchange, afc_slice chunk, int64_t received, bool *yields) {
     afc__transfer *transfer = exchange->hop.transfer;
     afc__decoder *decoder = exchange->run.decoder;
-    if (decoder == NULL) return afc__transfer_on_body(transfer, chunk, received);
     bool may_yield = !exchange->run.is_multiplexed || transfer->sink.kind != AFC_SINK_MEMORY;
     for (;;) {
         afc_slice piece;
         afc__decoding result = afc__decoder_next(decoder, chunk, &piece);
         if (result == AFC__DECODED_ALL) return AFC__CONSUMED;
-        if (result != AFC__DECODED_PIECE) return refuse_encoded(exchange, result);
+        if (result != AFC__DECODED_PIECE) {
+            afc_failure failure;
+            describe(decoder, result, &failure);
+            return refuse_encoded(transfer, &failure);
+        }
         *yields = may_yield && is_turn_over(exchange);
         if (*yields) return AFC__PAUSED;
         afc__flow flow = afc__transfer_on_body(transfer, piece, received);
@@ -136,23 +109,29 @@ static afc__flow pass_on(afc__exchange *exchange, afc_slice chunk, int64_t recei
     }
 }
 
+static afc__flow pass_on(afc__exchange *exchange, afc_slice chunk, int64_t received, bool *yields) {
+    afc__transfer *transfer = exchange->hop.transfer;
+    afc_failure failure;
+    if (!afc__transfer_decodes_body(transfer) || afc__hop_discards_body(&transfer->hop))
+        return afc__transfer_on_body(transfer, chunk, received);
+    if (exchange->run.decoder == NULL &&
+        afc__decoder_new(&exchange->run.decoder, &transfer->hop.reader->head, &failure) != AFC_OK)
+        return refuse_encoded(transfer, &failure);
+    return decode(exchange, chunk, received, yields);
+}
+
 size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *context) {
     (void)one;
     afc__exchange *exchange = context;
     if (size == 0) return 0;
     int64_t received = count_received(exchange, size);
-    afc_slice chunk = {bytes, size};
-    bool is_flushing = exchange->run.receiving == AFC__RECEIVING_FLUSHING;
-    if (!is_flushing) afc__exchange_note_activity(exchange);
-    bool yields = !is_flushing && must_yield(exchange);
-    afc__flow flow = is_flushing ? keep_collected(exchange, chunk, received)
-                     : yields    ? AFC__PAUSED
-                                 : pass_on(exchange, chunk, received, &yields);
-    if (flow != AFC__STOP && afc__exchange_cannot_decode(exchange)) return 0;
+    afc__exchange_note_activity(exchange);
+    bool yields = must_yield(exchange);
+    afc__flow flow = yields ? AFC__PAUSED
+                            : pass_on(exchange, (afc_slice){bytes, size}, received, &yields);
     switch (flow) {
     case AFC__CONSUMED:
         exchange->run.passed += (int64_t)size;
-        if (is_flushing) return size;
         report_filled(exchange);
         exchange->early.is_complete = afc__exchange_has_whole_response(exchange);
         return exchange->early.is_complete ? 0 : size;
@@ -160,7 +139,6 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
         afc__receiving_pauses(exchange);
         if (yields) exchange->run.has_yielded = true;
         report_waiting(exchange);
-        if (afc__exchange_libcurl_decodes(exchange)) afc__receiving_flush_later(exchange);
         return CURL_WRITEFUNC_PAUSE;
     case AFC__STOP:
         break;
@@ -194,8 +172,7 @@ void afc__exchange_report_end(afc__exchange *exchange) {
 
 /** Keeps what the transfer didn't consume, and pauses libcurl as if it had passed these bytes on. */
 static afc__flow hold_input(afc__exchange *exchange, afc_slice chunk, int64_t received) {
-    if (afc__transfer_keep(exchange->hop.transfer, chunk, received, true) == AFC__STOP)
-        return AFC__STOP;
+    if (afc__transfer_keep(exchange->hop.transfer, chunk, received) == AFC__STOP) return AFC__STOP;
     afc__receiving_pauses(exchange);
     report_waiting(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_ALL);
@@ -257,47 +234,6 @@ static CURLcode resume(afc__exchange *exchange, int receiving) {
     return sends ? curl_easy_pause(exchange->easy, CURLPAUSE_RECV) : code;
 }
 
-/* ---- Flushing ------------------------------------------------------------------------------ */
-
-/**
- * Makes libcurl pass on what it has collected: resumes the exchange in a state in which the write callback keeps the
- * chunks and pauses again at the last one. libcurl doesn't read in curl_easy_pause(), nor afterwards as long as it
- * holds bytes: only otherwise, before 8.6, it sets conn->cselect_bits. If the last chunk is as long as the others,
- * libcurl holds nothing and reads at most once more.
- */
-static void flush(afc__exchange *exchange) {
-    int sending = sending_to_pause(exchange);
-    afc__receiving_flush_begins(exchange);
-    CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT | sending);
-    if (code == CURLE_OK && exchange->run.receiving == AFC__RECEIVING_FLUSHING) {
-        code = curl_easy_pause(exchange->easy, CURLPAUSE_RECV | sending);
-    }
-    afc__receiving_flush_ends(exchange);
-    /* CURLE_BAD_FUNCTION_ARGUMENT: the exchange lost its connection, and libcurl's message about its end follows. */
-    if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
-        afc__exchange_end_with(exchange, code);
-}
-
-void afc__driver_flush(afc__driver *driver) {
-    afc__node *node;
-    while ((node = afc__list_first(&driver->bodies.to_flush)) != NULL) {
-        afc__exchange *exchange = AFC__OWNER(node, afc__exchange, flush_node);
-        flush(exchange);
-        if (exchange->run.has_ended) afc__exchange_report_end(exchange);
-    }
-}
-
-/**
- * Does the same as afc__driver_flush() for one exchange, for what libcurl has collected in a call outside of drive().
- */
-static void flush_if_due(afc__exchange *exchange) {
-    if (exchange->run.receiving != AFC__RECEIVING_FLUSH_DUE) return;
-    if (exchange->run.has_ended)
-        afc__receiving_flush_ends(exchange);
-    else
-        flush(exchange);
-}
-
 void afc__exchange_leave_lists(afc__exchange *exchange) {
     afc__list_remove(&exchange->broken_node);
     afc__list_remove(&exchange->unwatched_node);
@@ -353,7 +289,6 @@ bool afc__exchange_send_waiting_body(afc__exchange *exchange) {
     /* CURLE_BAD_FUNCTION_ARGUMENT: the exchange lost its connection, and libcurl's message about its end follows. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
         afc__exchange_end_with(exchange, code);
-    flush_if_due(exchange);
     return !exchange->run.has_ended;
 }
 
@@ -399,7 +334,6 @@ bool afc__exchange_resume(afc__exchange *exchange) {
     /* Here libcurl returns a callback's error instead of ending the transfer with it. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
         afc__exchange_end_with(exchange, code);
-    flush_if_due(exchange);
     return !exchange->run.has_ended;
 }
 

@@ -9,7 +9,6 @@
 
 /** Exchanges of a driver that need something after libcurl has returned, or that end without a message of libcurl. */
 typedef struct afc__body_lists {
-    afc__list to_flush;  /**< To be flushed by afc__driver_flush(). */
     afc__list unwatched; /**< Exchanges whose peer may have ended its direction; see peer_end.h. */
     /** Exchanges whose end libcurl doesn't report; see afc__driver_next_broken(). */
     afc__list broken;
@@ -26,18 +25,6 @@ size_t afc__exchange_read_body(char *buffer, size_t one, size_t size, void *exch
  * is then reported by afc__driver_next_broken().
  */
 void afc__exchange_take_received(afc__exchange *exchange, afc_slice bytes);
-
-/**
- * Returns whether libcurl would pass on a body with a transfer coding without decoding it. If so, the transfer has
- * failed.
- */
-bool afc__exchange_cannot_decode(const afc__exchange *exchange);
-
-/**
- * Makes libcurl pass on what it has decoded of paused bodies, and their transfers keep it. Call it after libcurl has
- * returned; body_flow.c explains why.
- */
-void afc__driver_flush(afc__driver *driver);
 
 /** Reports the end of an exchange that libcurl doesn't report: afc__driver_next_broken() returns the exchange. */
 void afc__exchange_report_end(afc__exchange *exchange);

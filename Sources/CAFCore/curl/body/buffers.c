@@ -32,13 +32,7 @@ static long first_read_size(const afc__transfer *transfer) {
         return piece > 1024 ? (long)piece : 1024;
     }
     if (transfer->purpose == AFC__PURPOSE_UPGRADE) return AFC__UPGRADED_BUFFER;
-    if (!receives_bulk(transfer)) return AFC__SMALL_READ;
-    /*
-     * If a decoded body is paused, all that libcurl decodes from one read must be kept. So reads are short until the
-     * head shows that the body isn't encoded. But they are twice as long as libcurl's default, which saves a sixth of
-     * the processor time of the rows `file` and `events` of Benchmarks/run.
-     */
-    return transfer->coding == AFC__CODING_DECODED ? AFC__DECODED_READ : AFC__BULK_BUFFER;
+    return receives_bulk(transfer) ? AFC__BULK_BUFFER : AFC__SMALL_READ;
 }
 
 /**
@@ -61,15 +55,6 @@ void afc__exchange_set_read_size(afc__exchange *exchange) {
     if (size == exchange->state.buffer_size) return;
     AFC__SET(exchange, CURLOPT_BUFFERSIZE, size);
     exchange->state.buffer_size = size;
-}
-
-void afc__exchange_grow_reads(afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->hop.transfer;
-    if (exchange->driver->quirks.has_fixed_read_buffers) return;
-    if (exchange->state.buffer_size != AFC__DECODED_READ) return;
-    if (!afc__hop_in_body(&transfer->hop) || afc__transfer_decodes_body(transfer)) return;
-    CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_BUFFERSIZE, (long)AFC__BULK_BUFFER);
-    if (code == CURLE_OK) exchange->state.buffer_size = AFC__BULK_BUFFER;
 }
 
 /* ---- Sending ------------------------------------------------------------------------------- */

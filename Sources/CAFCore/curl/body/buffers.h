@@ -18,7 +18,4 @@ void afc__exchange_set_read_size(afc__exchange *exchange);
  */
 void afc__exchange_set_upload_buffer(afc__exchange *exchange);
 
-/** Makes libcurl read more at once if the head shows that the body isn't decoded. Call it after each line of a head. */
-void afc__exchange_grow_reads(afc__exchange *exchange);
-
 #endif

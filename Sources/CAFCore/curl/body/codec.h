@@ -23,8 +23,8 @@ typedef struct afc__codec_step {
 typedef struct afc__codec {
     const char *name;
     /**
-     * Looks up the functions of the library, once. Returns false if libcurl hasn't loaded it; the other functions must
-     * not be called then. Any thread.
+     * Loads the library and looks up its functions, once. Returns false if it isn't installed; the other functions
+     * must not be called then. Any thread.
      */
     bool (*is_available)(void);
     /** Makes the state of one body. Returns NULL when out of memory. */
@@ -44,6 +44,6 @@ typedef struct afc__codec {
     const char *(*problem)(const void *state);
 } afc__codec;
 
-extern const afc__codec afc__codec_brotli, afc__codec_gzip, afc__codec_zstd;
+extern const afc__codec afc__codec_brotli, afc__codec_deflate, afc__codec_gzip, afc__codec_zstd;
 
 #endif

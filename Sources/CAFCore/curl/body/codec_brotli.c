@@ -26,7 +26,7 @@ static const char *(*error_text)(int code);
 static bool is_loaded;
 
 static void load(void) {
-    void *library = dlopen("libbrotlidec.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *library = dlopen("libbrotlidec.so.1", RTLD_LAZY);
     is_loaded =
         library != NULL &&
         afc__symbol_find(library, "BrotliDecoderCreateInstance", &create, sizeof create) &&

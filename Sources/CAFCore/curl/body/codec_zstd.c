@@ -48,7 +48,7 @@ static int (*error_code)(size_t result);
 static bool is_loaded;
 
 static void load(void) {
-    void *library = dlopen("libzstd.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *library = dlopen("libzstd.so.1", RTLD_LAZY);
     is_loaded =
         library != NULL &&
         afc__symbol_find(library, "ZSTD_createDStream", &create, sizeof create) &&

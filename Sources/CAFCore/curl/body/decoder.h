@@ -1,7 +1,10 @@
 /**
- * Decodes bodies with the libraries that libcurl has loaded, instead of libcurl, so that no more is decoded than the
- * caller takes. libcurl decodes all that it has read at once: 32 KiB of gzip can become 32 MiB, of Brotli and Zstandard
- * any number of bytes, and it holds them twice while the body is paused.
+ * Decodes bodies with content codings (RFC 9110 section 8.4.1), instead of libcurl, so that no more is decoded than the
+ * caller takes. libcurl would decode all that it has read at once: 32 KiB of gzip can become 32 MiB, of Brotli and
+ * Zstandard any number of bytes. It would hold them twice while the body is paused, and not report a missing end.
+ *
+ * The libraries of the codings are loaded when they are needed, as the core isn't linked with them. Those of libcurl's
+ * package are loaded already.
  */
 #ifndef AFC_CURL_BODY_DECODER_H
 #define AFC_CURL_BODY_DECODER_H
@@ -19,18 +22,26 @@ typedef enum afc__decoding {
     AFC__DECODE_NO_MEMORY
 } afc__decoding;
 
-/** Returns whether libcurl has loaded the library that decodes this coding. Any thread. */
-bool afc__decoder_is_available(afc__content_coding coding);
+/**
+ * Returns the codings to ask for in Accept-Encoding: those whose libraries are installed, such as "gzip, br, zstd".
+ * NULL if no library is. A static string. Any thread.
+ */
+const char *afc__decodable_codings(void);
 
 /**
- * Makes a decoder for a coding that is available. Returns NULL when out of memory. Free it with afc__decoder_free().
+ * Makes a decoder of the codings that the fields Content-Encoding of `head` list: up to five, in the order in which they
+ * were applied. Fails with AFC_EPROTOCOL for more of them and for one that can't be decoded. Free it with
+ * afc__decoder_free().
  */
-afc__decoder *afc__decoder_new(afc__content_coding coding);
+afc_status afc__decoder_new(afc__decoder **out, const afc_head *head, afc_failure *failure);
 
 /** Frees a decoder. NULL is allowed. */
 void afc__decoder_free(afc__decoder *decoder);
 
-/** Returns the name of the coding for error texts, a static string. */
+/**
+ * Returns the name of a coding for error texts, a static string: of the one that is damaged, or else of one that isn't
+ * whole.
+ */
 const char *afc__decoder_name(const afc__decoder *decoder);
 
 /** Returns what is wrong with the bytes after AFC__DECODE_INVALID, a static string. */

@@ -7,10 +7,7 @@
 static const unsigned followers[AFC__RECEIVING_STATES] = {
     [AFC__RECEIVING_OPEN] = TO(OPEN) | TO(BEHIND) | TO(HELD),
     [AFC__RECEIVING_BEHIND] = TO(BEHIND) | TO(OPEN) | TO(HELD),
-    [AFC__RECEIVING_HELD] = TO(OPEN) | TO(BEHIND) | TO(FLUSH_DUE),
-    [AFC__RECEIVING_FLUSH_DUE] = TO(OPEN) | TO(BEHIND) | TO(HELD) | TO(FLUSHING),
-    [AFC__RECEIVING_FLUSHING] = TO(HELD) | TO(FLUSHED),
-    [AFC__RECEIVING_FLUSHED] = TO(HELD),
+    [AFC__RECEIVING_HELD] = TO(OPEN) | TO(BEHIND),
 };
 
 bool afc__receiving_may_become(afc__receiving from, afc__receiving to) {

@@ -11,34 +11,26 @@
  * The state of receiving. Only read_pause.c changes it. A hop, and each request that is sent for it, begins with OPEN,
  * whatever the state was before.
  *
- *     from        to
- *     OPEN        itself, BEHIND, HELD
- *     BEHIND      itself, OPEN, HELD
- *     HELD        OPEN, BEHIND, FLUSH_DUE
- *     FLUSH_DUE   FLUSHING; OPEN, BEHIND (libcurl passes the bytes on before), HELD (the exchange has ended)
- *     FLUSHING    FLUSHED, HELD
- *     FLUSHED     HELD
+ *     from     to
+ *     OPEN     itself, BEHIND, HELD
+ *     BEHIND   itself, OPEN, HELD
+ *     HELD     OPEN, BEHIND
  */
 typedef enum afc__receiving {
     AFC__RECEIVING_OPEN, /**< libcurl passes on what it receives. */
     /** libcurl passes on what it receives, or has ended, but the transfer keeps earlier bytes. */
     AFC__RECEIVING_BEHIND,
-    AFC__RECEIVING_HELD, /**< Paused: libcurl or the transfer holds bytes that the caller hasn't taken. */
-    /** HELD, and to be flushed once libcurl has returned; see body_flow.c. */
-    AFC__RECEIVING_FLUSH_DUE,
-    AFC__RECEIVING_FLUSHING, /**< HELD, and libcurl is passing on what it has decoded, for the transfer to keep. */
-    /** HELD, and libcurl has passed on all but the last piece, which it holds. */
-    AFC__RECEIVING_FLUSHED
+    AFC__RECEIVING_HELD /**< Paused: libcurl or the transfer holds bytes that the caller hasn't taken. */
 } afc__receiving;
 
-enum { AFC__RECEIVING_STATES = AFC__RECEIVING_FLUSHED + 1 };
+enum { AFC__RECEIVING_STATES = AFC__RECEIVING_HELD + 1 };
 
 /** Returns whether `to` may follow `from`. */
 bool afc__receiving_may_become(afc__receiving from, afc__receiving to);
 
 /** Returns whether libcurl must read nothing for the exchange, until the caller has taken what is held. */
 static inline bool afc__receiving_is_paused(afc__receiving receiving) {
-    return receiving >= AFC__RECEIVING_HELD;
+    return receiving == AFC__RECEIVING_HELD;
 }
 
 /** The state of sending. Either may follow the other. */

@@ -55,9 +55,6 @@ static void set_receiving(afc__exchange *exchange, afc__receiving receiving) {
     afc__receiving before = exchange->run.receiving;
     bool is_paused = afc__receiving_is_paused(receiving);
     exchange->run.receiving = receiving;
-    if (before == AFC__RECEIVING_FLUSH_DUE) afc__list_remove(&exchange->flush_node);
-    if (receiving == AFC__RECEIVING_FLUSH_DUE)
-        afc__list_append(&exchange->driver->bodies.to_flush, &exchange->flush_node);
     if (is_paused != afc__receiving_is_paused(before)) count_stopped(exchange, is_paused);
 }
 
@@ -82,22 +79,6 @@ void afc__receiving_resumes(afc__exchange *exchange) {
 
 void afc__receiving_falls_behind(afc__exchange *exchange) {
     enter(exchange, AFC__RECEIVING_BEHIND);
-}
-
-void afc__receiving_flush_later(afc__exchange *exchange) {
-    if (exchange->run.receiving == AFC__RECEIVING_HELD) enter(exchange, AFC__RECEIVING_FLUSH_DUE);
-}
-
-void afc__receiving_flush_begins(afc__exchange *exchange) {
-    enter(exchange, AFC__RECEIVING_FLUSHING);
-}
-
-void afc__receiving_flush_stops(afc__exchange *exchange) {
-    enter(exchange, AFC__RECEIVING_FLUSHED);
-}
-
-void afc__receiving_flush_ends(afc__exchange *exchange) {
-    enter(exchange, AFC__RECEIVING_HELD);
 }
 
 /* ---- Watching ------------------------------------------------------------------------------ */

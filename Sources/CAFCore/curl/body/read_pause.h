@@ -15,7 +15,7 @@
 /** Enters OPEN from any state. Call it when a request is about to be sent, or the hop has ended. */
 void afc__receiving_begins(afc__exchange *exchange);
 
-/** Enters HELD, unless receiving is paused already: also a flush goes on. Call it before libcurl is paused. */
+/** Enters HELD, unless receiving is paused already. Call it before libcurl is paused. */
 void afc__receiving_pauses(afc__exchange *exchange);
 
 /** Enters OPEN, when the transfer keeps no bytes any more. Call it before libcurl is resumed. */
@@ -23,17 +23,6 @@ void afc__receiving_resumes(afc__exchange *exchange);
 
 /** Enters BEHIND, when the transfer keeps bytes, but libcurl is resumed all the same, or has ended. */
 void afc__receiving_falls_behind(afc__exchange *exchange);
-
-/** Enters FLUSH_DUE if the state is HELD: afc__driver_flush() will flush what libcurl holds. */
-void afc__receiving_flush_later(afc__exchange *exchange);
-
-/** Enters FLUSHING. Call it before libcurl is made to pass on what it holds. */
-void afc__receiving_flush_begins(afc__exchange *exchange);
-/** Enters HELD. Call it when libcurl has passed the bytes on, or won't as the exchange has ended. */
-void afc__receiving_flush_ends(afc__exchange *exchange);
-
-/** Enters FLUSHED during a flush, at the last piece, which libcurl is made to hold again. */
-void afc__receiving_flush_stops(afc__exchange *exchange);
 
 /* ---- Sockets --------------------------------------------------------------------------------- */
 

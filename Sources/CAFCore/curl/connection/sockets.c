@@ -57,7 +57,6 @@ static void drive(afc__driver *driver, curl_socket_t descriptor, int what) {
     CURLMcode code = curl_multi_socket_action(driver->multi.handle, descriptor, what, &running);
     afc__multi_check(&driver->multi, code);
     if (!afc__multi_is_usable(&driver->multi)) return;
-    afc__driver_flush(driver);
     afc__driver_begin_next_attempts(driver);
 }
 

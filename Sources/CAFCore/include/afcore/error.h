@@ -124,11 +124,11 @@ typedef enum AFC_OPEN_ENUM afc_party {
  * - BODY_LIMIT: afc_limits.body_bytes was exceeded.
  * - HEAD_LIMIT: afc_limits.head_bytes or afc_limits.head_count was exceeded.
  * - LINE_LIMIT: a line exceeds libcurl's own limit: 100 KiB in the head, 4 KiB in trailers.
- * - DECODED_LIMIT: afc_limits.decoding_ratio was exceeded, or the decoded bytes of a paused body exceed 34 MiB.
- * - PIECE_LIMIT: one read of a paused body decodes to more than libcurl's own limit of 64 MiB.
+ * - DECODED_LIMIT: afc_limits.decoding_ratio was exceeded.
  * - MESSAGE_LIMIT: a message of a WebSocket exceeds its limit.
  *
  * AFC_EPROTOCOL
+ * - CONTENT_CODING: the body can't be decoded: its Content-Encoding isn't known, or it isn't coded like that.
  * - DIGEST: the body doesn't match afc_sink.digest.
  * - DECLARED_DIGEST: the body doesn't match the digest in a field of its response (RFC 9530).
  *
@@ -163,8 +163,8 @@ typedef enum AFC_OPEN_ENUM afc_party {
     X(HEAD_LIMIT, 9, "headLimit")                                                                  \
     X(LINE_LIMIT, 10, "lineLimit")                                                                 \
     X(DECODED_LIMIT, 11, "decodedLimit")                                                           \
-    X(PIECE_LIMIT, 12, "pieceLimit")                                                               \
-    X(MESSAGE_LIMIT, 13, "messageLimit")                                                           \
+    X(MESSAGE_LIMIT, 12, "messageLimit")                                                           \
+    X(CONTENT_CODING, 13, "contentCoding")                                                         \
     X(DIGEST, 14, "digest")                                                                        \
     X(PROXY_CREDENTIALS, 15, "proxyCredentials")                                                   \
     X(NOT_TLS, 16, "notTLS")                                                                       \

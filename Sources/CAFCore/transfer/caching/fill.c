@@ -38,7 +38,6 @@ static const char *why_foreign(const afc__transfer *transfer) {
 }
 
 const char *afc__hop_cache_why_not_kept(const afc__transfer *transfer) {
-    if (afc__transfer_has_unknown_end(transfer)) return "the end of its body can't be known";
     const char *why = why_foreign(transfer);
     return why == NULL && !afc__hop_cache_is_current(transfer->hop_cache) ? outdated : why;
 }
@@ -260,8 +259,9 @@ static bool is_within_range(const afc__transfer *transfer) {
 static bool has_all(const afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;
     if (!is_within_range(transfer)) return false;
-    /* A gzip body that was cut before its first byte would look like an empty one. */
-    if (afc__transfer_ends_with_gzip(transfer) && transfer->hop.decoded == 0) return false;
+    /* An encoded body that was cut before its first byte would look like an empty one. */
+    bool is_empty = afc__transfer_decodes_body(transfer) && transfer->hop.decoded == 0;
+    if (is_empty && framing->kind == AFC__FRAMING_CLOSE) return false;
     if (framing->kind != AFC__FRAMING_LENGTH || afc__transfer_decodes_body(transfer)) return true;
     return transfer->hop_cache->written == (uint64_t)framing->length;
 }
