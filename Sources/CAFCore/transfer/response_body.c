@@ -25,9 +25,8 @@ enum {
 
 /* ---- Limits -------------------------------------------------------------------------------- */
 
-static afc_status check_ratio(const afc__transfer *transfer, size_t size, int64_t received,
+static afc_status check_ratio(const afc__transfer *transfer, uint64_t decoded, int64_t received,
                               afc_failure *failure) {
-    uint64_t decoded = transfer->hop.decoded + size;
     if (decoded <= RATIO_STARTS_AT) return AFC_OK;
     uint64_t wire = (uint64_t)(received > 0 ? received : 0) + RATIO_SLACK;
     if (decoded / transfer->limits.decoding_ratio <= wire) return AFC_OK;
@@ -40,6 +39,12 @@ static afc_status check_ratio(const afc__transfer *transfer, size_t size, int64_
                                       (unsigned long long)decoded));
 }
 
+bool afc__transfer_admits_decoded(afc__transfer *transfer, uint64_t decoded, int64_t received) {
+    afc_failure failure;
+    return check_ratio(transfer, decoded, received, &failure) == AFC_OK ||
+           afc__transfer_fail(transfer, &failure);
+}
+
 /**
  * Checks bytes of a body against the limits before any of them is passed on or kept, so that the limits don't depend on
  * pauses. Discarded bodies have a limit of their own.
@@ -48,7 +53,7 @@ static bool is_within_limits(afc__transfer *transfer, size_t size, int64_t recei
     if (transfer->hop.phase != AFC__PHASE_BODY && transfer->hop.phase != AFC__PHASE_AWAITING_ANSWER)
         return true;
     afc_failure failure = {0};
-    afc_status status = check_ratio(transfer, size, received, &failure);
+    afc_status status = check_ratio(transfer, transfer->hop.decoded + size, received, &failure);
     if (status == AFC_OK && transfer->hop.phase == AFC__PHASE_BODY)
         status = afc__sink_admit(&transfer->sink, size, &failure);
     return status == AFC_OK || afc__transfer_fail(transfer, &failure);

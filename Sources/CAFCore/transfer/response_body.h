@@ -7,6 +7,12 @@
 
 #include "transfer/transfer.h"
 
+/**
+ * Checks that a number of decoded bytes is within the ratio to what was received. Fails the transfer and returns false
+ * if it isn't.
+ */
+bool afc__transfer_admits_decoded(afc__transfer *transfer, uint64_t decoded, int64_t received);
+
 /** Implements afc__transfer_on_body(), once the final head was handled. */
 afc__flow afc__transfer_pass_body(afc__transfer *transfer, afc_slice bytes, int64_t received);
 

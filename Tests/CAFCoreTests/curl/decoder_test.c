@@ -68,6 +68,17 @@ static afc__decoder *new_decoder(const char *codings) {
     return decoder;
 }
 
+/** Decodes until there is a piece, or another result. */
+static afc__decoding decode_next(afc__decoder *decoder, afc_slice bytes, afc_slice *piece) {
+    afc__decoding result;
+    uint64_t between = 0;
+    while ((result = afc__decoder_next(decoder, bytes, piece)) == AFC__DECODED_BETWEEN) {
+        assert_true(afc__decoder_between(decoder) > between);
+        between = afc__decoder_between(decoder);
+    }
+    return result;
+}
+
 /** Decodes bytes in portions of this size. Returns the last result, and how many bytes were decoded into `out`. */
 static afc__decoding decode(const char *coding, afc_slice bytes, size_t portion, char *out,
                             size_t *out_size) {
@@ -77,8 +88,8 @@ static afc__decoding decode(const char *coding, afc_slice bytes, size_t portion,
     for (size_t done = 0; done < bytes.size && result == AFC__DECODED_ALL; done += portion) {
         size_t size = bytes.size - done < portion ? bytes.size - done : portion;
         afc_slice piece;
-        while ((result = afc__decoder_next(decoder, (afc_slice){bytes.bytes + done, size},
-                                           &piece)) == AFC__DECODED_PIECE) {
+        while ((result = decode_next(decoder, (afc_slice){bytes.bytes + done, size}, &piece)) ==
+               AFC__DECODED_PIECE) {
             assert_true(piece.size > 0 && *out_size + piece.size <= 100);
             memcpy(out + *out_size, piece.bytes, piece.size);
             *out_size += piece.size;
@@ -110,7 +121,7 @@ static void body_is_whole_only_with_its_last_byte(void **state) {
         for (size_t cut = 1; cut <= bodies[i].bytes.size; cut++) {
             afc__decoder *decoder = new_decoder(bodies[i].coding);
             afc_slice piece;
-            while (afc__decoder_next(decoder, (afc_slice){bodies[i].bytes.bytes, cut}, &piece) ==
+            while (decode_next(decoder, (afc_slice){bodies[i].bytes.bytes, cut}, &piece) ==
                    AFC__DECODED_PIECE) {
                 afc__decoder_took_piece(decoder);
             }
@@ -168,7 +179,7 @@ static void gzip_body_is_whole_between_members(void **state) {
         memcpy(both, hello, WHOLE);
         memcpy(both + WHOLE, hello, WHOLE);
         afc__decoder *decoder = new_decoder("gzip");
-        while (afc__decoder_next(decoder, (afc_slice){both, size}, &piece) == AFC__DECODED_PIECE) {
+        while (decode_next(decoder, (afc_slice){both, size}, &piece) == AFC__DECODED_PIECE) {
             afc__decoder_took_piece(decoder);
         }
         if (afc__decoder_is_whole(decoder) != (size % WHOLE == 0)) fail_msg("%zu bytes", size);
@@ -281,7 +292,7 @@ static void check_frame(size_t index, size_t portion) {
     size_t total = 0, before = heap_in_use();
     while (rest.size > 0 && result == AFC__DECODED_ALL) {
         size_t size = rest.size < portion ? rest.size : portion;
-        while ((result = afc__decoder_next(decoder, (afc_slice){rest.bytes, size}, &piece)) ==
+        while ((result = decode_next(decoder, (afc_slice){rest.bytes, size}, &piece)) ==
                AFC__DECODED_PIECE) {
             size_t at = total % 5;
             assert_true(piece.size <= 5 - at && memcmp(piece.bytes, &"hello"[at], piece.size) == 0);
@@ -327,7 +338,7 @@ static void zstd_frame_as_large_as_the_limit_is_decoded(void **state) {
         size_t rest = sizeof frame - done;
         afc_slice piece, bytes = {frame + done, rest < PORTION ? rest : PORTION};
         afc__decoding result;
-        while ((result = afc__decoder_next(decoder, bytes, &piece)) == AFC__DECODED_PIECE) {
+        while ((result = decode_next(decoder, bytes, &piece)) == AFC__DECODED_PIECE) {
             for (size_t i = 0; i < piece.size; i++) assert_int_equal(piece.bytes[i], 'x');
             total += piece.size;
             afc__decoder_took_piece(decoder);
@@ -378,7 +389,7 @@ static void bytes_before_damage_are_passed_on(void **state) {
 static void check_problem(const char *coding, afc_slice bytes, const char *words) {
     afc__decoder *decoder = new_decoder(coding);
     afc_slice piece;
-    assert_int_equal(afc__decoder_next(decoder, bytes, &piece), AFC__DECODE_INVALID);
+    assert_int_equal(decode_next(decoder, bytes, &piece), AFC__DECODE_INVALID);
     check_contains(afc__decoder_problem(decoder), words);
     afc__decoder_free(decoder);
 }
@@ -420,7 +431,7 @@ static void errors_name_the_damaged_coding(void **state) {
         afc__decoder *decoder = new_decoder(rows[i].codings);
         afc_slice piece;
         afc__decoding result;
-        while ((result = afc__decoder_next(decoder, rows[i].bytes, &piece)) == AFC__DECODED_PIECE) {
+        while ((result = decode_next(decoder, rows[i].bytes, &piece)) == AFC__DECODED_PIECE) {
             afc__decoder_took_piece(decoder);
         }
         assert_int_equal(result, rows[i].result);
@@ -460,18 +471,18 @@ static void piece_comes_again_until_taken(void **state) {
     (void)state;
     afc__decoder *decoder = new_decoder("gzip");
     afc_slice first, again, bytes = {letters, 64};
-    assert_int_equal(afc__decoder_next(decoder, bytes, &first), AFC__DECODED_PIECE);
+    assert_int_equal(decode_next(decoder, bytes, &first), AFC__DECODED_PIECE);
     assert_int_equal(first.size, 16 * 1024);
     /* More follows, as libcurl has read more meanwhile. */
     bytes.size = sizeof letters;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(afc__decoder_next(decoder, bytes, &again), AFC__DECODED_PIECE);
+        assert_int_equal(decode_next(decoder, bytes, &again), AFC__DECODED_PIECE);
         assert_ptr_equal(again.bytes, first.bytes);
         assert_int_equal(again.size, first.size);
     }
     size_t total = 0;
     afc__decoding result = AFC__DECODED_PIECE;
-    for (; result == AFC__DECODED_PIECE; result = afc__decoder_next(decoder, bytes, &again)) {
+    for (; result == AFC__DECODED_PIECE; result = decode_next(decoder, bytes, &again)) {
         for (size_t i = 0; i < again.size; i++) assert_int_equal(again.bytes[i], 'a');
         total += again.size;
         afc__decoder_took_piece(decoder);
@@ -495,7 +506,7 @@ static void gzip_repeats_distant_bytes(void **state) {
     size_t total = 0;
     afc_slice piece;
     afc__decoding result;
-    while ((result = afc__decoder_next(decoder, (afc_slice){bytes, sizeof bytes}, &piece)) ==
+    while ((result = decode_next(decoder, (afc_slice){bytes, sizeof bytes}, &piece)) ==
            AFC__DECODED_PIECE) {
         total += piece.size;
         afc__decoder_took_piece(decoder);
@@ -514,7 +525,7 @@ static unsigned fail_allocations(const char *coding, afc_slice bytes) {
         afc_slice piece;
         afc_status status = new_decoder_of(&decoder, coding, NULL);
         afc__decoding result = status != AFC_OK ? AFC__DECODE_NO_MEMORY
-                                                : afc__decoder_next(decoder, bytes, &piece);
+                                                : decode_next(decoder, bytes, &piece);
         afc__alloc_fail_at(0);
         assert_true(status == AFC_OK || status == AFC_ENOMEM);
         afc__decoder_free(decoder);
@@ -571,7 +582,7 @@ static void zstd_window_without_memory_is_reported(void **state) {
     afc__decoder *decoder = new_decoder("zstd");
     afc_slice piece;
     most_allocated = 1024 * 1024;
-    afc__decoding result = afc__decoder_next(decoder, (afc_slice){frame, sizeof frame - 1}, &piece);
+    afc__decoding result = decode_next(decoder, (afc_slice){frame, sizeof frame - 1}, &piece);
     most_allocated = SIZE_MAX;
     assert_int_equal(result, AFC__DECODE_NO_MEMORY);
     afc__decoder_free(decoder);

@@ -272,6 +272,27 @@ static void check_rest(fixture *fixture, const body *body, afc_slice rest) {
     }
 }
 
+/** What one coding makes for the next counts as decoded, too: here a frame of Zstandard that is skipped. */
+static void bytes_between_codings_have_the_limit_of_the_ratio(void **state) {
+    fixture *fixture = *state;
+    /* A stored block with the head of the frame; then each byte of zeros stands for 1,032 bytes of the frame. */
+    static const char start[] = "\x1F\x8B\x08\0\0\0\0\0\0\xFF"
+                                "\0\x08\0\xF7\xFF\x50\x2A\x4D\x18\xFF\xFF\xFF\x7F"
+                                "\xEC\xC1\x81\x00\x00\x00\x00\x80\x20\xD6\xFD\x25\x16\xA9\x0A";
+    static char bytes[64 * 1024];
+    memcpy(bytes, start, sizeof start - 1);
+    afts_script *script = afts_script_new();
+    afts_respond(script, 200, "Content-Encoding: zstd, gzip", bytes, sizeof bytes);
+    serve(fixture, "/", script);
+    for (size_t sink = 0; sink < COUNT_OF(sinks); sink++) {
+        call *call = fetch_into(fixture, sinks[sink]);
+        check_ended(call, AFC_ETOOBIG);
+        assert_int_equal(call->failure.reason, AFC_REASON_DECODED_LIMIT);
+        assert_int_equal(call->body.size, 0);
+        call_free(call);
+    }
+}
+
 static void refuses_garbage_behind_encoded_body(void **state) {
     fixture *fixture = *state;
     for (size_t i = 0; i < COUNT_OF(bodies); i++) {
@@ -388,6 +409,7 @@ int main(void) {
         FIXTURE_TEST(decoding_without_memory_is_no_damage),
         FIXTURE_TEST(paused_body_without_memory_exceeds_no_limit),
         FIXTURE_TEST(follows_redirect_with_body_that_is_not_gzip),
+        FIXTURE_TEST(bytes_between_codings_have_the_limit_of_the_ratio),
         FIXTURE_TEST(refuses_garbage_behind_encoded_body),
         FIXTURE_TEST(decodes_all_gzip_members),
         FIXTURE_TEST(reports_encoded_body_that_ends_early),

@@ -95,13 +95,18 @@ static afc__flow decode(afc__exchange *exchange, afc_slice chunk, int64_t receiv
         afc_slice piece;
         afc__decoding result = afc__decoder_next(decoder, chunk, &piece);
         if (result == AFC__DECODED_ALL) return AFC__CONSUMED;
-        if (result != AFC__DECODED_PIECE) {
+        if (result != AFC__DECODED_PIECE && result != AFC__DECODED_BETWEEN) {
             afc_failure failure;
             describe(decoder, result, &failure);
             return refuse_encoded(transfer, &failure);
         }
         *yields = may_yield && is_turn_over(exchange);
         if (*yields) return AFC__PAUSED;
+        if (result == AFC__DECODED_BETWEEN) {
+            uint64_t between = afc__decoder_between(decoder);
+            if (!afc__transfer_admits_decoded(transfer, between, received)) return AFC__STOP;
+            continue;
+        }
         afc__flow flow = afc__transfer_on_body(transfer, piece, received);
         if (flow != AFC__CONSUMED) return flow;
         afc__decoder_took_piece(decoder);

@@ -30,6 +30,7 @@ typedef struct coding_stage {
 
 /** The first stage decodes the coding that was applied last. */
 struct afc__decoder {
+    uint64_t between; /**< Bytes that were passed from one stage to the next. */
     size_t count;
     coding_stage stages[];
 };
@@ -101,7 +102,7 @@ static afc_status add_codecs(afc_slice list, const afc__codec *codecs[MAX_CODING
 static afc__decoder *new_decoder(const afc__codec *const *codecs, size_t count) {
     afc__decoder *decoder = afc__alloc(sizeof *decoder + count * sizeof decoder->stages[0]);
     if (decoder == NULL) return NULL;
-    decoder->count = 0;
+    decoder->between = decoder->count = 0;
     while (decoder->count < count) {
         coding_stage *stage = &decoder->stages[decoder->count];
         stage->codec = codecs[count - 1 - decoder->count];
@@ -179,18 +180,22 @@ static bool is_whole(const coding_stage *stage) {
 
 /* ---- All stages ------------------------------------------------------------------------------ */
 
-/** Decodes until the stage has a piece. The input of a stage is the piece of the one before. */
+/** Decodes for a stage. Its input is the piece of the stage before. */
 static afc__decoding decode_to(afc__decoder *decoder, size_t index, afc_slice bytes) {
     if (index == 0) return decode_stage(&decoder->stages[0], bytes);
     coding_stage *before = &decoder->stages[index - 1];
-    for (;;) {
-        afc__decoding input = decode_to(decoder, index - 1, bytes);
-        if (input != AFC__DECODED_PIECE) return input;
-        afc_slice piece = {before->piece, before->filled};
-        afc__decoding result = decode_stage(&decoder->stages[index], piece);
-        if (result != AFC__DECODED_ALL) return result;
-        before->filled = 0;
-    }
+    afc__decoding input = decode_to(decoder, index - 1, bytes);
+    if (input != AFC__DECODED_PIECE) return input;
+    afc_slice piece = {before->piece, before->filled};
+    afc__decoding result = decode_stage(&decoder->stages[index], piece);
+    if (result != AFC__DECODED_ALL) return result;
+    before->filled = 0;
+    decoder->between += piece.size;
+    return AFC__DECODED_BETWEEN;
+}
+
+uint64_t afc__decoder_between(const afc__decoder *decoder) {
+    return decoder->between;
 }
 
 afc__decoding afc__decoder_next(afc__decoder *decoder, afc_slice bytes, afc_slice *piece) {

@@ -16,6 +16,8 @@ typedef struct afc__decoder afc__decoder;
 typedef enum afc__decoding {
     /** A piece was decoded; the next call returns the same one, unless afc__decoder_took_piece() was called. */
     AFC__DECODED_PIECE,
+    /** Bytes were decoded for the next coding. Call again, unless afc__decoder_between() exceeds a limit. */
+    AFC__DECODED_BETWEEN,
     AFC__DECODED_ALL,       /**< All bytes are decoded, and their pieces are taken. */
     AFC__DECODE_INVALID,    /**< The bytes have another coding, or are damaged. */
     AFC__DECODE_BEHIND_END, /**< The encoded body has ended, but more bytes follow. */
@@ -52,6 +54,12 @@ const char *afc__decoder_problem(const afc__decoder *decoder);
  * AFC__DECODED_ALL, call it with the same bytes, or with more behind them: it skips those that it has decoded.
  */
 afc__decoding afc__decoder_next(afc__decoder *decoder, afc_slice bytes, afc_slice *piece);
+
+/**
+ * Returns how many bytes were passed from one coding to the next. A body can be short on the wire and in the end, but
+ * not between.
+ */
+uint64_t afc__decoder_between(const afc__decoder *decoder);
 
 /**
  * Returns whether the encoded body is whole: it may end behind the bytes that were decoded. Call it after
