@@ -165,10 +165,11 @@ void afc_task_start(afc_task *task) {
 afc_status afc_task_begin(afc_task **out, afc_session *session, const afc_request *request,
                           const afc_task_events *events, afc_failure *failure) {
     afc_task *task;
+    /* Before the call: on failure it calls release, and `out` may lie in what that frees. */
+    if (out != NULL) *out = NULL;
     afc_status status = afc_task_new(&task, session, request, events, failure);
-    if (out != NULL) *out = task;
     if (status != AFC_OK) return status;
-    if (out != NULL) afc_task_retain(task);
+    if (out != NULL) *out = afc_task_retain(task);
     atomic_store_explicit(&task->was_started, true, memory_order_relaxed);
     start(task);
     return AFC_OK;

@@ -124,6 +124,34 @@ static void unwanted_result_is_freed(void **state) {
     assert_int_equal(afts_server_stats(fixture->server).requests, 1);
 }
 
+/** What a program frees in `release`, with the task that it begins. */
+typedef struct owner {
+    afc_task *task;
+    afc_task *seen;
+} owner;
+
+static afc_task *const freed = (afc_task *)(uintptr_t)0x5a5a;
+
+static void free_owner(void *context) {
+    owner *owner = context;
+    owner->seen = owner->task;
+    owner->task = freed;
+}
+
+static void refused_request_sets_no_task_after_its_release(void **state) {
+    fixture *fixture = *state;
+    owner owner = {freed, freed};
+    afc_request request = AFC_REQUEST_INIT;
+    afc_task_events events = AFC_TASK_EVENTS_INIT;
+    request.url = "ftp://a/";
+    events.context = &owner;
+    events.release = free_owner;
+    check_status(afc_task_begin(&owner.task, fixture->session, &request, &events, NULL),
+                 AFC_EINVAL);
+    assert_null(owner.seen);
+    assert_ptr_equal(owner.task, freed);
+}
+
 static void count_call(void *context) {
     ++*(int *)context;
 }
@@ -524,6 +552,7 @@ int main(void) {
         FIXTURE_TEST(method_is_get_by_default),
         FIXTURE_TEST(refuses_headers_without_bytes),
         FIXTURE_TEST(unwanted_result_is_freed),
+        FIXTURE_TEST(refused_request_sets_no_task_after_its_release),
         FIXTURE_TEST(task_needs_no_callbacks),
         FIXTURE_TEST(second_start_has_no_effect),
         FIXTURE_TEST(task_cancelled_before_its_start_never_connects),
