@@ -243,6 +243,34 @@ static void refuses_old_versions(void **state) {
     afts_cert_free(authority);
 }
 
+/** Each task in flight has a handle of its own: the second one resumes what the first, which is under way, began. */
+static void concurrent_tasks_share_tls_sessions(void **state) {
+    (void)state;
+    afts_cert *authority = new_authority(), *leaf = afts_cert_new(NULL, authority);
+    afc_trust_options policy = trusting(authority);
+    /* With TLS 1.3 the first task may not have read its ticket yet. */
+    afts_tls tls = {.min_version = AFTS_TLS_1_2, .max_version = AFTS_TLS_1_2};
+    fixture *fixture = fixture_showing(leaf, &policy, &tls);
+    afts_script *script = afts_script_new();
+    afts_stall(script, "/first");
+    afts_respond(script, 200, NULL, "ok", 2);
+    serve(fixture, "/first", script);
+    call *first = call_new(fixture, "/first");
+    call_start(first);
+    assert_true(afts_wait_stalled(fixture->server, "/first", 1, PATIENCE_MS));
+    check_fetch(fixture, "/", AFC_OK);
+    afts_release(fixture->server, "/first", 1);
+    call_wait(first);
+    check_ended(first, AFC_OK);
+    call_free(first);
+    afts_stats stats = afts_server_stats(fixture->server);
+    assert_int_equal(stats.handshakes, 2);
+    assert_int_equal(stats.handshakes_resumed, 1);
+    fixture_free(fixture);
+    afts_cert_free(leaf);
+    afts_cert_free(authority);
+}
+
 static void resumes_tls_sessions_only_within_a_session(void **state) {
     (void)state;
     afts_cert *authority = new_authority(), *stranger = new_authority();
@@ -323,6 +351,7 @@ int main(void) {
         cmocka_unit_test(accepting_invalid_chains_still_checks_the_name),
         cmocka_unit_test(skipping_the_name_still_checks_the_chain),
         cmocka_unit_test(refuses_old_versions),
+        cmocka_unit_test(concurrent_tasks_share_tls_sessions),
         cmocka_unit_test(resumes_tls_sessions_only_within_a_session),
         cmocka_unit_test(reuses_connections_over_tls),
         cmocka_unit_test(refused_server_disturbs_no_other_task),
