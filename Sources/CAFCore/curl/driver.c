@@ -185,7 +185,7 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
         status = prepare(driver, &exchange, transfer, slot, owner, &refused);
     }
     if (status != AFC_OK) {
-        if (failure != NULL) *failure = refused;
+        *failure = refused;
         return status;
     }
     status = afc__exchange_begin(exchange, failure);
