@@ -1,4 +1,5 @@
 /* Callbacks that run where the session's executor wants them. */
+#include "support/auth_server.h"
 #include "support/call.h"
 #include "support/child.h"
 
@@ -154,6 +155,128 @@ static void callbacks_run_on_the_thread_of_the_executor(void **state) {
     fixture_free(fixture);
     assert_int_equal(atomic_load(&queue->closed), 1);
     assert_int_equal(queue->first, queue->last);
+    queue_free(queue);
+}
+
+/** The callbacks that decide something, consume a part of a body, or report what is under way. */
+enum {
+    INFORMED = 1 << 0,
+    REDIRECTED = 1 << 1,
+    CHALLENGED = 1 << 2,
+    ACCEPTED = 1 << 3,
+    TRACED = 1 << 4,
+    STORED = 1 << 5,
+    ANSWERED = 1 << 6,
+    RECEIVED = 1 << 7,
+    WOKEN = 1 << 8,
+    ALL_ON_LOOP = (1 << 9) - 1
+};
+
+typedef struct loop_calls {
+    seen seen;
+    atomic_uint made;
+    atomic_bool is_elsewhere;
+    afc_task *task;
+} loop_calls;
+
+/** Calls of one task never run at the same time, apart from on_progress. */
+static void count_on_loop(loop_calls *calls, unsigned what) {
+    if (pthread_equal(pthread_self(), calls->seen.thread)) atomic_store(&calls->is_elsewhere, true);
+    atomic_fetch_or(&calls->made, what);
+}
+
+static void informed(void *context, const afc_head *head) {
+    if (head->status == 103) count_on_loop(context, INFORMED);
+}
+
+static afc_redirect_decision redirected(void *context, afc_redirect *redirect) {
+    (void)redirect;
+    count_on_loop(context, REDIRECTED);
+    return AFC_REDIRECT_FOLLOW;
+}
+
+static afc_challenge_decision challenged(void *context, const afc_challenge *challenge,
+                                         afc_credentials *credentials) {
+    (void)challenge;
+    *credentials = valid_credentials;
+    count_on_loop(context, CHALLENGED);
+    return AFC_CHALLENGE_USE;
+}
+
+static void accepted(void *context, const afc_challenge *challenge) {
+    (void)challenge;
+    count_on_loop(context, ACCEPTED);
+}
+
+static void traced(void *context, const afc_trace *trace) {
+    (void)trace;
+    count_on_loop(context, TRACED);
+}
+
+static bool stored(void *context, afc_http_cache_candidate *candidate) {
+    (void)candidate;
+    count_on_loop(context, STORED);
+    return true;
+}
+
+/** Wakes its task, after whose on_wake the body follows. */
+static afc_status answered(void *context, afc_response *response) {
+    loop_calls *calls = context;
+    (void)response;
+    count_on_loop(context, ANSWERED);
+    afc_task_wake(calls->task);
+    return AFC_OK;
+}
+
+static afc_status received(void *context, afc_slice chunk) {
+    loop_calls *calls = context;
+    (void)chunk;
+    count_on_loop(context, RECEIVED);
+    return (atomic_load(&calls->made) & WOKEN) != 0 ? AFC_OK : AFC_EAGAIN;
+}
+
+static void woken(void *context) {
+    count_on_loop(context, WOKEN);
+}
+
+static void ended(void *context, afc_result *result) {
+    at_done(&((loop_calls *)context)->seen, result);
+}
+
+static void released(void *context) {
+    at_release(&((loop_calls *)context)->seen);
+}
+
+static void other_callbacks_run_on_the_loop_thread(void **state) {
+    (void)state;
+    queue *queue = queue_new();
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.executor = (afc_executor){queue, post};
+    check_status(afc_http_cache_open(&options.http_cache, NULL, NULL), AFC_OK);
+    fixture *fixture = fixture_new(NULL, &options);
+    afts_script *script = afts_script_new();
+    afts_interim(script, 103, NULL);
+    afts_respond(script, 302, "Location: /in\r\nCache-Control: max-age=3600", "", 0);
+    serve(fixture, "/", script);
+    auth_server auth_server = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
+    auth_server_path(fixture, "/in", &auth_server);
+    loop_calls calls = {.seen = {.thread = pthread_self()}};
+    afc_request request = AFC_REQUEST_INIT;
+    request.url = url_of(fixture, "/");
+    request.sink.kind = AFC_SINK_CALLBACK;
+    afc_task_events events = {sizeof events, &calls,   redirected, informed, answered,
+                              received,      NULL,     ended,      released, woken,
+                              challenged,    accepted, traced,     stored};
+    check_status(afc_task_begin(&calls.task, fixture->session, &request, &events, NULL), AFC_OK);
+    while (strchr(calls.seen.log, 'x') == NULL) assert_true(run_next(queue));
+    check_status(calls.seen.status, AFC_OK);
+    assert_string_equal(calls.seen.log, "dx");
+    assert_false(calls.seen.is_wrong_thread);
+    assert_int_equal(atomic_load(&calls.made), ALL_ON_LOOP);
+    assert_false(atomic_load(&calls.is_elsewhere));
+    afc_task_release(calls.task);
+    fixture_free(fixture);
+    afc_http_cache_release(options.http_cache);
     queue_free(queue);
 }
 
@@ -382,6 +505,7 @@ static void callbacks_of_a_task_stay_in_order_on_several_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(callbacks_run_on_the_thread_of_the_executor),
+        cmocka_unit_test(other_callbacks_run_on_the_loop_thread),
         cmocka_unit_test(refused_call_runs_on_the_loop_thread),
         cmocka_unit_test(executor_may_call_at_once),
         cmocka_unit_test(session_closes_after_the_last_callback),

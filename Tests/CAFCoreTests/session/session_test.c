@@ -212,6 +212,21 @@ static void start_after_cancel(call *call) {
     call_start(twice->late);
 }
 
+/** It was made before, but only started tasks are cancelled. */
+static void keeps_task_made_before_cancel_all(void **state) {
+    (void)state;
+    fixture *fixture = fixture_new(NULL, NULL);
+    call *call = call_new(fixture, "/");
+    check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AFC_OK);
+    afc_session_cancel_all(fixture->session);
+    afc_task_start(call->task);
+    call_wait(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    fixture_free(fixture);
+}
+
 static void keeps_tasks_started_after_cancel_all(void **state) {
     (void)state;
     fixture *fixture = fixture_new(NULL, NULL);
@@ -601,6 +616,7 @@ int main(void) {
         cmocka_unit_test(unstarted_task_keeps_its_session),
         cmocka_unit_test(cancel_all_ends_each_task),
         cmocka_unit_test(cancels_tasks_started_while_an_earlier_cancel_all_is_pending),
+        cmocka_unit_test(keeps_task_made_before_cancel_all),
         cmocka_unit_test(keeps_tasks_started_after_cancel_all),
         FIXTURE_TEST(cancel_all_in_a_callback_includes_its_own_task),
         FIXTURE_TEST(sessions_do_not_disturb_each_other),

@@ -3,6 +3,8 @@
 #include "support/call.h"
 #include "support/test_proxy.h"
 
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,6 +257,70 @@ static void digest_sends_a_colon(void **state) {
     check_contains(seen_header(fixture, 1, "Authorization"), "username=\"m:e\"");
 }
 
+/** A challenge that waits until the test answers it. */
+typedef struct question {
+    sem_t is_asked;
+    atomic_uint number;
+} question;
+
+static afc_challenge_decision ask_later(void *context, const afc_challenge *challenge,
+                                        afc_credentials *credentials) {
+    (void)credentials;
+    question *question = ((call *)context)->payload;
+    atomic_store(&question->number, challenge->number);
+    sem_post(&question->is_asked);
+    return AFC_CHALLENGE_LATER;
+}
+
+static void invalid_answers_leave_the_challenge_waiting(void **state) {
+    fixture *fixture = *state;
+    auth_server auth_server = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
+    auth_server_path(fixture, "/", &auth_server);
+    question question = {.number = 0};
+    sem_init(&question.is_asked, 0, 0);
+    call *call = call_new(fixture, "/");
+    call->payload = &question;
+    call->events.on_challenge = ask_later;
+    call_start(call);
+    while (sem_wait(&question.is_asked) != 0) {}
+    afc_credentials control = valid_credentials;
+    control.password = "a\nb";
+    uint32_t number = atomic_load(&question.number);
+    const struct {
+        uint32_t number;
+        int answer;
+        const afc_credentials *credentials;
+    } rows[] = {{0, AFC_CHALLENGE_USE, &valid_credentials},
+                {number + 1, AFC_CHALLENGE_USE, &valid_credentials},
+                {number, AFC_CHALLENGE_USE, NULL},
+                {number, AFC_CHALLENGE_USE, &control},
+                {number, AFC_CHALLENGE_LATER, NULL},
+                {number, AFC_CHALLENGE_LATER + 1, NULL},
+                {number, -1, NULL}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc_challenge_decision answer = (afc_challenge_decision)rows[i].answer;
+        check_status(
+            afc_task_answer_challenge(call->task, rows[i].number, answer, rows[i].credentials),
+            AFC_EINVAL);
+    }
+    check_status(
+        afc_task_answer_challenge(call->task, number, AFC_CHALLENGE_USE, &valid_credentials),
+        AFC_OK);
+    /* It is answered, and then there is none. */
+    check_status(
+        afc_task_answer_challenge(call->task, number, AFC_CHALLENGE_USE, &valid_credentials),
+        AFC_EINVAL);
+    call_wait(call);
+    check_ended(call, AFC_OK);
+    assert_int_equal(status_of(call), 200);
+    for (uint32_t i = 0; i < 2; i++) {
+        check_status(afc_task_answer_challenge(call->task, i, AFC_CHALLENGE_DEFAULT, NULL),
+                     AFC_EINVAL);
+    }
+    call_free(call);
+    sem_destroy(&question.is_asked);
+}
+
 int main(void) {
     setenv("KRB5_CONFIG", "/dev/null", 1);
     const struct CMUnitTest tests[] = {
@@ -265,6 +331,7 @@ int main(void) {
         FIXTURE_TEST(refuses_colon_where_only_basic_is_allowed),
         FIXTURE_TEST(says_that_basic_can_not_send_a_colon),
         FIXTURE_TEST(digest_sends_a_colon),
+        FIXTURE_TEST(invalid_answers_leave_the_challenge_waiting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* What a request or a session demands holds with the HTTP cache, too: where it goes, and whose response it is. */
 #include "support/caching_fixture.h"
 #include "support/files.h"
+#include "support/jar.h"
 
 #include <afcore/cookie.h>
 #include <stdio.h>
@@ -65,6 +66,23 @@ static void request_for_the_cache_only_never_reaches_the_server(void **state) {
     check_missing(resumed);
     folder_remove(&folder);
     assert_int_equal(request_count(site), 0);
+}
+
+/** Its connection is what is wanted, not its response. */
+static void connecting_only_uses_no_stored_response(void **state) {
+    caching_fixture *site = *state;
+    serve(site->fixture, "/", answer(200, FRESH, "body"));
+    assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
+    assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_HIT);
+    call *call = call_new(site->fixture, "/");
+    call->request.flags = AFC_REQUEST_CONNECT_ONLY;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    assert_null(call->head);
+    assert_int_equal(call->hop_count, 1);
+    assert_int_equal(call->hops[0].cache, AFC_CACHE_USE_UNUSED);
+    call_free(call);
+    assert_int_equal(request_count(site), 1);
 }
 
 /* ---- Where a request goes ---------------------------------------------------------------------- */
@@ -623,6 +641,38 @@ static void response_of_http_is_not_validated_over_https(void **state) {
     afc_http_cache_release(options.http_cache);
 }
 
+/** A validation in the background sends the cookies that the request would send. */
+static void background_validation_merges_cookies_as_its_request(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t flags;
+        const char *expected;
+    } rows[] = {{0, "own=1"}, {AFC_REQUEST_MERGE_COOKIES, "own=1; stored=2"}};
+    const afc_header own = field("Cookie", "own=1");
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+        options.cookies = jar_new();
+        caching_fixture *site = caching_fixture_new(&options);
+        serve(site->fixture, "/", answer(200, USABLE_STALE, "body"));
+        const char *url = url_of(site->fixture, "/");
+        check_status(afc_cookie_jar_receive(options.cookies, url, S("stored=2"), NULL), AFC_OK);
+        assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
+        call *call = call_new(site->fixture, "/");
+        call->request.headers = &own;
+        call->request.header_count = 1;
+        call->request.flags = rows[i].flags;
+        call_perform(call);
+        check_ended(call, AFC_OK);
+        assert_int_equal(cache_use_of(call), AFC_CACHE_USE_STALE);
+        call_free(call);
+        assert_true(afts_wait_requests(site->fixture->server, 2, PATIENCE_MS));
+        assert_string_equal(seen_header(site->fixture, 1, "Cookie"), rows[i].expected);
+        void *made = site;
+        caching_fixture_teardown(&made);
+        afc_cookie_jar_release(options.cookies);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         CACHING_TEST(request_for_the_cache_only_never_reaches_the_server),
@@ -644,6 +694,8 @@ int main(void) {
         CACHING_TEST(update_for_credentials_of_a_challenge_is_not_stored),
         CACHING_TEST(response_requested_before_a_change_is_not_stored),
         cmocka_unit_test(response_of_http_is_not_validated_over_https),
+        CACHING_TEST(connecting_only_uses_no_stored_response),
+        cmocka_unit_test(background_validation_merges_cookies_as_its_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
