@@ -2,6 +2,7 @@
 #include "support/caching_fixture.h"
 #include "support/files.h"
 #include "support/jar.h"
+#include "support/recorded_socket.h"
 
 #include <afcore/cookie.h>
 #include <stdio.h>
@@ -83,6 +84,24 @@ static void connecting_only_uses_no_stored_response(void **state) {
     assert_int_equal(call->hops[0].cache, AFC_CACHE_USE_UNUSED);
     call_free(call);
     assert_int_equal(request_count(site), 1);
+}
+
+/** A GET of the same URL was answered before, but an answer from the cache opens no socket. */
+static void handshake_of_websocket_uses_no_stored_response(void **state) {
+    caching_fixture *site = *state;
+    serve(site->fixture, "/", answer(200, FRESH, "body"));
+    assert_int_equal(fetch(site, "/"), AFC_CACHE_USE_UNUSED);
+    static const afc_http_cache_policy policies[] = {AFC_HTTP_CACHE_PROTOCOL,
+                                                     AFC_HTTP_CACHE_ELSE_LOAD, AFC_HTTP_CACHE_ONLY};
+    for (size_t i = 0; i < COUNT_OF(policies); i++) {
+        recorded_socket *socket = socket_new(site->fixture, "/");
+        socket->request.cache_policy = policies[i];
+        socket_open(socket, site->fixture);
+        socket_wait(socket);
+        assert_int_equal(socket->status, 200);
+        socket_free(socket);
+        assert_int_equal(request_count(site), i + 2);
+    }
 }
 
 /* ---- Where a request goes ---------------------------------------------------------------------- */
@@ -694,6 +713,7 @@ int main(void) {
         CACHING_TEST(update_for_credentials_of_a_challenge_is_not_stored),
         CACHING_TEST(response_requested_before_a_change_is_not_stored),
         cmocka_unit_test(response_of_http_is_not_validated_over_https),
+        CACHING_TEST(handshake_of_websocket_uses_no_stored_response),
         CACHING_TEST(connecting_only_uses_no_stored_response),
         cmocka_unit_test(background_validation_merges_cookies_as_its_request),
     };
