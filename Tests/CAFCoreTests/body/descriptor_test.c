@@ -1,7 +1,9 @@
 /* Request bodies from descriptors: pipes, sockets, files. */
 #include "support/call.h"
+#include "support/descriptors.h"
 #include "support/files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,6 +224,40 @@ static void continues_after_suspension(void **state) {
     close(ends[0]);
 }
 
+static void needs_a_free_descriptor_for_its_own(void **state) {
+    fixture *fixture = *state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    afc_failure failure;
+    afc_task *task;
+    call *reading = send_from(fixture, ends[0], AFC_LENGTH_UNKNOWN);
+    call *writing = call_new(fixture, "/");
+    writing->request.sink.kind = AFC_SINK_FD;
+    writing->request.sink.descriptor = ends[1];
+    call *calls[] = {reading, writing};
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        const afc_request *request = &calls[i]->request;
+        descriptors_deny();
+        afc_status status = afc_task_new(&task, fixture->session, request, NULL, &failure);
+        descriptors_allow();
+        check_status(status, AFC_EFILE);
+        assert_int_equal(failure.system_error, EMFILE);
+        assert_null(task);
+    }
+    close(ends[1]);
+    call_perform(reading);
+    check_ended(reading, AFC_OK);
+    call_free(reading);
+    close(ends[0]);
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    assert_true(null >= 0);
+    writing->request.sink.descriptor = null;
+    call_perform(writing);
+    check_ended(writing, AFC_OK);
+    call_free(writing);
+    close(null);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(sends_a_pipe_to_its_end),
@@ -233,6 +269,7 @@ int main(void) {
         FIXTURE_TEST(is_not_replayed_after_a_redirect),
         FIXTURE_TEST(ends_while_it_waits_for_input),
         FIXTURE_TEST(continues_after_suspension),
+        FIXTURE_TEST(needs_a_free_descriptor_for_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

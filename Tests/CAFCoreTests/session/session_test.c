@@ -294,9 +294,11 @@ static void reuses_connections(void **state) {
     assert_int_equal(stats.accepted, 1);
     assert_int_equal(stats.requests, 100);
     afc_session_statistics own;
+    memset(&own, 0x5a, sizeof own);
     afc_session_get_statistics(fixture->session, &own);
     assert_int_equal(own.connections, 1);
     assert_int_equal(own.tasks, 100);
+    for (size_t i = 0; i < COUNT_OF(own.reserved); i++) assert_int_equal(own.reserved[i], 0);
 }
 
 static void limits_connections_per_host(void **state) {

@@ -692,6 +692,22 @@ static void background_validation_merges_cookies_as_its_request(void **state) {
     }
 }
 
+/** The stored response has no Content-Encoding, and so must have the next one. */
+static void background_validation_keeps_encoding_as_its_request(void **state) {
+    caching_fixture *site = *state;
+    serve(site->fixture, "/", answer(200, USABLE_STALE, "body"));
+    for (int i = 0; i < 2; i++) {
+        call *call = call_new(site->fixture, "/");
+        call->request.keep_encoding = true;
+        call_perform(call);
+        check_ended(call, AFC_OK);
+        assert_int_equal(cache_use_of(call), i == 0 ? AFC_CACHE_USE_UNUSED : AFC_CACHE_USE_STALE);
+        call_free(call);
+    }
+    assert_true(afts_wait_requests(site->fixture->server, 2, PATIENCE_MS));
+    assert_string_equal(seen_header(site->fixture, 1, "Accept-Encoding"), "identity");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         CACHING_TEST(request_for_the_cache_only_never_reaches_the_server),
@@ -716,6 +732,7 @@ int main(void) {
         CACHING_TEST(handshake_of_websocket_uses_no_stored_response),
         CACHING_TEST(connecting_only_uses_no_stored_response),
         cmocka_unit_test(background_validation_merges_cookies_as_its_request),
+        CACHING_TEST(background_validation_keeps_encoding_as_its_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,8 +164,8 @@ typedef struct afc_session_statistics {
  * Fails: AFC_ENOMEM (also without a free descriptor: `failure->system_error`), AFC_EINVAL (options without
  * AFC_SESSION_OPTIONS_INIT; invalid TLS versions, ciphers, client certificates, proxies or network options),
  * AFC_EFILE (a client certificate's file), AFC_EUNSUPPORTED (libcurl without OpenSSL; see also
- * afc_network_options), AFC_EINTERNAL (no thread, see `failure`; or the process was forked while a thread was using
- * OpenSSL, whose locks then stay locked in this child); `*out` is then NULL.
+ * afc_network_options), AFC_EINTERNAL (no thread or no random bytes, see `failure`; or the process was forked while a
+ * thread was using OpenSSL, whose locks then stay locked in this child); `*out` is then NULL.
  */
 AFC_API afc_status afc_session_new(afc_session **out, const afc_session_options *options,
                                    afc_failure *failure);

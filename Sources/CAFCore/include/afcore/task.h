@@ -207,8 +207,9 @@ typedef struct afc_task_events {
  *
  * Thread: any.    Owns: `*out` is yours, afc_task_release(). Takes `events->context` and the body of the
  * request; on failure their release functions are called before this function returns.
- * Fails: AFC_EINVAL (`failure` says why), AFC_EUNSUPPORTED, AFC_ECLOSED, AFC_ENOMEM; `*out` is then NULL. A struct
- * without its AFC_…_INIT is AFC_EINVAL too: nothing else in it is read, and none of its callbacks is called.
+ * Fails: AFC_EINVAL (`failure` says why), AFC_EFILE (no descriptor is left to duplicate that of an FD body or sink),
+ * AFC_EUNSUPPORTED, AFC_ECLOSED, AFC_ENOMEM; `*out` is then NULL. A struct without its AFC_…_INIT is AFC_EINVAL too:
+ * nothing else in it is read, and none of its callbacks is called.
  */
 AFC_API afc_status afc_task_new(afc_task **out, afc_session *session, const afc_request *request,
                                 const afc_task_events *events, afc_failure *failure);

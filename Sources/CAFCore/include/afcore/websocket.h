@@ -265,8 +265,8 @@ typedef struct afc_websocket_events {
  *
  * Thread: any.    Owns: `*out` is yours, afc_websocket_release(). Takes `events->context`; on failure `release` is
  * called before this function returns.
- * Fails: AFC_EINVAL (`failure` says why), AFC_EUNSUPPORTED, AFC_ECLOSED, AFC_ENOMEM; `*out` is then NULL. Failures of
- * the network are reported by on_closed.
+ * Fails: AFC_EINVAL (`failure` says why), AFC_EUNSUPPORTED, AFC_ECLOSED, AFC_ENOMEM, AFC_EINTERNAL (the system has no
+ * random bytes); `*out` is then NULL. Failures of the network are reported by on_closed.
  */
 AFC_API afc_status afc_websocket_open(afc_websocket **out, afc_session *session,
                                       const afc_request *request,
@@ -296,8 +296,9 @@ AFC_API afc_status afc_websocket_answer_challenge(afc_websocket *socket, uint32_
  *
  * Thread: any.    Owns: nothing; `message_context` is passed to on_sent.
  * Fails: AFC_EAGAIN (the queue is full: wait for on_sent), AFC_ETOOBIG (larger than the whole queue may be), AFC_EINVAL
- * (invalid UTF-8, another kind than the previous piece, unknown flags), AFC_ECLOSED (closing, closed or cancelled),
- * AFC_ENOMEM. on_sent is then not called.
+ * (invalid UTF-8, an unknown kind or another one than that of the previous piece, unknown flags), AFC_ECLOSED (closing,
+ * closed or cancelled), AFC_ENOMEM, AFC_EINTERNAL (the codec failed, or the system has no random bytes). on_sent is then
+ * not called.
  */
 AFC_API afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind,
                                       afc_slice bytes, unsigned flags, void *message_context);
