@@ -54,8 +54,9 @@ AFC_API afc_status afc_url_check(afc_slice url, afc_failure *failure);
  * Resolves a reference against a base (RFC 3986, section 5.2, strict). Removes dot segments, escapes nothing, keeps
  * user information and the fragment. A reference with a scheme is returned unchanged.
  *
- * Returns the size of the result, which has no NUL. If the size exceeds `capacity`, the contents of `out` are
- * undefined; base.size + reference.size + 2 bytes are always enough.
+ * Returns the size of the result, which has no NUL. While it is made, `out` also holds the dot segments. If these don't
+ * fit, the contents of `out` are undefined, and the returned size exceeds `capacity` and is one that is enough;
+ * base.size + reference.size + 2 bytes are always enough.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
