@@ -76,7 +76,6 @@ static afc_status copy_request(const afc__transfer *transfer, const afc_header *
     for (size_t i = 0; i < count; i++) headers[kept++] = extra[i];
     status = afc__request_head_init(out, (afc__storage){0}, now->method, &url, headers, kept,
                                     failure);
-    out->sends_body = now->sends_body;
     afc_free(headers);
     return status;
 }

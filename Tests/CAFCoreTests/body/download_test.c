@@ -611,13 +611,27 @@ static void redirect_keeps_the_range(void **state) {
     fixture_free(other);
 }
 
+/** "hello" by gzip, sent though identity was asked for. */
+static const unsigned char hello[] = {0x1f, 0x8b, 8,    0,    0,    0,    0, 0, 2,
+                                      3,    0xcb, 0x48, 0xcd, 0xc9, 0xc9, 7, 0, 0x86,
+                                      0xa6, 0x10, 0x36, 5,    0,    0,    0};
+
+static void saves_encoded_content_as_received_if_asked(void **state) {
+    download_fixture *download_fixture = *state;
+    afts_script *script = afts_script_new();
+    afts_respond(script, 200, "Content-Encoding: gzip\r\nETag: " OLD_TAG, hello, sizeof hello);
+    serve_once(download_fixture->fixture, "/file", script);
+    call *call = prepare(download_fixture, "/file", BOTH);
+    call->request.keep_encoding = true;
+    call_perform(call);
+    check_done(download_fixture, call, (afc_slice){(const char *)hello, sizeof hello},
+               AFC_RESUMPTION_NONE);
+}
+
 static void never_resumes_encoded_content(void **state) {
     download_fixture *download_fixture = *state;
     interrupt_download(download_fixture);
-    /* "hello" by gzip, sent though identity was asked for; its digest is that of the encoded bytes. */
-    static const unsigned char hello[] = {0x1f, 0x8b, 8,    0,    0,    0,    0, 0, 2,
-                                          3,    0xcb, 0x48, 0xcd, 0xc9, 0xc9, 7, 0, 0x86,
-                                          0xa6, 0x10, 0x36, 5,    0,    0,    0};
+    /* Its digest is that of the encoded bytes. */
     afts_script *script = afts_script_new();
     afts_respond(script, 200,
                  "Content-Encoding: gzip\r\nETag: " OLD_TAG
@@ -656,6 +670,7 @@ int main(void) {
         DOWNLOAD_TEST(successes_without_the_file_keep_the_part_and_fail),
         DOWNLOAD_TEST(lost_connection_keeps_the_part),
         DOWNLOAD_TEST(redirect_keeps_the_range),
+        DOWNLOAD_TEST(saves_encoded_content_as_received_if_asked),
         DOWNLOAD_TEST(never_resumes_encoded_content),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

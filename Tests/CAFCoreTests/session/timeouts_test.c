@@ -26,6 +26,7 @@ static size_t check_times_out(call *call, afc_timeout which) {
     int64_t took_ms = (afc__now_us() - start) / 1000;
     check_ended(call, AFC_ETIMEOUT);
     assert_int_equal(call->failure.timeout, which);
+    assert_int_equal(call->failure.reason, AFC_REASON_NONE);
     assert_true(took_ms >= SHORT_MS);
     assert_true(took_ms < LONG_MS);
     size_t hops = call->hop_count;
