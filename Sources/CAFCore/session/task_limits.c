@@ -64,7 +64,6 @@ static int64_t wake_time(const afc_task *task) {
 }
 
 bool afc__task_was_just_woken(const afc_task *task) {
-    if (task->woken_us == 0) return false;
     return afc__loop_now(&task->session->loop) < task->woken_us + WAKE_INTERVAL_US;
 }
 

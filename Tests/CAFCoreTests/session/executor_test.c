@@ -280,6 +280,34 @@ static void other_callbacks_run_on_the_loop_thread(void **state) {
     queue_free(queue);
 }
 
+/** A task without on_progress, on_done and release has nothing that the executor could run. */
+static void executor_gets_only_calls_of_tasks_that_need_it(void **state) {
+    (void)state;
+    queue *queue = queue_new();
+    queue->refuses = true;
+    fixture *fixture = fixture_of(queue);
+    serve(fixture, "/", answer(200, NULL, "hello"));
+    for (int i = 0; i < 4; i++) {
+        seen seen = {.thread = pthread_self()};
+        afc_task *task;
+        afc_request request = AFC_REQUEST_INIT;
+        afc_task_events events = AFC_TASK_EVENTS_INIT;
+        request.url = url_of(fixture, "/");
+        events.context = &seen;
+        events.on_head = at_head;
+        if (i == 1) events.on_done = at_done;
+        if (i == 2) events.release = at_release;
+        if (i == 3) events.on_progress = at_progress;
+        unsigned before = atomic_load(&queue->count);
+        check_status(afc_task_begin(&task, fixture->session, &request, &events, NULL), AFC_OK);
+        check_status(afc_task_wait(task, -1), AFC_OK);
+        assert_int_equal(atomic_load(&queue->count) > before, i > 0);
+        afc_task_release(task);
+    }
+    fixture_free(fixture);
+    queue_free(queue);
+}
+
 static void refused_call_runs_on_the_loop_thread(void **state) {
     (void)state;
     queue *queue = queue_new();
@@ -506,6 +534,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(callbacks_run_on_the_thread_of_the_executor),
         cmocka_unit_test(other_callbacks_run_on_the_loop_thread),
+        cmocka_unit_test(executor_gets_only_calls_of_tasks_that_need_it),
         cmocka_unit_test(refused_call_runs_on_the_loop_thread),
         cmocka_unit_test(executor_may_call_at_once),
         cmocka_unit_test(session_closes_after_the_last_callback),
