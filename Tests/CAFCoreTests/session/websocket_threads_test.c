@@ -1,4 +1,5 @@
 /* WebSockets and callbacks that use them, several threads, forks, and sessions that end. */
+#include "support/call.h"
 #include "support/child.h"
 #include "support/recorded_socket.h"
 
@@ -81,6 +82,11 @@ static void end_batch(void *context) {
     pthread_mutex_unlock(&socket->lock);
 }
 
+static void note_late_batch(void *context) {
+    recorded_socket *socket = context;
+    if (atomic_load(&socket->closed_count) > 0) atomic_store((atomic_bool *)socket->payload, true);
+}
+
 static void batch_ends_after_every_message(void **state) {
     fixture *fixture = *state;
     batches batches = {0};
@@ -116,6 +122,26 @@ static void status_of_on_message_ends_the_socket(void **state) {
     socket_open(socket, fixture);
     check_log(socket, "open;closed 1006;");
     check_status(socket->failure.status, AFC_EFILE);
+    socket_free(socket);
+}
+
+/** A message belongs to a batch, also the one that ends the socket before the batch. */
+static void batch_never_ends_after_the_socket(void **state) {
+    fixture *fixture = *state;
+    atomic_bool was_late = false;
+    serve_socket_bytes(fixture, "/",
+                       S("\x81\x01"
+                         "a"));
+    serve(fixture, "/next", answer(200, NULL, "ok"));
+    recorded_socket *socket = socket_new(fixture, "/");
+    socket->payload = &was_late;
+    socket->at_message = refuse;
+    socket->events.on_batch_end = note_late_batch;
+    socket_open(socket, fixture);
+    check_log(socket, "open;closed 1006;");
+    /* By now that turn of the loop is over. */
+    check_fetch(fixture, "/next", AFC_OK);
+    assert_false(atomic_load(&was_late));
     socket_free(socket);
 }
 
@@ -289,6 +315,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(callbacks_may_send_and_close),
         FIXTURE_TEST(batch_ends_after_every_message),
+        FIXTURE_TEST(batch_never_ends_after_the_socket),
         FIXTURE_TEST(cancel_in_on_message_is_the_last_callback_but_one),
         FIXTURE_TEST(refuses_what_is_sent_after_a_cancel),
         FIXTURE_TEST(status_of_on_message_ends_the_socket),

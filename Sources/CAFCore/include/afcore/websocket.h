@@ -245,7 +245,7 @@ typedef struct afc_websocket_events {
     /**
      * Called on the loop thread once after a group of calls of on_message, on_sent and on_pong, when nothing else is
      * ready. A program can collect messages in those and pass them to other threads here, which then wake up once.
-     * on_closed may be called before.
+     * Not called after on_closed, which ends a group, too: pass on there what was collected before it.
      */
     void (*on_batch_end)(void *context);
 } afc_websocket_events;
