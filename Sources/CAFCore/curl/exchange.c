@@ -500,11 +500,6 @@ afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure) 
 
 /* ---- The end of a hop ---------------------------------------------------------------------- */
 
-static void free_decoder(afc__exchange *exchange) {
-    afc__decoder_free(exchange->run.decoder);
-    exchange->run.decoder = NULL;
-}
-
 /** Releases what belongs to this run of the hop, and resets the run. */
 static void release_connection(afc__exchange *exchange) {
     afc__exchange_release_names(exchange);
@@ -515,7 +510,7 @@ static void release_connection(afc__exchange *exchange) {
     afc__receiving_begins(exchange);
     afc__exchange_set_carrier(exchange, NULL);
     afc__direct_reset(exchange);
-    free_decoder(exchange);
+    afc__decoder_free(exchange->run.decoder);
     exchange->run = (afc__exchange_run){0};
 }
 
@@ -540,9 +535,7 @@ bool afc__exchange_restart_with_response(afc__exchange *exchange) {
     curl_multi_remove_handle(multi, exchange->easy);
     afc__receiving_begins(exchange);
     afc__sending_resumes(exchange);
-    free_decoder(exchange);
     exchange->run.has_ended = false;
-    exchange->run.passed = 0;
     /* If this fails, the failure to send is reported: it is why the response couldn't be read. */
     afc_failure ignored;
     if (afc__exchange_prepare(exchange, &ignored) == AFC_OK &&

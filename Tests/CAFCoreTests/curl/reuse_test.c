@@ -368,6 +368,22 @@ static void repeats_only_idempotent_requests(void **state) {
     }
 }
 
+/** A body that libcurl reads piece by piece has to be read from its beginning again. */
+static void repeats_long_body_from_its_beginning(void **state) {
+    fixture *fixture = *state;
+    static char body[200000];
+    memset(body, 'x', sizeof body);
+    lose_second(fixture, false);
+    call *call = call_new(fixture, "/genuine");
+    call_send(call, "PUT", (afc_slice){body, sizeof body});
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    afts_request *seen = afts_copy_request(fixture->server, 2);
+    assert_int_equal(seen->body_total, sizeof body);
+    afts_request_free(seen);
+}
+
 typedef struct ending {
     enum {
         CLOSES,    /**< The connection ends. */
@@ -549,6 +565,7 @@ int main(void) {
         cmocka_unit_test(ends_connection_with_bytes_behind_response),
         FIXTURE_TEST(keeps_connection_without_input),
         cmocka_unit_test(repeats_only_idempotent_requests),
+        FIXTURE_TEST(repeats_long_body_from_its_beginning),
         cmocka_unit_test(repeats_refused_http_2_streams),
         cmocka_unit_test(repeats_refused_cleartext_http_2_streams),
         cmocka_unit_test(repeats_request_once_after_goaway_on_new_connection),
