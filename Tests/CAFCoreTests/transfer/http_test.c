@@ -206,6 +206,20 @@ static void fields_keep_case_order_and_duplicates(void **state) {
 }
 
 /** A range is one of the encoded body, so a part can't be decoded; a whole response to the same request is. */
+/** Some versions of libcurl would read the rest by the rules of HTTP/2. */
+static void refuses_http_2_status_line_over_http_1(void **state) {
+    fixture *fixture = *state;
+    static const char *const versions[] = {"HTTP/2", "HTTP/2.0"};
+    for (size_t i = 0; i < COUNT_OF(versions); i++) {
+        afts_script *script = afts_script_new();
+        afts_send_text(script,
+                       text_of(fixture, "%s 200 OK\r\nContent-Length: 2\r\n\r\nhi", versions[i]));
+        afts_close(script);
+        serve(fixture, "/claim", script);
+        check_fetch(fixture, "/claim", AFC_EPROTOCOL);
+    }
+}
+
 static void requests_identity_for_a_range(void **state) {
     fixture *fixture = *state;
     static const char gzip[] =
@@ -515,6 +529,7 @@ int main(void) {
         FIXTURE_TEST(each_default_can_be_removed),
         FIXTURE_TEST(each_default_can_be_replaced),
         FIXTURE_TEST(fields_keep_case_order_and_duplicates),
+        FIXTURE_TEST(refuses_http_2_status_line_over_http_1),
         FIXTURE_TEST(requests_identity_for_a_range),
         FIXTURE_TEST(requests_identity_if_nothing_is_decoded),
         FIXTURE_TEST(userinfo_becomes_a_credential_and_stays_hidden),
