@@ -20,18 +20,6 @@ final class EncodedNode<Value: EncodedValue> {
         case members([(name: String, part: Part)])
     }
 
-    /// A name that is compared byte by byte, like the keys of a ``JSONObject``.
-    private struct Name: Hashable {
-        let text: String
-
-        static func == (left: Name, right: Name) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
-
-        func hash(into hasher: inout Hasher) {
-            var text = text
-            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        }
-    }
-
     /// The number of members up to which a linear search is faster than a dictionary.
     private static var linearLimit: Int { 12 }
     /// Enough for a value around each array or object that may be nested, which it encodes as its single value.
@@ -42,7 +30,7 @@ final class EncodedNode<Value: EncodedValue> {
     private(set) var continued: Value?
     /// The position of the last member of each name. Filled when a container is asked for among more than
     /// ``linearLimit`` members, because most objects have none.
-    private var positions: [Name: Int] = [:]
+    private var positions: [ExactText: Int] = [:]
     /// The number of members whose names are in ``positions``.
     private var indexedCount = 0
     /// The first misuse of the encoder. Kept until ``encoded(at:)`` throws it, because the functions that make
@@ -186,9 +174,9 @@ final class EncodedNode<Value: EncodedValue> {
 
     private func lastPosition(of name: String) -> Int? {
         guard case .members(let members) = content else { return nil }
-        let name = Name(text: name)
-        guard members.count > Self.linearLimit else { return members.lastIndex { Name(text: $0.name) == name } }
-        for index in indexedCount..<members.count { positions[Name(text: members[index].name)] = index }
+        let name = ExactText(name)
+        guard members.count > Self.linearLimit else { return members.lastIndex { ExactText($0.name) == name } }
+        for index in indexedCount..<members.count { positions[ExactText(members[index].name)] = index }
         indexedCount = members.count
         return positions[name]
     }

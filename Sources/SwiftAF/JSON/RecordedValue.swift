@@ -77,13 +77,32 @@ extension RecordedValue.Content: Encodable {
         }
     }
 
-    /// Encodes a member. A dictionary that a container has continued is encoded in these two steps again.
+    /// Encodes a member. What containers have added to a dictionary, or to one within it, is added in the same way
+    /// again, because encoders don't convert the names of a dictionary, but those that a container adds.
     private func encode(named name: String, into container: inout KeyedEncodingContainer<TreeKey>) throws {
-        guard case .members(let members, let dataNames) = self, dataNames > 0, dataNames < members.count else {
-            return try container.encode(encodable, forKey: .name(name))
-        }
-        try container.encode(Self.dictionary(members[..<dataNames]), forKey: .name(name))
+        guard hasAdditions else { return try container.encode(encodable, forKey: .name(name)) }
+        try container.encode(withoutAdditions.encodable, forKey: .name(name))
+        try encodeAdditions(named: name, into: &container)
+    }
+
+    /// Whether containers have added members to this dictionary, or to one within it.
+    private var hasAdditions: Bool {
+        guard case .members(let members, let dataNames) = self, dataNames > 0 else { return false }
+        return dataNames < members.count || members.contains { $0.content.hasAdditions }
+    }
+
+    /// The dictionary as it was encoded, before containers added members.
+    private var withoutAdditions: Self {
+        guard hasAdditions, case .members(let members, let dataNames) = self else { return self }
+        return .members(members[..<dataNames].map { ($0.name, $0.content.withoutAdditions) }, dataNames: dataNames)
+    }
+
+    private func encodeAdditions(
+        named name: String, into container: inout KeyedEncodingContainer<TreeKey>
+    ) throws {
+        guard hasAdditions, case .members(let members, let dataNames) = self else { return }
         var rest = container.nestedContainer(keyedBy: TreeKey.self, forKey: .name(name))
+        for (name, content) in members[..<dataNames] { try content.encodeAdditions(named: name, into: &rest) }
         for (name, content) in members[dataNames...] { try content.encode(named: name, into: &rest) }
     }
 }

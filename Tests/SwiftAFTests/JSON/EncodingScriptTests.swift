@@ -240,6 +240,32 @@ import Testing
         }
     }
 
+    /// The names of a dictionary within a dictionary are data as well, whichever of the two a container continues.
+    @Test(arguments: ["inner", "innerName"])
+    func containerAddsConvertedKeysToDictionaryInDictionary(inner: String) throws {
+        let within: Script.Step = .keyed([(Key(inner), .keyed([(Key("lastName"), .null)]))])
+        let coder = JSONCoder(keys: .snakeCase)
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.outputFormatting = .sortedKeys
+        for steps in [
+            [within], [within, .keyed([(Key("topName"), .null)])],
+            [.keyed([(Key(inner), .keyed([(Key("deepName"), within)]))])],
+        ] as [[Script.Step]] {
+            let value = Script.leaf([inner: ["firstName": 1], "otherName": ["lastName": 2]])
+            let script = Script.keyed(([("outer", .value(value))] + steps.map { ("outer", $0) }).map { (Key($0), $1) })
+            let expected = try coder.encode(script, options: .sortedKeys)
+            #expect(try encoder.encode(script) == expected)
+            let recorded = try RecordedValue(script)
+            for value in [recorded, try RecordedValue(recorded)] {
+                #expect(
+                    String(decoding: try coder.encode(value, options: .sortedKeys), as: UTF8.self)
+                        == String(decoding: expected, as: UTF8.self))
+                #expect(try encoder.encode(value) == expected)
+            }
+        }
+    }
+
     /// A recorded value that a container continues keeps its marks, too.
     @Test func containerContinuesRecordedDictionary() throws {
         let recorded = try RecordedValue(Script.leaf(["firstName": 1]))
