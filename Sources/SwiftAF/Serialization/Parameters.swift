@@ -63,12 +63,12 @@ extension Parameters {
     /// Creates a dictionary with its members in order. If a key is repeated, its last value is used.
     public init(_ pairs: some Sequence<(String, Parameters)>) {
         var members: [Member] = []
-        var positions: [String: Int] = [:]
+        var positions: [ExactText: Int] = [:]
         for (key, value) in pairs {
-            if let position = positions[key] {
+            if let position = positions[ExactText(key)] {
                 members[position] = Member(key: key, value: value)
             } else {
-                positions[key] = members.count
+                positions[ExactText(key)] = members.count
                 members.append(Member(key: key, value: value))
             }
         }
@@ -149,7 +149,8 @@ extension Parameters {
     public subscript(key: String) -> Parameters? {
         get {
             guard case .dictionary(let members) = expanded else { return nil }
-            return members.last { $0.key == key }?.value
+            let key = ExactText(key)
+            return members.last { ExactText($0.key) == key }?.value
         }
         set {
             let expanded = expanded
@@ -166,8 +167,9 @@ extension Parameters {
                 if newValue != nil { self = .invalid(Self.memberOfNoDictionary(key)) }
                 return
             }
-            let position = members.firstIndex { $0.key == key }
-            members.removeAll { $0.key == key }
+            let exactKey = ExactText(key)
+            let position = members.firstIndex { ExactText($0.key) == exactKey }
+            members.removeAll { ExactText($0.key) == exactKey }
             if let newValue {
                 members.insert(Member(key: key, value: newValue), at: position ?? members.count)
             }
@@ -251,6 +253,9 @@ extension Parameters {
         case let value as Set<AnyHashable>:
             .set(value.map { make(of: $0.base, at: key) })
         case let value as any Encodable: encode(value, at: key)
+        // An `NSURL` or an `NSUUID`, which isn't Encodable itself.
+        case let value as URL: encode(value, at: key)
+        case let value as UUID: encode(value, at: key)
         case let value as any RawRepresentable: ofRawValue(value, at: key)
         case let value?: isNil(value) ? .null : .invalid(unsupported(value, at: key))
         }

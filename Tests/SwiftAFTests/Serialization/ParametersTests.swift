@@ -93,6 +93,16 @@ import Testing
                 == "letter=%C3%A9&prefix=Ad&s=text")
     }
 
+    @Test func urlsAndIdentifiersOfFoundationAreTexts() throws {
+        let text = "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"
+        let parameters: Parameters = [
+            "id": NSUUID(uuidString: text), "url": NSURL(string: "/a"), "urls": [NSURL(string: "b")],
+        ]
+        #expect(try query(parameters) == "id=\(text)&url=/a&urls[]=b")
+        #expect(
+            try JSONValue(parsing: Data(json(parameters).utf8)) == ["id": .string(text), "url": "/a", "urls": ["b"]])
+    }
+
     @Test func numbersOfFoundationKeepTheirDigits() throws {
         let prices = (0..<1000).map { NSDecimalNumber(mantissa: $0, exponent: -2, isNegative: false) }
         #expect(try json(Parameters(prices)) == "[\(prices.map(\.description).joined(separator: ","))]")
@@ -139,6 +149,21 @@ import Testing
         var other = Parameters.null
         other["a"] = .string("b")
         #expect(try query(other) == "a=b")
+    }
+
+    /// Canonically equivalent keys are different bytes, which a server tells apart.
+    @Test func equivalentKeysAreDifferentMembers() throws {
+        let (one, two) = ("\u{e9}", "e\u{301}")
+        for parameters in [Parameters([(one, .integer(1)), (two, .integer(2))]), [one: 1, two: 2]] {
+            #expect(try query(parameters) == "e%CC%81=2&%C3%A9=1")
+            #expect(try json(parameters) == #"{"\#(one)":1,"\#(two)":2}"#)
+        }
+        var parameters: Parameters = [one: 1]
+        #expect(parameters[two] == nil)
+        parameters[two] = 2
+        #expect(try query(parameters) == "e%CC%81=2&%C3%A9=1")
+        parameters[one] = nil
+        #expect(try query(parameters) == "e%CC%81=2")
     }
 
     @Test func settingAMemberKeepsTheOthersOfAnEncodable() throws {
