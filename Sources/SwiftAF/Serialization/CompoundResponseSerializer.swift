@@ -64,8 +64,17 @@ public struct CompoundResponseSerializer: ResponseSerializer {
     /// Returns whether a value stands for an empty body: null or nil.
     private static func isNothing<Value>(_ value: Value) -> Bool {
         if let json = value as? JSONValue { return json.isNull }
-        return Value.self is any ExpressibleByNilLiteral.Type
+        return (value as? any NilTestable)?.isNil ?? false
     }
+}
+
+/// An optional of any type.
+private protocol NilTestable {
+    var isNil: Bool { get }
+}
+
+extension Optional: NilTestable {
+    fileprivate var isNil: Bool { self == nil }
 }
 
 extension CompoundResponseSerializer: Hashable {

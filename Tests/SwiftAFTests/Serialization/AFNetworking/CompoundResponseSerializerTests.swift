@@ -60,6 +60,17 @@ import Testing
         #expect(unused.code == .status && unused.parsedBody as? Data == Data("x".utf8))
     }
 
+    /// A value of an optional type that isn't nil.
+    private struct Counter: ResponseSerializer {
+        func serialize(_ response: HTTPResponse, body: Data) throws -> Int? { body.isEmpty ? nil : body.count }
+    }
+
+    @Test func usesOptionalValueUnlessItIsNil() {
+        let compound = CompoundResponseSerializer([Counter()])
+        #expect(compound.result(for: response(nil), body: Data(" ".utf8)).value as? Int == 1)
+        #expect(compound.result(for: response(nil), body: Data()).value as? Data == Data())
+    }
+
     @Test(arguments: [("", "data 0"), ("null", "json null")])
     func emptyBodyIsDataWhileNullIsJSON(body: String, expected: String) {
         let compound = CompoundResponseSerializer([
