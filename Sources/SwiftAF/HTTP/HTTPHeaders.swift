@@ -277,7 +277,8 @@ extension HTTPHeaders {
     public struct Field: Sendable {
         /// The name, with its case.
         public let name: String
-        /// The value, without surrounding white space.
+        /// The value. White space around it isn't part of it (RFC 9110 5.5): a received value has none, and receivers
+        /// ignore that of a sent one.
         public let value: String
         var isMarkedSecret: Bool
         let isLatin1: Bool
