@@ -3,14 +3,14 @@
     import Glibc
     import SwiftAFGTK
 
-    // GTKTests [--rounds N] [--filter TEXT] [--scale N] [--without-web]
+    // GTKTests [--misuse NAME] [--rounds N] [--filter TEXT] [--scale N] [--without-web]
     let arguments = CommandLine.arguments
     func option(_ name: String) -> String? {
         arguments.firstIndex(of: name).flatMap { arguments.indices.contains($0 + 1) ? arguments[$0 + 1] : nil }
     }
     let rounds = option("--rounds").flatMap(Int.init) ?? 1
     let filter = option("--filter") ?? ""
-    var tests = mainLoopTests + imageTests + previewTests + animationTests + gridTests + taskTests
+    var tests = mainLoopTests + imageTests + previewTests + animationTests + gridTests + taskTests + misuseTests
     #if WebKit
         // WebKit's processes need a sandbox, which containers may refuse.
         if arguments.contains("--without-web") {
@@ -24,6 +24,10 @@
     guard gtk_init_check() != 0 else {
         print("GTKTests: there is no display; Scripts/checks/gtk runs this with Xvfb")
         exit(1)
+    }
+    if let misuse = option("--misuse").flatMap({ Misuse(rawValue: $0) }) {
+        misuse.commit()
+        exit(0)
     }
     try MainActorInGLib.install()
     let loop = g_main_loop_new(nil, 0)
