@@ -33,6 +33,24 @@ private final class PromptedCache: ImageRequestCache {
     func image(identifier: String) -> Image? { inner.image(identifier: identifier) }
 }
 
+/// Calls a function between a lookup and its return.
+private final class SlowCache: ImageRequestCache {
+    private let inner = AutoPurgingImageCache()
+    private let hook = Locked<(@Sendable () -> Void)?>(nil)
+
+    func onNextLookup(_ call: @escaping @Sendable () -> Void) { hook.withLock { $0 = call } }
+
+    func add(_ image: Image, identifier: String) { inner.add(image, identifier: identifier) }
+    func removeImage(identifier: String) -> Bool { inner.removeImage(identifier: identifier) }
+    func removeAllImages() -> Bool { inner.removeAllImages() }
+
+    func image(identifier: String) -> Image? {
+        let image = inner.image(identifier: identifier)
+        hook.exchange(nil)?()
+        return image
+    }
+}
+
 /// AFNetworking's tests of its image downloader, and what they leave out.
 @Suite(.timeLimit(.minutes(10)))
 struct ImageDownloaderTests {
@@ -110,6 +128,30 @@ struct ImageDownloaderTests {
         #expect(first.image.isIdentical(to: second.image) == keeps)
         #expect(cache.asked.load(ordering: .relaxed) == (keeps ? 1 : 2))
         #expect(cache.added.load(ordering: .relaxed) == (keeps ? 1 : 0))
+    }
+
+    /// The download of an image may end after another request hasn't found it in the cache, and before that request
+    /// joins the download.
+    @Test func requestAtTheEndOfADownloadUsesItsImage() async throws {
+        let gate = Gate()
+        let fetcher = ScriptedFetcher(gate: gate)
+        let cache = SlowCache()
+        let downloader = downloader(fetcher, cache: cache)
+        let first = Results(), second = Results()
+        let hasEnded = DispatchSemaphore(value: 0)
+        downloader.download(request, completion: first.expect("first"))
+        while fetcher.snapshot.fetched.isEmpty { await Task.yield() }
+        cache.onNextLookup {
+            gate.open()
+            hasEnded.wait()
+        }
+        let complete = second.expect("second")
+        DispatchQueue.global().async { [request] in downloader.download(request, completion: complete) }
+        let image = try #require(await first.all().first?.result.get())
+        hasEnded.signal()
+        let same = try #require(await second.all().first?.result.get())
+        #expect(same.image.isIdentical(to: image.image) && same.response == nil)
+        #expect(fetcher.snapshot.fetched.count == 1)
     }
 
     @Test func concurrentRequestsShareDownloadInOrder() async throws {

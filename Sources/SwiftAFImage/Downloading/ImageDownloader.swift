@@ -319,6 +319,10 @@ public final class ImageDownloader: Sendable {
     }
 
     private func load(_ run: Int, _ spec: LoadSpec) async -> Result<DownloadedImage, SessionError> {
+        // Asked again: another download of this image may have ended between the first lookup and the queue.
+        if let image = cachedImage(for: spec.request, processors: spec.processors) {
+            return .success(DownloadedImage(image: image, response: nil))
+        }
         do throws(SessionError) {
             let data = try await fetch(run, spec)
             var image = try data.serialized(by: responseSerializer)
@@ -363,7 +367,7 @@ public final class ImageDownloader: Sendable {
     private func finish(_ run: Int, _ result: Result<DownloadedImage, SessionError>) {
         // Cached before the completions are called, so that a request made in one finds the image in the cache.
         if let spec = queue.withLock({ $0.spec(of: run) }), ImageCacheKey.isConstant(for: spec.request),
-            case .success(let downloaded) = result, let imageCache
+            case .success(let downloaded) = result, downloaded.response != nil, let imageCache
         {
             let request = cached(spec.request)
             let image = downloaded.image
