@@ -24,7 +24,8 @@ extension CoreArena {
             case .v4: .AFC_IP_V4
             case .v6: .AFC_IP_V6
             }
-        options.happy_eyeballs_ms = network.happyEyeballsDelay?.coreMilliseconds ?? 0
+        // For the core, zero means libcurl's default.
+        options.happy_eyeballs_ms = network.happyEyeballsDelay.map { max(1, $0.coreMilliseconds) } ?? 0
         options.interface = try copy(network.interface, "the interface")
         options.require_public_addresses = network.allowsOnlyPublicAddresses
         options.unix_socket = try copy(network.unixSocket, "the path of the socket")

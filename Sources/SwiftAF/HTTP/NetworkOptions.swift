@@ -40,8 +40,8 @@ public struct NetworkOptions: Hashable, Sendable {
     public var dnsOverHTTPS: String?
     /// The address families to use. No effect over a Unix-domain socket. Default: both.
     public var ipVersion = IPVersion.any
-    /// The delay before IPv4 is tried in parallel to IPv6, at most a minute; nil uses libcurl's default of 200 ms
-    /// (CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS).
+    /// The delay before IPv4 is tried in parallel to IPv6, at most a minute and at least a millisecond, which a shorter
+    /// one counts as; nil uses libcurl's default of 200 ms (CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS).
     public var happyEyeballsDelay: Duration?
     /// The local interface or address to connect from: `if!NAME`, `host!ADDRESS`, or either without a prefix
     /// (CURLOPT_INTERFACE). ``SessionError/Code/unsupported`` together with ``dnsOverHTTPS``. Default:
@@ -59,4 +59,10 @@ public struct NetworkOptions: Hashable, Sendable {
 
     /// Creates the default options.
     public init() {}
+
+    /// A description of the delay if it is out of range; nil if it is valid.
+    var fault: String? {
+        guard let delay = happyEyeballsDelay, !(.zero ... .seconds(60)).contains(delay) else { return nil }
+        return "the delay before IPv4 is tried is \(delay.fractionalSeconds) s: expected 0 to 60"
+    }
 }

@@ -185,6 +185,6 @@ extension SessionConfiguration {
         }
         return idleConnectionLifetime.faultIfNegative("the lifetime of idle connections")
             ?? maximumConnectionAge?.faultIfNegative("the age of connections")
-            ?? timeouts.fault ?? rateLimit.fault ?? redirectPolicy.fault
+            ?? timeouts.fault ?? rateLimit.fault ?? redirectPolicy.fault ?? network.fault
     }
 }

@@ -323,6 +323,7 @@ import Testing
             Row("ipVersion", ["ip_version": "\(afc_ip_version.AFC_IP_V4.rawValue)"]) { $0.ipVersion = .v4 },
             Row("ipVersion", ["ip_version": "\(afc_ip_version.AFC_IP_V6.rawValue)"]) { $0.ipVersion = .v6 },
             Row("happyEyeballsDelay", ["happy_eyeballs_ms": "3"]) { $0.happyEyeballsDelay = .milliseconds(3) },
+            Row("happyEyeballsDelay", ["happy_eyeballs_ms": "1"]) { $0.happyEyeballsDelay = .zero },
             Row("interface", ["interface": "eth0"]) { $0.interface = "eth0" },
             Row("unixSocket", ["unix_socket": "/s"]) { $0.unixSocket = "/s" },
             Row("allowsOnlyPublicAddresses", ["require_public_addresses": "true"]) {

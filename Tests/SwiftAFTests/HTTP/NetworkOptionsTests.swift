@@ -45,6 +45,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [-1, 61])
+    func delayOutOfItsRangeIsNamedByTheError(seconds: Int) async {
+        let manager = manager { $0.happyEyeballsDelay = .seconds(seconds) }
+        await #expect { try await manager.response(.get, server.urlString("/")) } throws: {
+            ($0 as? SessionError)?.code == .invalidInput
+                && ($0 as? SessionError)?.message.contains("is \(seconds).0 s: expected 0 to 60") == true
+        }
+    }
+
     /// An address needs no look-up, so that a libcurl with c-ares answers.
     @Test func serversOfOnesOwnForNamesNeedCAres() async {
         let manager = manager { $0.dnsServers = ["192.0.2.1"] }
