@@ -36,7 +36,8 @@ extension CoreHTTPCache {
             core.head.headers = UnsafePointer(fields.baseAddress)
             core.head.header_count = fields.count
             core.is_decoded = response.isDecoded
-            core.response_time_s = Int64(unixTime: response.date)
+            // For the core, 0 means now. A date before 1970 is as old as one of that year.
+            core.response_time_s = max(1, Int64(unixTime: response.date))
             return response.body.withUnsafeBytes { bytes in
                 core.body = afc_slice(bytes)
                 return afc_http_cache_store(raw, &coreRequest, &core, &failure)

@@ -62,6 +62,16 @@ import Testing
         #expect(error?.code == .invalidInput && cache.statistics.count == 0)
     }
 
+    @Test(arguments: [Date.distantPast, Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 1)])
+    func responseOfLongAgoIsNotFresh(date: Date) async throws {
+        var old = response("mine", ["Cache-Control": "max-age=1000", "ETag": "\"1\""])
+        old.date = date
+        try await cache.store(old, for: request)
+        let stored = try #require(try await cache.cachedResponse(for: request))
+        #expect(!stored.isFresh && stored.date == Date(timeIntervalSince1970: 1))
+        #expect(stored.age > .seconds(50 * 365 * 86_400))
+    }
+
     @Test func refusesInvalidRequests() async throws {
         for url in ["relative", "http://a\0b/", ""] {
             await #expect(throws: SessionError.self) { try await cache.cachedResponse(for: HTTPRequest(url)) }
