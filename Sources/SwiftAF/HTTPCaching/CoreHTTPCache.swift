@@ -9,6 +9,11 @@ final class CoreHTTPCache: @unchecked Sendable {
     init(
         memoryCapacity: Int, diskCapacity: Int, directory: String?, maximumEntrySize: Int?
     ) throws(SessionError) {
+        guard memoryCapacity > 0 || directory != nil else {
+            throw SessionError(
+                .invalidInput,
+                message: "the cache can store nothing: it has no folder, and \(memoryCapacity) bytes of memory")
+        }
         var raw: OpaquePointer?
         try CoreArena.call { (arena, failure) throws(SessionError) in
             var options = afc_http_cache_options()

@@ -28,7 +28,7 @@ public final class HTTPCache: Sendable {
     ///   - maximumEntrySize: The maximum size of a body in bytes; larger ones aren't stored. Nil means 5 % of the
     ///     memory capacity, or, with a directory, of the larger of both capacities.
     /// - Throws: ``SessionError/Code/file`` if the folder can't be made or used, belongs to another user, or stays
-    ///   locked by another process.
+    ///   locked by another process; ``SessionError/Code/invalidInput`` without a directory if the memory capacity is 0.
     public init(
         memoryCapacity: Int = 20 << 20, diskCapacity: Int = 150 << 20, directory: String? = nil,
         maximumEntrySize: Int? = nil

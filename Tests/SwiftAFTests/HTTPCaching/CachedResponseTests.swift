@@ -72,6 +72,14 @@ import Testing
         #expect(stored.age > .seconds(50 * 365 * 86_400))
     }
 
+    @Test(arguments: [0, -1])
+    func refusesToOpenWithoutMemoryAndFolder(capacity: Int) {
+        let error = #expect(throws: SessionError.self) { try HTTPCache(memoryCapacity: capacity) }
+        #expect(
+            error?.code == .invalidInput
+                && error?.message.hasSuffix("no folder, and \(capacity) bytes of memory") == true)
+    }
+
     @Test func refusesInvalidRequests() async throws {
         for url in ["relative", "http://a\0b/", ""] {
             await #expect(throws: SessionError.self) { try await cache.cachedResponse(for: HTTPRequest(url)) }
