@@ -20,10 +20,10 @@ public final class CookieStorage: Sendable {
     ///     returning or by `exit()`; see ``save(to:)-(String?)``. A process that is ended by a signal saves nothing.
     ///     Nil for none.
     ///   - maximumCount: The maximum number of cookies; beyond it, expired ones are evicted, then the least recently
-    ///     used.
+    ///     used. At least 1.
     ///   - maximumCountPerDomain: The same for each site, such as `example.co.uk` with all its subdomains; those
     ///     without Secure are evicted before others. A cookie without Secure is refused if all others of its full site
-    ///     have it.
+    ///     have it. At least 1.
     /// - Throws: ``SessionError/Code/file`` for an unreadable file, and for one that doesn't exist and can't be created
     ///   in its folder. Invalid lines are skipped. Saving replaces the file without reading it: if several processes
     ///   use a file at the same time, the last one that saves overwrites the others' cookies.

@@ -16,7 +16,7 @@ public final class HSTSStore: Sendable {
     ///   - path: The file to load, if it exists, and to save when the store is released, or the process ends by
     ///     returning or by `exit()`; see ``save(to:)-(String?)``. A process that is ended by a signal saves nothing.
     ///     Nil for none.
-    ///   - maximumCount: The maximum number of hosts; beyond it, those that expire first are evicted.
+    ///   - maximumCount: The maximum number of hosts; beyond it, those that expire first are evicted. At least 1.
     /// - Throws: ``SessionError/Code/file`` for an unreadable file, and for one that doesn't exist and can't be created
     ///   in its folder. Invalid lines are skipped. Saving replaces the file without reading it: if several processes
     ///   use a file at the same time, the last one that saves overwrites the others' hosts.

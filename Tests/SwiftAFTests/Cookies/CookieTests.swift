@@ -54,6 +54,17 @@ import Testing
         #expect(try storage.cookies().count == 4 - count)
     }
 
+    @Test(arguments: [0, -1])
+    func storageHasRoomForOneCookie(count: Int) throws {
+        for storage in [
+            try CookieStorage(maximumCount: count), try CookieStorage(maximumCountPerDomain: count),
+        ] {
+            try storage.receive("a=1", from: "http://h/")
+            try storage.receive("b=2", from: "http://h/")
+            #expect(try storage.cookies().map(\.name) == ["b"])
+        }
+    }
+
     @Test func deletesAllCookies() throws {
         let storage = try filledStorage()
         #expect(storage.deleteAllCookies() == 4)

@@ -22,6 +22,14 @@ import Testing
         #expect(response.url.hasPrefix("https://"))
     }
 
+    @Test(arguments: [0, -1])
+    func storeHasRoomForOneHost(count: Int) throws {
+        let store = try HSTSStore(maximumCount: count)
+        try store.insert("a.test", until: Date(timeIntervalSinceNow: 1000))
+        try store.insert("b.test")
+        #expect(!store.contains("a.test") && store.contains("b.test"))
+    }
+
     @Test func storesAreSetAndSaved() throws {
         let path = try TestFolder()
         do {
