@@ -95,7 +95,9 @@ extension JSONNumber {
         case .digits(let digits): return digits.integer()
         // From 2^53 on, the shortest text may be another integer than the bits. The text decides, because it is what is
         // written.
-        case .binary(let value) where value.magnitude < 0x1p53: return Integer(exactly: value)
+        // Through `Int64`, because the conversion of a `Double` is compiled again for each type.
+        case .binary(let value) where value.magnitude < 0x1p53:
+            return Int64(exactly: value).flatMap { Integer(exactly: $0) }
         case .text, .binary: return Significand(self)?.integer()
         }
     }

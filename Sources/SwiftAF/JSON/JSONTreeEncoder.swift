@@ -244,11 +244,27 @@ private struct TreeUnkeyedEncoder: UnkeyedEncodingContainer {
 
     func encodeNil() throws { context.node.append(.null) }
     func encode(_ value: Bool) throws { context.node.append(.bool(value)) }
+    func encode(_ value: String) throws { context.node.append(.string(value)) }
+    func encode(_ value: Double) throws { context.node.append(try context.number(value, at: step)) }
     func encode(_ value: Float) throws { context.node.append(try context.number(value, at: step)) }
-    func encode(_ value: Int128) throws { context.node.append(.number(JSONNumber(value))) }
-    func encode(_ value: UInt128) throws { context.node.append(.number(JSONNumber(value))) }
+    func encode(_ value: Int) throws { append(value) }
+    func encode(_ value: Int8) throws { append(value) }
+    func encode(_ value: Int16) throws { append(value) }
+    func encode(_ value: Int32) throws { append(value) }
+    func encode(_ value: Int64) throws { append(value) }
+    func encode(_ value: Int128) throws { append(value) }
+    func encode(_ value: UInt) throws { append(value) }
+    func encode(_ value: UInt8) throws { append(value) }
+    func encode(_ value: UInt16) throws { append(value) }
+    func encode(_ value: UInt32) throws { append(value) }
+    func encode(_ value: UInt64) throws { append(value) }
+    func encode(_ value: UInt128) throws { append(value) }
     func encode<Value: Encodable>(_ value: Value) throws {
         context.node.append(try context.tree(of: value, at: step))
+    }
+
+    private func append(_ value: some FixedWidthInteger) {
+        context.node.append(.number(JSONNumber(value)))
     }
 
     func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {

@@ -100,7 +100,7 @@ public struct TracePosition: Hashable, Sendable {
         guard parts.count >= 4, Self.isHex(parts[0], 2), parts[0] != "ff", parts[0] != "00" || parts.count == 4,
             Self.isHex(parts[1], 32), Self.isHex(parts[2], 16), Self.isHex(parts[3], 2),
             parts[1].utf8.contains(where: { $0 != 0x30 }), parts[2].utf8.contains(where: { $0 != 0x30 }),
-            let flags = UInt8(parts[3], radix: 16)
+            let flags = Int(parts[3], radix: 16)
         else { return nil }
         let state = tracestate.flatMap { $0.isEmpty || $0.utf8.count > 512 ? nil : $0 }
         self.init(traceID: String(parts[1]), spanID: String(parts[2]), isSampled: flags & 1 == 1, tracestate: state)

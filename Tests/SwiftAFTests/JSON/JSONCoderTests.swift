@@ -629,6 +629,37 @@ import Testing
         #expect(place([Single()]) == "0")
     }
 
+    @Test func encodesElementsOfEveryScalarType() throws {
+        struct Scalars: Encodable {
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.unkeyedContainer()
+                try container.encode("text")
+                try container.encode(true)
+                try container.encode(0.5)
+                try container.encode(2.0)
+                try container.encode(Float(0.1))
+                try container.encode(Int.min)
+                try container.encode(Int8.min)
+                try container.encode(Int16.min)
+                try container.encode(Int32.min)
+                try container.encode(Int64.min)
+                try container.encode(Int128.min)
+                try container.encode(UInt.max)
+                try container.encode(UInt8.max)
+                try container.encode(UInt16.max)
+                try container.encode(UInt32.max)
+                try container.encode(UInt64.max)
+                try container.encode(UInt128.max)
+                try container.encodeNil()
+            }
+        }
+        let expected = """
+            ["text",true,0.5,2,0.1,\(Int.min),-128,-32768,-2147483648,\(Int64.min),\(Int128.min),\(UInt.max),255,65535,\
+            4294967295,\(UInt64.max),\(UInt128.max),null]
+            """
+        #expect(try JSONCoder().encodeTree(Scalars()).text() == expected)
+    }
+
     // MARK: Limits
 
     private final class Ring: Codable {

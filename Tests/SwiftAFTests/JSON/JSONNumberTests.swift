@@ -169,6 +169,30 @@ import Testing
         #expect(!infinity.isFinite && infinity.exactly(as: Int.self) == nil)
     }
 
+    private func checkIntegers<Integer: FixedWidthInteger>(of type: Integer.Type) {
+        for value in [0, -0.0, 1, -1, 127, 128, -128, -129, 255, 256, 32_768, -32_769, 0x1p31, 0x1p32, 0x1p53 - 1] {
+            #expect(JSONNumber(value).exactly(as: type) == Integer(exactly: value), "\(type) \(value)")
+        }
+        for value in [0.5, -0.5, 1.25, Double.leastNonzeroMagnitude, .infinity, .nan] {
+            #expect(JSONNumber(value).exactly(as: type) == nil, "\(type) \(value)")
+        }
+    }
+
+    @Test func convertsDoublesToEveryIntegerTypeExactly() {
+        checkIntegers(of: Int.self)
+        checkIntegers(of: Int8.self)
+        checkIntegers(of: Int16.self)
+        checkIntegers(of: Int32.self)
+        checkIntegers(of: Int64.self)
+        checkIntegers(of: Int128.self)
+        checkIntegers(of: UInt.self)
+        checkIntegers(of: UInt8.self)
+        checkIntegers(of: UInt16.self)
+        checkIntegers(of: UInt32.self)
+        checkIntegers(of: UInt64.self)
+        checkIntegers(of: UInt128.self)
+    }
+
     @Test func exponentsOfAnySizeAreCompared() throws {
         var different: Set<JSONNumber> = []
         for power in [18, 19, 36] {
