@@ -95,6 +95,22 @@ import Testing
         #expect(folder.names.isEmpty)
     }
 
+    /// `upload` has no `-P`.
+    @Test func advisesUploadsOnlyWithTheirOptions() async throws {
+        let server = try TestServer()
+        server.route("/f", .text("abc"))
+        let folder = try TemporaryFolder()
+        let missing = await swiftaf("upload", server.urlString("/f"), "a=b", "-o", folder.path + "/no/f")
+        #expect(missing.exit == 8)
+        #expect(
+            missing.error.contains("; there is no folder \(folder.path)/no/, which -o DIR/ makes"), "\(missing.error)")
+        let whole = await swiftaf("upload", server.urlString("/f"), "a=b", "-o", folder.path)
+        #expect(whole.exit == 8)
+        #expect(whole.error.contains("; -o \(folder.path)/ writes into this folder"), "\(whole.error)")
+        let made = await swiftaf("upload", server.urlString("/f"), "a=b", "-o", folder.path + "/no/")
+        #expect(made.exit == 0 && folder.names == [Array("no".utf8)])
+    }
+
     /// The folder of `-P` is made, so its advice would be wrong if that fails.
     @Test(arguments: [["-P", "link/f"], ["-o", "link/f/"]])
     func advisesNothingAboutAFolderThatCanNotBeMade(words: [String]) async throws {

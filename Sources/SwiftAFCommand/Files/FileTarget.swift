@@ -16,6 +16,8 @@ struct FileTarget: Sendable {
     var checksum: FileDigest?
     /// Whether the file gets the time of the response.
     var keepsTime = false
+    /// Whether the command has `-P`, for advice.
+    var hasFolderOption = true
     /// Takes the name that a response chooses.
     var chosenName: ChosenName?
 
@@ -28,6 +30,7 @@ struct FileTarget: Sendable {
         try target.refuseMeaningless(options)
         if options.keepsExistingFile { target.options.insert(.keepsExistingFile) }
         target.checksum = options.checksum
+        target.hasFolderOption = command.purpose != .upload
         target.keepsTime = options.comparesTimestamps
         return target
     }

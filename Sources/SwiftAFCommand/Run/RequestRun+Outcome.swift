@@ -59,24 +59,26 @@ extension RequestRun {
         if error.code == .file, let number = error.systemError, let file = destination.file,
             case .path(let path) = file.name
         {
-            failure.message += Self.advice(on: path, number, makesFolder: file.options.contains(.createsFolders))
+            failure.message += Self.advice(on: path, of: file, number)
         }
         return failure
     }
 
     /// Returns advice about a path that can't be written, in addition to the system's message.
-    private static func advice(on path: RawText, _ number: Int32, makesFolder: Bool) -> String {
+    private static func advice(on path: RawText, of file: FileTarget, _ number: Int32) -> String {
         let folder = OutputFile.folder(path)
         let isReadOnly = folder.withCString { access($0, W_OK | X_OK) } != 0
         // The obstacle may also be PATH.part, or its token.
         let isFolder = FileStatus(path)?.kind == .folder
         switch number {
         case EISDIR where isFolder:
-            return "; -o \(path.shown.printable)/ or -P \(path.shown.printable) writes into this folder"
+            let name = path.shown.printable
+            return "; -o \(name)/\(file.hasFolderOption ? " or -P \(name)" : "") writes into this folder"
         case EACCES where isReadOnly, EROFS where isReadOnly:
             return "; files can't be made in the folder \(folder.shown.printable)"
-        case ENOENT where !makesFolder && !InputFile.exists(folder):
-            return "; there is no folder \(folder.shown.printable), which -P or -o DIR/ makes"
+        case ENOENT where !file.options.contains(.createsFolders) && !InputFile.exists(folder):
+            let option = file.hasFolderOption ? "-P or -o DIR/" : "-o DIR/"
+            return "; there is no folder \(folder.shown.printable), which \(option) makes"
         default: return ""
         }
     }
