@@ -42,6 +42,17 @@ import Testing
         #expect(error.contains(message), "\(error)")
     }
 
+    @Test(arguments: [
+        ["--accept-status", "+404"], ["--accept-status", "404-+405"], ["--accept-status", "-0404"],
+        ["--accept-status", "404-"], ["--accept-status", ""], ["--resolve", "a.example:+80:127.0.0.1"],
+        ["--resolve", "a.example:-80:127.0.0.1"], ["--resolve", "a.example::127.0.0.1"],
+        ["--resolve", "a.example:65536:127.0.0.1"], ["--retry", "+1"], ["--retry", ""],
+    ])
+    func refusesNumbersWithASignOrWithoutDigits(words: [String]) async {
+        let error = await error(["http://127.0.0.1:1/"] + words)
+        #expect(error.contains("invalid value '\(words[1])' for \(words[0]): expected "), "\(error)")
+    }
+
     @Test func acceptsTheHighestPinAndTheLowest() async {
         for bytes in [Data(repeating: 0, count: 32), Data(repeating: 255, count: 32)] {
             let run = await swiftaf("https://127.0.0.1:1/", "--pin", "sha256//\(bytes.base64EncodedString())")

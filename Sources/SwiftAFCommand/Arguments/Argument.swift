@@ -52,7 +52,7 @@ enum Argument {
     static func statuses(_ text: String, of option: String) throws(UsageError) -> Set<Int> {
         var statuses: Set<Int> = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-            let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+            let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { number($0) }
             if part.count == 3, part.hasSuffix("xx"), let hundred = Int(part.prefix(1)), (1...5).contains(hundred) {
                 statuses.formUnion(hundred * 100...hundred * 100 + 99)
             } else if let first = ends.first ?? nil, let last = ends.last ?? nil, ends.count <= 2, first <= last,
@@ -66,9 +66,14 @@ enum Argument {
         return statuses
     }
 
+    /// Parses an integer without a sign, which `Int` accepts; nil if there is something other than digits.
+    static func number(_ text: some StringProtocol) -> Int? {
+        text.utf8.allSatisfy(ASCII.isDigit) ? Int(text) : nil
+    }
+
     /// Parses an integer in a range.
     static func count(_ text: String, of option: String, in range: ClosedRange<Int>) throws(UsageError) -> Int {
-        guard text.utf8.allSatisfy(ASCII.isDigit), let number = Int(text), range.contains(number) else {
+        guard let number = number(text), range.contains(number) else {
             let most = range.upperBound == Int.max ? " or more" : " to \(range.upperBound)"
             throw .invalid(
                 text, of: option, expected: "a whole number without a unit, \(range.lowerBound)\(most)")

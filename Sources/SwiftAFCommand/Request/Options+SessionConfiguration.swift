@@ -125,7 +125,9 @@ extension NetworkOptions.HostOverride {
     init(argument: String) throws(UsageError) {
         // Split as bytes: a delimiter with a combining mark behind it would be another `Character`.
         let parts = argument.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, !parts[0].isEmpty, let port = UInt16(Substring(parts[1])), !parts[2].isEmpty else {
+        guard parts.count == 3, !parts[0].isEmpty, !parts[2].isEmpty,
+            let port = Argument.number(Substring(parts[1])).flatMap(UInt16.init(exactly:))
+        else {
             throw .invalid(argument, of: "--resolve", expected: "HOST:PORT:ADDRESS")
         }
         let addresses = parts[2].split(separator: UInt8(ascii: ",")).map { address in
