@@ -192,6 +192,7 @@ import Testing
     @Test func waitsAreReadable() {
         #expect(Format.wait(.seconds(12_000)) == "3 h 20 min" && Format.wait(.seconds(3600)) == "1 h")
         #expect(Format.wait(.seconds(59)) == "59.0 s" && Format.wait(.seconds(60)) == "1 min")
+        #expect(Format.wait(.milliseconds(59_940)) == "59.9 s" && Format.wait(.milliseconds(59_970)) == "1 min")
         #expect(Format.wait(.seconds(125)) == "2 min 5 s" && Format.wait(.milliseconds(1500)) == "1.5 s")
         #expect(Format.wait(.seconds(1_000_000)) == "11 d 13 h" && Format.wait(.seconds(Int64.max)).hasSuffix(" h"))
     }
@@ -229,6 +230,8 @@ import Testing
         #expect(
             Format.waitRoundedUp(.milliseconds(1001)) == "1.01 s"
                 && Format.waitRoundedDown(.milliseconds(1001)) == "1 s")
+        #expect(Format.waitRoundedUp(.milliseconds(59_996)) == "1 min")
+        #expect(Format.waitRoundedDown(.milliseconds(59_996)) == "59.99 s")
         #expect(Format.waitRoundedUp(.milliseconds(119_600)) == "2 min")
         #expect(
             Format.waitRoundedDown(.milliseconds(119_600)) == "1 min 59 s" && Format.waitRoundedDown(.zero) == "0 s")

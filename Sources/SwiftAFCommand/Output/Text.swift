@@ -119,8 +119,9 @@ enum Format {
 
     /// `1.5 s`, `2 min 5 s`, `3 h 20 min`, `12 d 4 h`: the two largest units.
     static func wait(_ duration: Duration) -> String {
-        let seconds = duration.components.seconds
-        guard seconds >= 60 else { return self.seconds(duration) }
+        // Compared as it would be shown: 59.97 s are a minute, not "60.0 s".
+        guard duration.fractionalSeconds >= 59.95 else { return self.seconds(duration) }
+        let seconds = max(60, duration.components.seconds)
         let units: [(name: String, size: Int64)] = [("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)]
         let first = units.firstIndex { seconds >= $0.size } ?? 0
         var rest = seconds
@@ -140,8 +141,9 @@ enum Format {
 
     private static func wait(_ duration: Duration, _ rule: FloatingPointRoundingRule) -> String {
         let seconds = duration.fractionalSeconds
-        guard seconds < 60 else { return wait(.seconds(seconds.rounded(rule))) }
-        return shortSeconds(.milliseconds((seconds * 100).rounded(rule) * 10))
+        let hundredths = (seconds * 100).rounded(rule)
+        guard hundredths < 6000 else { return wait(.seconds(seconds.rounded(rule))) }
+        return shortSeconds(.milliseconds(hundredths * 10))
     }
 
     private static func twoDigits(_ number: Int64) -> String {
