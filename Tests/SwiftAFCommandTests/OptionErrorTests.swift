@@ -53,6 +53,41 @@ import Testing
         #expect(error.contains("invalid value '\(words[1])' for \(words[0]): expected "), "\(error)")
     }
 
+    @Test(arguments: [
+        (["--cacert", "/no/x"], "--cacert"), (["--cacert", "/dev/null"], "--cacert"), (["--cacert", "/"], "--cacert"),
+        (["--pin-cert", "/no/x"], "--pin-cert"), (["-E", "/no/x"], "--cert"),
+        (["--cert", "/etc/passwd", "--key", "/no/x"], "--key"), (["--netrc=/no/x"], "--netrc"),
+        (["-d", "@/no/x"], "-d"), (["--data", "@/"], "-d"), (["-T", "/no/x"], "-T"),
+        (["--data-urlencode", "a@/no/x"], "--data-urlencode"), (["--hsts", "/"], "--hsts"),
+        (["--cookies", "/"], "--cookies"), (["-b", "/"], "-b"), (["-b", "/", "-c", "/"], "-c"),
+        (["--cookies", "/etc/passwd"], "--cookies"),
+    ])
+    func namesTheOptionOfAFileThatCanNotBeRead(words: [String], option: String) async {
+        let error = await error(["https://127.0.0.1:1/"] + words)
+        #expect(error.hasPrefix("swiftaf: \(option): /"), "\(error)")
+    }
+
+    @Test func namesTheOptionOfASessionThatCanNotBeRead() async throws {
+        let folder = try TemporaryFolder()
+        folder.write("[]", to: "mine.json")
+        let error = await error(["https://127.0.0.1:1/", "--session", folder.path + "/mine"])
+        #expect(error.hasPrefix("swiftaf: --session: \(folder.path)/mine.json isn't a session"), "\(error)")
+    }
+
+    @Test(arguments: ["--cookies", "-c", "--hsts", "--har"])
+    func namesTheOptionOfAFileThatCanNotBeWritten(option: String) async throws {
+        let server = try TestServer()
+        server.route("/", .respond(200, headers: ["Set-Cookie": "a=b"]))
+        let run = await swiftaf(server.urlString(), option, "/no/x")
+        #expect(run.exit == 8 && run.error.hasPrefix("swiftaf: \(option): /no/x can't be written"), "\(run.error)")
+    }
+
+    @Test func namesTheOptionOfAFileInTheReport() async {
+        let run = await swiftaf("https://127.0.0.1:1/", "--json", "--cacert", "/no/x")
+        #expect(run.exit == 1 && run.code == "invalidInput")
+        #expect(run.json["error"]?["message"]?.string?.hasPrefix("--cacert: /no/x can't be read") == true)
+    }
+
     @Test func acceptsTheHighestPinAndTheLowest() async {
         for bytes in [Data(repeating: 0, count: 32), Data(repeating: 255, count: 32)] {
             let run = await swiftaf("https://127.0.0.1:1/", "--pin", "sha256//\(bytes.base64EncodedString())")

@@ -87,7 +87,7 @@ extension RequestBuilder {
     }
 
     private func netrcEntry(of host: String, _ login: String?, in path: RawText) throws(Failure) -> Netrc.Entry? {
-        let text = try inputTexts.text(path, as: .netrc)
+        let text = try Failure.naming("--netrc") { () throws(Failure) in try inputTexts.text(path, as: .netrc) }
         do throws(Netrc.OpenQuote) {
             return try Netrc.entry(for: host, login: login, in: text)
         } catch {

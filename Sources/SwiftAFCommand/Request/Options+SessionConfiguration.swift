@@ -27,28 +27,25 @@ extension Options {
         configuration.securityPolicy.validatesDomainName = validatesHostName
         if let path = anchorsPath {
             // The content is passed, not the path: a pipe can be read only once.
-            let certificates = try InputFile.bytes(path, as: .certificates)
-            guard !certificates.isEmpty else {
-                throw Failure(.input, .invalidInput, "\(path.shown.printable) has no certificates")
-            }
+            let certificates = try Self.certificates(at: path, of: "--cacert")
             let anchors = TrustAnchors.pem(certificates)
             configuration.securityPolicy.anchors = anchors
             configuration.proxySecurityPolicy.anchors = anchors
         }
         configuration.securityPolicy.pinning.keys = pins
         for path in pinnedCertificatePaths {
-            let pinned = try InputFile.bytes(path, as: .certificates)
-            guard !pinned.isEmpty else {
-                throw Failure(.input, .invalidInput, "--pin-cert: \(path.shown.printable) has no certificates")
-            }
-            configuration.securityPolicy.pinning.certificates.insert(pinned)
+            configuration.securityPolicy.pinning.certificates.insert(try Self.certificates(at: path, of: "--pin-cert"))
         }
         if !pins.isEmpty { configuration.securityPolicy.pinningMode = .publicKey }
         if !pinnedCertificatePaths.isEmpty { configuration.securityPolicy.pinningMode = .certificate }
         var certificates: [Data] = []
         if let certificate {
-            let content = try InputFile.bytes(certificate.path, as: .certificates)
-            let key = try keyPath.map { path throws(Failure) in try InputFile.bytes(path, as: .certificates) }
+            let content = try Failure.naming("--cert") { () throws(Failure) in
+                try InputFile.bytes(certificate.path, as: .certificates)
+            }
+            let key = try keyPath.map { path throws(Failure) in
+                try Failure.naming("--key") { () throws(Failure) in try InputFile.bytes(path, as: .certificates) }
+            }
             certificates = [content, key].compactMap { $0 }
             let password = try self.password(of: certificate.password, environment())
             configuration.tls.clientCertificates = Set(urls.compactMap { CoreURL.host(of: $0) }).sorted().map {
@@ -62,6 +59,15 @@ extension Options {
             configuration.cachePartition = try CachePartition(self, certificates: certificates).name()
         }
         return configuration
+    }
+
+    /// Returns the content of a file of certificates, which must not be empty.
+    private static func certificates(at path: RawText, of option: String) throws(Failure) -> Data {
+        try Failure.naming(option) { () throws(Failure) in
+            let content = try InputFile.bytes(path, as: .certificates)
+            guard content.isEmpty else { return content }
+            throw Failure(.input, .invalidInput, "\(path.shown.printable) has no certificates")
+        }
     }
 
     /// The parts of `-E PATH` or `-E PATH:PASSWORD`. As in curl, `\:` and `\\` in the path stand for a colon and a

@@ -59,7 +59,9 @@ struct RequestBuilder {
             switch text {
             case .given(let text): pieces.append(text.bytes)
             case .encodedFile(let prefix, let path):
-                let content = try InputFile.bytes(path.expandingHome(environment()), as: .field)
+                let content = try Failure.naming("--data-urlencode") { () throws(Failure) in
+                    try InputFile.bytes(path.expandingHome(environment()), as: .field)
+                }
                 pieces.append(prefix.bytes + RawText(Array(content)).percentEncoded.utf8)
             }
         }
@@ -210,7 +212,10 @@ struct RequestBuilder {
     private func addBody(to request: inout HTTPRequest, _ given: HTTPBody?) throws(Failure) {
         switch options.data {
         case .text(let text): request.body = .data(Data(text.bytes))
-        case .file(let path): request.body = try InputFile.body(path)
+        case .file(let path):
+            request.body = try Failure.naming(options.putsFile ? "-T" : "-d") { () throws(Failure) in
+                try InputFile.body(path)
+            }
         case .standardInput:
             if !options.printsCurlCommand { try InputFile.refuseUnreadable(input) }
             request.body = inputBody.ofOption

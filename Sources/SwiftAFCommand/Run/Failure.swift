@@ -74,6 +74,24 @@ struct Failure: Error, Sendable, Equatable {
         }
     }
 
+    /// Returns what work for an option results in. An error about its file names the option, too.
+    static func naming<Value>(_ option: String, _ work: () throws(Failure) -> Value) throws(Failure) -> Value {
+        do throws(Failure) {
+            return try work()
+        } catch {
+            throw error.naming(option)
+        }
+    }
+
+    /// The same failure, whose message names the option if it is about the option's file. Others, such as a timeout,
+    /// are about the whole run.
+    func naming(_ option: String) -> Failure {
+        guard exit == .input || exit == .file else { return self }
+        var failure = self
+        failure.message = "\(option): \(message)"
+        return failure
+    }
+
     /// Maps an error of the library to an exit status and a code. All mappings are here.
     private static func exitAndCode(of error: SessionError) -> (ExitCode, SessionError.Code) {
         switch error.code {

@@ -122,7 +122,9 @@ struct Runner: Sendable {
         // The session is saved first, because the cookies are written to its folder.
         let hasResponse = outcome.transfer?.response != nil
         if hasResponse {
-            await outcome.attempt { () throws(Failure) in try await session?.save(given.command, given.options) }
+            await outcome.attempt(for: "--session") { () throws(Failure) in
+                try await session?.save(given.command, given.options)
+            }
         }
         if hasResponse || session == nil { await stores.save(&outcome) }
         return outcome

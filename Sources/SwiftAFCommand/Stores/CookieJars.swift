@@ -14,20 +14,24 @@ struct CookieJars {
         guard !written.isEmpty || !options.cookieInputs.isEmpty else { return nil }
         storage = try Self.failingAsInput { () throws(SessionError) in try CookieStorage() }
         for path in written {
+            let option = path == options.cookieJar ? options.optionOfJar : "-c"
             guard options.readsJar(path) else {
-                outputs.append(CookieOutput(path: path, storage: storage, former: nil))
+                outputs.append(CookieOutput(path: path, option: option, storage: storage, former: nil))
                 continue
             }
-            try Self.refuseOtherFile(path)
             // Only the cookies of this jar: those from other jars count as changes to it.
-            let former = try add(path)
-            outputs.append(CookieOutput(path: path, storage: storage, former: former))
+            let former = try Failure.naming(option) { () throws(Failure) in
+                try Self.refuseOtherFile(path)
+                return try add(path)
+            }
+            outputs.append(CookieOutput(path: path, option: option, storage: storage, former: former))
         }
-        for path in options.cookieInputs where !written.contains(path) { try add(path) }
+        for path in options.cookieInputs where !written.contains(path) {
+            try Failure.naming("-b") { () throws(Failure) in _ = try add(path) }
+        }
     }
 
     /// Adds the cookies of a jar, and returns them. They replace those of jars before it.
-    @discardableResult
     private func add(_ path: RawText) throws(Failure) -> [Cookie] {
         let piped = try Self.isPipe(path) ? InputFile.bytes(path, as: .store) : nil
         return try Self.failingAsInput { () throws(SessionError) in
@@ -79,6 +83,9 @@ extension Options {
     var writtenJars: [RawText] {
         [cookieJar, cookieOutput == cookieJar ? nil : cookieOutput].compactMap(\.self)
     }
+
+    /// The option that names ``cookieJar``.
+    var optionOfJar: String { session == nil ? "--cookies" : "--session" }
 
     /// Whether a jar that is written is read, too. Its cookies are then kept, unless the run changes them.
     func readsJar(_ path: RawText) -> Bool {

@@ -4,6 +4,8 @@ import SwiftAF
 /// The jar that a run writes when it ends.
 struct CookieOutput {
     let path: RawText
+    /// The option that names the jar, for errors.
+    let option: String
     let storage: CookieStorage
     /// The cookies that were read from the jar; nil if it wasn't read. It is then replaced, whatever it holds.
     let former: [Cookie]?

@@ -15,7 +15,7 @@ struct HSTSFile {
             (store, former) = (try Self.store(nil), HSTSLines())
             return
         }
-        let descriptor = try InputFile.openRegular(path)
+        let descriptor = try Failure.naming("--hsts") { () throws(Failure) in try InputFile.openRegular(path) }
         defer { close(descriptor) }
         // A store writes its file when it's released, without the lock. Under this name, it can't.
         let name = "/proc/self/fd/\(descriptor)"

@@ -43,7 +43,11 @@ struct NamedSession {
             let ofOrigin = "\(folder)/swiftaf/sessions/\(scheme)_\(authority)/"
             path = RawText(Array(ofOrigin.utf8) + name.bytes)
         }
-        try read()
+        do throws(Failure) {
+            try read()
+        } catch {
+            throw error.naming("--session")
+        }
     }
 
     /// Reads the document as it is now.

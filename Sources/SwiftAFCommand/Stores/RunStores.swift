@@ -24,13 +24,13 @@ struct RunStores {
         var printed: Data?
         let received = outcome
         for jar in cookies {
-            await outcome.attempt { () throws(Failure) in
+            await outcome.attempt(for: jar.option) { () throws(Failure) in
                 if let cookies = try jar.printed() { return printed = cookies }
                 if try !jar.keepsFile(after: received) { try await jar.save() }
             }
         }
         outcome.cookies = printed
-        await outcome.attempt { () throws(Failure) in try await hosts?.save() }
+        await outcome.attempt(for: "--hsts") { () throws(Failure) in try await hosts?.save() }
     }
 
     /// Writes the archive of `--har`.
@@ -38,18 +38,18 @@ struct RunStores {
         do throws(SessionError) {
             try OutputFile.write(archive.data(), to: path, isShown: true)
         } catch {
-            outcome.add(Failure(error))
+            outcome.add(Failure(error).naming("--har"))
         }
     }
 }
 
 extension Outcome {
-    /// Does work that follows a transfer, and adds its failure if it has one.
-    mutating func attempt(_ work: () async throws(Failure) -> Void) async {
+    /// Does work that follows a transfer, for an option, and adds its failure if it has one.
+    mutating func attempt(for option: String, _ work: () async throws(Failure) -> Void) async {
         do throws(Failure) {
             try await work()
         } catch {
-            add(error)
+            add(error.naming(option))
         }
     }
 }
