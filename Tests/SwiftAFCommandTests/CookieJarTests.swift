@@ -100,4 +100,18 @@ import Testing
         let run = await swiftaf("h.test", "--cookies", "a", "-b", "b", "--as-curl")
         #expect(run.text.contains("--cookie a --cookie b --cookie-jar a"))
     }
+
+    /// The check whether a file is a jar can't be finished then.
+    @Test func aStoppedRunReplacesNoFile() async {
+        folder.write("my notes", to: "notes")
+        for option in ["--cookies", "-c"] {
+            let words = [server.urlString(), option, path("notes"), "-b", path("notes")]
+            let run = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return await swiftaf(words)
+            }
+            #expect(await run.value.exit == 130)
+            #expect(folder.content(of: "notes") == "my notes")
+        }
+    }
 }

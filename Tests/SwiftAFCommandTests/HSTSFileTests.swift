@@ -105,4 +105,18 @@ import Testing
         #expect(String(decoding: error.content, as: UTF8.self).contains("\(folder.path) is not a regular file"))
         #expect(server.requests.isEmpty)
     }
+
+    @Test func aStoppedRunHasNoInvalidInput() async {
+        folder.write("a.example \"20990101 00:00:00\"\n", to: "hosts")
+        let path = folder.path("hosts")
+        let words = ["http://127.0.0.1:1/", "--json", "--hsts", path.shown]
+        let run = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await swiftaf(words)
+        }
+        let ended = await run.value
+        #expect(ended.exit == 130 && ended.code == "cancelled" && ended.error == "swiftaf: cancelled\n")
+        let late = #expect(throws: Failure.self) { try Deadline.$current.withValue(.now) { try HSTSFile(path) } }
+        #expect(late?.exit == .timeout && late?.message.hasPrefix("total timeout: ") == true)
+    }
 }

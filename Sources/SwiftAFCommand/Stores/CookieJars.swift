@@ -50,8 +50,8 @@ struct CookieJars {
 
     /// Refuses to replace a file that isn't a cookie jar, or that has a cookie which the new one would lack.
     private static func refuseOtherFile(_ path: RawText) throws(Failure) {
-        guard FileStatus(path)?.kind == .regular, let content = try? InputFile.bytes(path, as: .store)
-        else { return }
+        guard FileStatus(path)?.kind == .regular else { return }
+        let content = try InputFile.bytes(path, as: .store)
         let advice = "-b PATH only reads, -c PATH replaces any file"
         guard CookieFile.isJar(content) else {
             throw Failure(
