@@ -148,12 +148,19 @@ struct TerminalTests {
         let folder = try TemporaryFolder()
         server.route("/film", [.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n12345"), .stall(at: "never")])
         let words = ["download", server.urlString("/film"), "-o", folder.path + "/film", "--timeout", "1"]
-        let run = try TerminalRun(words, environment: ["TERM": "dumb"])
-        #expect(await run.end() == 4)
-        #expect(!run.text.contains("\u{1B}") && !run.text.contains("%"))
+        for type in ["dumb", ""] {
+            let run = try TerminalRun(words, environment: ["TERM": type])
+            #expect(await run.end() == 4)
+            #expect(!run.text.contains("\u{1B}") && !run.text.contains("%"))
+        }
         let other = try TerminalRun(words)
         #expect(await other.end() == 4)
         #expect(other.text.contains("55%"))
+    }
+
+    @Test func aTerminalOfUnknownTypeGetsNoColours() {
+        let terminal = MemorySink(isTerminal: true)
+        #expect(!Style(for: terminal, [:]).isColoured && Style(for: terminal, ["TERM": "xterm"]).isColoured)
     }
 
     @Test func progressFollowsTheWidthOfTheTerminal() async throws {

@@ -8,7 +8,7 @@ struct Console: Sendable {
     var input: Int32
     var output: any ByteSink
     var error: any ByteSink
-    /// Whether the terminal of standard error can't move its cursor: TERM=dumb.
+    /// Whether the terminal of standard error can't move its cursor, see ``Style/isDumb(_:)``.
     var isDumb = false
     /// The end of `--timeout`, which limits the wait for the readers of the output too; nil without a limit.
     var deadline: Instant?

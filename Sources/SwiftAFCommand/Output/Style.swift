@@ -15,7 +15,12 @@ struct Style: Sendable {
     }
 
     private static func hasColours(_ environment: [String: String]) -> Bool {
-        environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+        environment["NO_COLOR", default: ""].isEmpty && !isDumb(environment)
+    }
+
+    /// Whether the terminal has neither colours nor a cursor that moves, or nothing says what it has.
+    static func isDumb(_ environment: [String: String]) -> Bool {
+        ["", "dumb"].contains(environment["TERM", default: ""])
     }
 
     func bold(_ text: String) -> String { wrap(text, "1") }

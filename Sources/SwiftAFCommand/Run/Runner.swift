@@ -31,7 +31,7 @@ struct Runner: Sendable {
     /// Runs a command line that was parsed.
     func run(_ invocation: Invocation) async -> ExitCode {
         var runner = self
-        if console.error.isTerminal { runner.console.isDumb = environment["TERM"] == "dumb" }
+        if console.error.isTerminal { runner.console.isDumb = Style.isDumb(environment) }
         let deadline = invocation.options.totalLimit.map { Instant.now + $0 }
         // With several downloads, each has its own time limit.
         if !invocation.hasSeveralTransfers { runner.console.deadline = deadline }

@@ -25,6 +25,7 @@ func swiftaf(
 ) async -> RunResult {
     var runner = Runner(console: Console(input: input, output: output, error: error))
     runner.environment["NO_COLOR"] = "1"
+    runner.environment["TERM"] = "xterm"
     runner.environment.merge(environment) { $1 }
     let status = await runner.run(arguments)
     return RunResult(
