@@ -154,8 +154,12 @@ import Testing
 
     @Test func manualIsInASCIIWithTheUsualSections() {
         let text = ManualPage.text
-        for title in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "ITEMS", "VALUES", "EXIT STATUS"] {
-            #expect(text.contains("\n.SH \(title)\n"))
+        let titles = [
+            "NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "ITEMS", "VALUES", "ENVIRONMENT", "EXAMPLES", "EXIT STATUS",
+        ]
+        for title in titles { #expect(text.contains("\n.SH \(title)\n")) }
+        for note in ["Standard input that isn\\(aqt", "Redirects are followed."] {
+            #expect(text.contains("\n.PP\n\(note)"))
         }
         #expect(text.utf8.allSatisfy { $0 < 0x80 } && !text.contains("'") && !text.contains("~"))
         #expect(text.contains("\n.TP\n.B \\-m, \\-\\-max\\-time, \\-\\-timeout S\n"))
@@ -189,5 +193,35 @@ import Testing
     /// Also where an option group has the same name.
     @Test(arguments: ["request", "trust", "cache"]) func helpOfACommandBeginsWithItsUse(command: String) async {
         #expect(await swiftaf("help", command).text.hasPrefix("Usage\n  swiftaf \(command)"))
+    }
+
+    /// What people who know curl expect to be otherwise.
+    @Test func helpSaysWhatDiffersFromCurl() {
+        let usage = Usage.text
+        for text in ["Redirects are followed.", "404 is a failure", "is the body of POST, PUT and PATCH"] {
+            #expect(usage.contains(text))
+        }
+        for status in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 70] {
+            #expect(usage.contains("\n" + "  \(status)".padded(to: 31)))
+        }
+    }
+
+    @Test func helpOfSocketsHasNoBodies() {
+        let socket = Usage.text(ofCommand: "ws") ?? ""
+        #expect(socket.contains("name==value") && socket.contains("Name:@path, name==@path"))
+        #expect(!socket.contains("body field") && !socket.contains("file part"))
+        #expect(Usage.text(ofCommand: "post")?.contains("name@path") == true)
+    }
+
+    /// Each example that has no file of its own is a valid command line.
+    @Test func examplesOfHelpAreValid() throws {
+        let lines = try Usage.text(of: "examples").split(separator: "\n").filter { $0.hasPrefix("  swiftaf ") }
+        #expect(lines.count == 8)
+        for line in lines {
+            let line = line.dropFirst(2)
+            let command = line.firstRange(of: "  ").map { line[..<$0.lowerBound] } ?? line
+            let words = command.split(separator: " ").dropFirst().map { RawText(String($0)) }
+            #expect(throws: Never.self) { try ArgumentParser.parse(words).command.get() }
+        }
     }
 }

@@ -175,7 +175,7 @@ enum OptionTable {
     private static let sessions: [OptionEntry] = [
         .bytes(
             "--session", placeholder: "NAME",
-            help: "keep headers, credentials and cookies of the host; or a path with /",
+            help: "keep headers, credentials and cookies for later runs; or a path with /",
             for: [.request, .upload, .download]
         ) {
             options, value, name throws(UsageError) in
@@ -374,7 +374,10 @@ enum OptionTable {
         {
             $0.ciphers = $1
         },
-        .bytes("--hsts", placeholder: "PATH", help: "hosts that require https, read and written", for: .exchanges) {
+        .bytes(
+            "--hsts", placeholder: "PATH", help: "remember hosts that require https (HSTS) in this file",
+            for: .exchanges
+        ) {
             options, value, name throws(UsageError) in
             let path = try Argument.fileOnly(value, of: name)
             options.hstsPath = try Argument.only(path, besides: options.hstsPath, of: name)
@@ -404,7 +407,7 @@ enum OptionTable {
         },
         .value(
             "--max-headers", placeholder: "BYTES",
-            help: "maximum size of the response heads (default: \(DefaultTexts.heads))",
+            help: "maximum size of the response headers (default: \(DefaultTexts.heads))",
             for: .exchanges
         ) {
             options, value, name throws(UsageError) in
@@ -419,26 +422,30 @@ enum OptionTable {
     ]
 
     private static let output: [OptionEntry] = [
-        .flag("-i", "--include", help: "print the head of the response too", for: [.request, .upload, .download]) {
+        .flag(
+            "-i", "--include", help: "print the status line and headers of the response too",
+            for: [.request, .upload, .download]
+        ) {
             $0.parts = [.responseHead, .responseBody]
         },
-        .flag("-I", "--head", help: "HEAD, or the method of -X, and print the head only", for: .request) {
+        .flag("-I", "--head", help: "send HEAD, or the method of -X; print status line and headers only", for: .request)
+        {
             $0.printsHeadOnly = true
         },
         .value(
             "-p", "--print", placeholder: "PARTS",
-            help: "what to print: h head, b body, m metrics; H and B of the request",
+            help: "what to print: h headers, b body, m timings; H and B of the request",
             for: [.request, .upload, .download]
         ) {
             options, value, name throws(UsageError) in options.parts = try PrintedParts(letters: value, of: name)
         },
-        .flag("--json", help: "print one JSON object about the exchange", for: .all) {
+        .flag("--json", help: "print the result as one JSON object", for: .all) {
             $0.printsJSON = true
         },
         .flag("--as-curl", help: "print the request as a curl command instead of sending it") {
             $0.printsCurlCommand = true
         },
-        .bytes("--har", placeholder: "PATH", help: "write an archive of the exchange, with credentials hidden") {
+        .bytes("--har", placeholder: "PATH", help: "write an HTTP archive (HAR) of the run, with credentials hidden") {
             options, value, name throws(UsageError) in
             let path = try Argument.fileOnly(value, of: name)
             options.archivePath = try Argument.only(path, besides: options.archivePath, of: name)
@@ -452,7 +459,9 @@ enum OptionTable {
             $0.hidesErrorBodies = true
         },
         .flag("-N", "--no-buffer", help: "print at once (default)", for: .request) { _ in },
-        .flag("--timings", help: "print the phases of each hop to standard error") { $0.printsTimings = true },
+        .flag("--timings", help: "print how long DNS, TLS and other phases took, to standard error") {
+            $0.printsTimings = true
+        },
         .flag("-q", "--quiet", help: "no progress bar, only notes and errors", for: .exchanges) {
             $0.quietingOptions.insert(.quiet)
         },

@@ -25,7 +25,7 @@ struct PrintedParts: OptionSet, Sendable {
             default:
                 throw .invalid(
                     letters, of: option,
-                    expected: "letters of hHbBm (heads, bodies and metrics; capitals for the request)")
+                    expected: "letters of hHbBm (headers, bodies and timings; capitals for the request)")
             }
         }
     }

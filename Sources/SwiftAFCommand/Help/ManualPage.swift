@@ -19,10 +19,10 @@ enum ManualPage {
             .B \\-\\-json
             the body is printed to standard output, while it is received; with it, one JSON object about the exchange.
             .PP
-            \(escaped(Usage.note))
+            \(Usage.notes.map(escaped).joined(separator: "\n.PP\n"))
 
             """ + verbatim(others.filter { ["Items", "Values"].contains($0.title) }) + ".SH OPTIONS\n" + groups.joined()
-                + verbatim(others.filter { $0.title == "Exit status" })
+                + verbatim(others.filter { ["Environment", "Examples", "Exit status"].contains($0.title) })
     }()
 
     private static func paragraph(_ entry: OptionEntry) -> String {

@@ -25,9 +25,9 @@ struct Synopsis: Sendable {
 enum Usage {
     /// All sections, in order. A topic selects those whose title begins with it.
     static let sections: [(title: String, text: String)] =
-        [("Usage", commands), ("Items", items), ("Values", values)]
+        [("Usage", commands), ("Examples", examples), ("Items", items(withBody: true)), ("Values", values)]
         + OptionTable.groups.map { ($0.title, section($0.title, $0.entries)) }
-        + [("Exit status", exits)]
+        + [("Environment", environment), ("Exit status", exits)]
 
     static let text = "swiftaf: HTTP requests from the command line\n\n" + sections.map(\.text).joined(separator: "\n")
 
@@ -87,7 +87,7 @@ enum Usage {
     private static func text(of word: String, _ kind: CommandKinds, without title: String? = nil) -> String {
         let lines = synopses.filter { $0.commands.contains(word) }
         var parts = ["Usage\n" + lines.map { $0.line(of: word) + "\n" }.joined()]
-        if lines.contains(where: { $0.arguments.contains("ITEM") }) { parts.append(items) }
+        if lines.contains(where: { $0.arguments.contains("ITEM") }) { parts.append(items(withBody: kind != .socket)) }
         for group in OptionTable.groups where group.title != title {
             let entries = group.entries.filter { $0.commands.isSuperset(of: kind) }
             if !entries.isEmpty { parts.append(section(group.title, entries)) }
@@ -98,12 +98,12 @@ enum Usage {
             let others = OptionTable.groups.flatMap(\.entries).filter {
                 $0.commands.isSuperset(of: .download) && !$0.commands.isSuperset(of: .request)
             }
-            parts.append("With -O\n" + others.map { line($0) + "\n" }.joined())
+            parts.append("With -O; --resume and -C also with -o PATH\n" + others.map { line($0) + "\n" }.joined())
         }
         return parts.joined(separator: "\n")
     }
 
-    private static let commands = "Usage\n\(synopsis())\n\(note)\n"
+    private static let commands = "Usage\n\(synopsis())\n\(notes.joined(separator: "\n"))\n"
 
     static let synopses = [
         Synopsis(
@@ -121,7 +121,8 @@ enum Usage {
         Synopsis(
             commands: ["ws"], arguments: "URL [ITEM…] [OPTIONS]", help: "a WebSocket: lines in and out are messages"),
         Synopsis(
-            commands: ["trust"], arguments: "HOST[:PORT] [OPTIONS]", help: "show certificates, pins and the verdict"),
+            commands: ["trust"], arguments: "HOST[:PORT] [OPTIONS]",
+            help: "a server's certificates, and if they are trusted"),
         Synopsis(commands: ["cache"], arguments: "list [OPTIONS]", help: "list the stored responses, see --cache"),
         Synopsis(commands: ["cache"], arguments: "show URL [OPTIONS]", help: "print a stored response"),
         Synopsis(
@@ -140,22 +141,58 @@ enum Usage {
         synopses.map { $0.line(ellipsis: ellipsis) + "\n" }.joined()
     }
 
-    static let note =
-        "A URL without a scheme is https, or http on this machine: localhost:8080/path, :8080/path."
+    /// What people expect to be otherwise, one sentence a line.
+    static let notes = [
+        "A URL without a scheme is https, or http on this machine: localhost:8080/path, :8080/path.",
+        "Standard input that isn't a terminal is the body of POST, PUT and PATCH, see --ignore-stdin.",
+        "Redirects are followed. A status such as 404 is a failure, see Exit status.",
+    ]
 
-    private static let items = """
+    private static let examples = """
+        Examples
+          swiftaf example.org/users/7                    GET; print the body
+          swiftaf -i example.org q==c Accept:text/html   a query and a header; print the headers too
+          swiftaf example.org/users name=Ada age:=36     POST {"name": "Ada", "age": 36}
+          swiftaf put example.org/a -d @a.txt            the content of a file
+          swiftaf upload example.org/photos photo@a.png  a form with a file
+          swiftaf download example.org/film --resume     to the file film, or the rest of it
+          swiftaf example.org -u joe                     ask for the password
+          swiftaf example.org/a --json                   status, headers, body and timings for a script
+
+        """
+
+    /// - Parameter withBody: Whether the command sends a body.
+    private static func items(withBody: Bool) -> String {
+        withBody ? itemsOfHead + itemsOfBody + "\n" : itemsOfHead + "\n"
+    }
+
+    private static let itemsOfHead = """
         Items (a backslash escapes a separator)
           Name:value                   header
           Name:                        remove a default header
           Name;                        header with an empty value
           name==value                  query item
+          Name:@path, name==@path      header or query item, the contents of a file
+        """
+
+    private static let itemsOfBody = """
+
           name=value                   body field, a string
           name:=json                   body field, JSON
           a[b]=value, a[]=value        body field inside an object or an array
           name=@path                   body field, the contents of a text file
           name:=@path                  body field, the JSON in a file
-          Name:@path, name==@path      header or query item, the contents of a file
           name@path                    file part; optionally followed by ;type=image/png ;filename=a.png
+        """
+
+    private static let environment = """
+        Environment
+          http_proxy, https_proxy, all_proxy, no_proxy
+                                       proxies, and the hosts without one, unless --proxy is given
+          NO_COLOR, TERM               no colours if NO_COLOR is set, or TERM is dumb or unset
+          HOME, XDG_CONFIG_HOME, XDG_CACHE_HOME
+                                       the folders of --netrc, --session and --cache
+          SSL_CERT_FILE, SSL_CERT_DIR  the trusted certificates, instead of the system's
 
         """
 
@@ -170,10 +207,18 @@ enum Usage {
 
     private static let exits = """
         Exit status
-          0 success   1 usage or input   2 status   3 network   4 timeout
-          5 TLS or trust   6 size limit   7 credentials   8 local file
-          9 unreadable response   70 a failure of this program or machine
-          129, 130, 143 signal
+          0                            success: status 2xx, that of --accept-status, 3xx with --no-redirects
+          1                            the command line or an input is wrong; nothing was sent
+          2                            another status, such as 404
+          3                            the network or the server: no address, refused, lost, invalid
+          4                            a time limit
+          5                            TLS failed, or the server isn't trusted
+          6                            a size limit
+          7                            credentials are needed or were refused: status 401 or 407
+          8                            a local file or standard output
+          9                            the body isn't the JSON or picture that it should be
+          70                           a failure of this program or machine
+          129, 130, 143                a signal: SIGHUP, SIGINT (Ctrl-C) or SIGTERM
         With --json, error.code is
           1 usage, invalidInput   2 status
           3 dns, connect, connectionLost, truncated, protocol, redirect, closed
