@@ -16,6 +16,7 @@ final class Attempts: RequestInterceptor {
     private let context: AdviceContext
     private let willBegin: @Sendable () -> Void
     private let willWait: @Sendable () -> Void
+    private let wait: @Sendable (Duration) async -> Void
     private let show: (@Sendable ([String]) -> Void)?
 
     /// - Parameters:
@@ -24,11 +25,13 @@ final class Attempts: RequestInterceptor {
     ///   - show: Writes why and for how long the next attempt waits; nil to be silent.
     ///   - willBegin: Called at the start of each attempt.
     ///   - willWait: Called after an attempt that failed, before the wait for the next one.
+    ///   - wait: Waits for an attempt after a response that had begun. Tests replace it.
     init(
         _ options: Options, until deadline: Instant?, about subject: String?,
         show: (@Sendable ([String]) -> Void)?,
         willBegin: @escaping @Sendable () -> Void,
-        willWait: @escaping @Sendable () -> Void
+        willWait: @escaping @Sendable () -> Void,
+        wait: @escaping @Sendable (Duration) async -> Void = { await $0.pause() }
     ) {
         policy = options.retryPolicy
         limit = options.totalLimit
@@ -39,6 +42,7 @@ final class Attempts: RequestInterceptor {
         self.show = show
         self.willBegin = willBegin
         self.willWait = willWait
+        self.wait = wait
     }
 
     /// The interceptors of a manager; none without `--retry`.
@@ -107,7 +111,7 @@ final class Attempts: RequestInterceptor {
         guard error.response != nil else { return nil }
         let outcome = AttemptOutcome(attempt: RequestAttempt(), error: error)
         guard case .retry(let delay) = await retry(request, after: outcome) else { return nil }
-        await delay.pause()
+        await wait(delay)
         guard !Task.isCancelled else { return nil }
         guard let deadline else { return request }
         let rest = deadline - .now
