@@ -101,10 +101,10 @@ final class TerminalRun: Sendable {
     /// All that was written to the terminal.
     var text: String { String(decoding: bytes.withLock { $0 }, as: UTF8.self) }
 
-    /// Reads what is shown until it ends, or holds `text`.
-    func read(until text: String? = nil) async {
+    /// Reads what is shown until it ends, or holds `text` so many times.
+    func read(until text: String? = nil, times: Int = 1) async {
         await onOwnThread {
-            while !self.reads(text) {
+            while !self.holds(text, times) {
                 var piece = [UInt8](repeating: 0, count: 4096)
                 let count = Glibc.read(self.terminal, &piece, piece.count)
                 // EIO: the other end isn't open any more.
@@ -114,9 +114,9 @@ final class TerminalRun: Sendable {
         }
     }
 
-    private func reads(_ text: String?) -> Bool {
-        guard let text else { return false }
-        return String(decoding: bytes.withLock { $0 }, as: UTF8.self).contains(text)
+    private func holds(_ needle: String?, _ times: Int) -> Bool {
+        guard let needle else { return false }
+        return text.ranges(of: needle).count >= times
     }
 
     /// The exit status, once all has been read.
