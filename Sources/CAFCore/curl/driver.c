@@ -185,7 +185,7 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
         status = prepare(driver, &exchange, transfer, slot, owner, &refused);
     }
     if (status != AFC_OK) {
-        *failure = refused;
+        if (failure != NULL) *failure = refused;
         return status;
     }
     status = afc__exchange_begin(exchange, failure);
@@ -272,6 +272,7 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
 
 bool afc__exchange_continue(afc__exchange *exchange) {
     afc__exchange_note_activity(exchange);
+    if (exchange->hosts.stage != AFC__STAGE_ADDED) return true;
     /* The response may have been complete before its challenge was refused: then nothing is left to resume. */
     exchange->early.is_complete = afc__exchange_has_whole_response(exchange);
     if (exchange->early.is_complete) {

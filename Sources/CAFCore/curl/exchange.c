@@ -63,7 +63,7 @@ static afc_status report_option(afc__exchange *exchange, afc_failure *failure) {
     afc_status status = is_unknown ? AFC_EUNSUPPORTED : AFC_EINTERNAL;
     if (code == CURLE_OUT_OF_MEMORY) status = AFC_ENOMEM;
     afc__fail(failure, status, "libcurl refused an option: %s", curl_easy_strerror(code));
-    failure->curl_code = (int)code;
+    if (failure != NULL) failure->curl_code = (int)code;
     return status;
 }
 
@@ -109,6 +109,7 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
                                        "the server sent an HTTP/2 status line over HTTP/1");
     }
     /* The rest requires a complete final head. */
+    exchange->early.is_complete = false;
     if (afc__hop_in_head(&exchange->hop.transfer->hop)) return true;
     const afc__transfer *transfer = exchange->hop.transfer;
     if (transfer->hop.framing.must_close || afc__transfer_expects_unsent_body(transfer))
@@ -129,10 +130,10 @@ static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
     return size;
 }
 
-/** libcurl seeks the beginning only, as no upload resumes, or for set_connect_only(), which sends no body. */
 static int seek_body(void *context, curl_off_t offset, int origin) {
-    (void)offset, (void)origin;
     afc__exchange *exchange = context;
+    if (exchange->state.connect_only) return CURL_SEEKFUNC_OK;
+    if (offset != 0 || origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
     return afc__transfer_rewind_body(exchange->hop.transfer) ? CURL_SEEKFUNC_OK
                                                              : CURL_SEEKFUNC_FAIL;
 }
@@ -169,8 +170,12 @@ static void set_constants(afc__exchange *exchange) {
     AFC__SET(exchange, CURLOPT_SHARE, driver->share);
     AFC__SET(exchange, CURLOPT_NOSIGNAL, 1L);
     AFC__SET(exchange, CURLOPT_PROTOCOLS_STR, "http,https");
+    AFC__SET(exchange, CURLOPT_FOLLOWLOCATION, 0L);
+    AFC__SET(exchange, CURLOPT_PATH_AS_IS, 1L);
     AFC__SET(exchange, CURLOPT_PROXY, "");
     AFC__SET(exchange, CURLOPT_NOPROXY, "");
+    AFC__SET(exchange, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    AFC__SET(exchange, CURLOPT_TCP_NODELAY, 1L);
     AFC__SET(exchange, CURLOPT_TCP_KEEPALIVE, 1L);
     AFC__SET(exchange, CURLOPT_MAXAGE_CONN, driver->max_idle_s);
     AFC__SET(exchange, CURLOPT_MAXLIFETIME_CONN, driver->max_age_s);
@@ -198,11 +203,13 @@ static void set_constants(afc__exchange *exchange) {
      */
     AFC__SET(exchange, CURLOPT_SSL_VERIFYPEER, 1L);
     AFC__SET(exchange, CURLOPT_SSL_VERIFYHOST, 0L);
+    AFC__SET(exchange, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     AFC__SET(exchange, CURLOPT_SSL_CTX_FUNCTION, afc__exchange_prepare_tls);
     AFC__SET(exchange, CURLOPT_SSL_CTX_DATA, exchange);
 }
 
 afc_status afc__exchange_new(afc__exchange **out, afc__driver *driver, afc_failure *failure) {
+    *out = NULL;
     afc__exchange *exchange = afc__zalloc(sizeof *exchange);
     if (exchange == NULL) return afc__fail_memory(failure);
     exchange->driver = driver;
@@ -216,13 +223,24 @@ afc_status afc__exchange_new(afc__exchange **out, afc__driver *driver, afc_failu
     afc__exchange_init_trace(exchange);
     afc__direct_reset(exchange);
     afc__early_response_init(&exchange->early);
-    exchange->state.weight = DEFAULT_WEIGHT;
-    /* Without a handle each of these fails. */
-    set_constants(exchange);
-    afc__easy_check(&exchange->state, afc__exchange_set_network(exchange));
-    afc__easy_check(&exchange->state, afc__exchange_set_tls(exchange));
-    afc__easy_check(&exchange->state, afc__exchange_set_proxy_tls(exchange));
-    afc__easy_check(&exchange->state, afc__exchange_set_trace(exchange));
+    exchange->state = (afc__easy_state){.request_kind = AFC__KIND_GET,
+                                        .http_version = CURL_HTTP_VERSION_2TLS,
+                                        .connect_ms = -1,
+                                        .expect_ms = LONG_EXPECT_WAIT_MS,
+                                        .weight = DEFAULT_WEIGHT,
+                                        .buffer_size = AFC__SMALL_READ,
+                                        .upload_buffer_size = AFC__SMALL_UPLOAD_BUFFER};
+    if (exchange->easy != NULL) {
+        set_constants(exchange);
+        afc__easy_check(&exchange->state, afc__exchange_set_network(exchange));
+        afc__easy_check(&exchange->state, afc__exchange_set_tls(exchange));
+        afc__easy_check(&exchange->state, afc__exchange_set_proxy_tls(exchange));
+        afc__easy_check(&exchange->state, afc__exchange_set_trace(exchange));
+        AFC__SET(exchange, CURLOPT_HTTP_VERSION, exchange->state.http_version);
+        AFC__SET(exchange, CURLOPT_EXPECT_100_TIMEOUT_MS, exchange->state.expect_ms);
+        AFC__SET(exchange, CURLOPT_BUFFERSIZE, exchange->state.buffer_size);
+        AFC__SET(exchange, CURLOPT_UPLOAD_BUFFERSIZE, exchange->state.upload_buffer_size);
+    }
     bool is_complete = exchange->easy != NULL && exchange->url != NULL;
     afc_status status = is_complete ? report_option(exchange, failure)
                                     : afc__fail(failure, AFC_ENOMEM, "out of memory for libcurl");
@@ -235,15 +253,21 @@ afc_status afc__exchange_new(afc__exchange **out, afc__driver *driver, afc_failu
 }
 
 void afc__exchange_free(afc__exchange *exchange) {
+    afc__exchange_end_trace(exchange);
     /*
      * Twice: curl_easy_cleanup() may still close connections of the handle, and may make a socket point to this
      * exchange again.
      */
     afc__exchange_forget_sockets(exchange);
-    curl_easy_cleanup(exchange->easy);
+    if (exchange->easy != NULL) curl_easy_cleanup(exchange->easy);
     afc__exchange_forget_sockets(exchange);
     curl_url_cleanup(exchange->url);
     afc_free(exchange->origin);
+    afc__tls_peer_release(exchange->peer);
+    afc__tls_peer_release(exchange->proxy_peer);
+    afc__tls_peer_release(exchange->carrier_peer);
+    afc__exchange_end_reinjection(exchange);
+    afc__direct_reset(exchange);
     afc__buffer_clear(&exchange->field_text);
     afc__buffer_clear(&exchange->proxy_text);
     afc_free(exchange->fields);
@@ -310,19 +334,23 @@ static void set_body(afc__exchange *exchange) {
     int kind = kind_of_body(exchange);
     if (state->request_kind != (unsigned)kind) {
         /*
-         * Changes the kind of request to GET, which undoes all others, and then to the new one. The bytes of the last
-         * body may be freed.
+         * Changes the kind of request to GET, and then to the new one: libcurl's options undo one another in this order
+         * only.
          */
+        if (state->request_kind == AFC__KIND_HEAD) AFC__SET(exchange, CURLOPT_NOBODY, 0L);
+        if (state->request_kind == AFC__KIND_UPLOAD) AFC__SET(exchange, CURLOPT_UPLOAD, 0L);
         AFC__SET(exchange, CURLOPT_POSTFIELDS, NULL);
+        AFC__SET(exchange, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)-1);
+        AFC__SET(exchange, CURLOPT_INFILESIZE_LARGE, (curl_off_t)-1);
         AFC__SET(exchange, CURLOPT_HTTPGET, 1L);
         if (kind == AFC__KIND_HEAD) AFC__SET(exchange, CURLOPT_NOBODY, 1L);
+        if (kind == AFC__KIND_POST) AFC__SET(exchange, CURLOPT_POST, 1L);
         if (kind == AFC__KIND_UPLOAD) AFC__SET(exchange, CURLOPT_UPLOAD, 1L);
         state->request_kind = (unsigned)kind;
     }
     if (kind == AFC__KIND_POST) {
         const afc_slice *memory = afc__source_in_memory(&transfer->source);
         bool has_bytes = transfer->request.sends_body && memory->size > 0;
-        /* Also makes it a POST. */
         AFC__SET(exchange, CURLOPT_POSTFIELDS, has_bytes ? memory->bytes : "");
         AFC__SET(exchange, CURLOPT_POSTFIELDSIZE_LARGE,
                  has_bytes ? (curl_off_t)memory->size : (curl_off_t)0);
@@ -537,8 +565,7 @@ bool afc__exchange_restart_with_response(afc__exchange *exchange) {
     afc__sending_resumes(exchange);
     exchange->run.has_ended = false;
     /* If this fails, the failure to send is reported: it is why the response couldn't be read. */
-    afc_failure ignored;
-    if (afc__exchange_prepare(exchange, &ignored) == AFC_OK &&
+    if (afc__exchange_prepare(exchange, NULL) == AFC_OK &&
         curl_multi_add_handle(multi, exchange->easy) == CURLM_OK) {
         return true;
     }

@@ -100,7 +100,9 @@ CURLcode afc__exchange_set_proxy_tls(afc__exchange *exchange) {
     const anchor_options options = {CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAPATH,
                                     CURLOPT_PROXY_CAINFO_BLOB};
     if (code == CURLE_OK) code = set_no_anchors(exchange, options);
-    return code == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_PROXY_SSL_OPTIONS, proxy_mark) : code;
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PROXY_SSL_OPTIONS, proxy_mark);
+    if (code != CURLE_OK) return code;
+    return curl_easy_setopt(easy, CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 }
 
 CURLcode afc__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context) {
