@@ -305,11 +305,15 @@ static bool read_codings(afc_slice list, bool *is_chunked, bool *has_other) {
     return true;
 }
 
-/** Returns whether a list names a coding other than "identity". */
+bool afc__coding_is_none(afc_slice name) {
+    return name.size == 0 || afc__same_name(name, "identity") || afc__same_name(name, "none");
+}
+
+/** Returns whether a list names a coding that changes the bytes. */
 static bool names_coding(afc_slice list) {
     afc_slice member;
     while (afc__next_member(&list, &member)) {
-        if (member.size != 0 && !afc__same_name(member, "identity")) return true;
+        if (!afc__coding_is_none(member)) return true;
     }
     return false;
 }

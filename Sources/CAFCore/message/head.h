@@ -109,7 +109,13 @@ typedef struct afc__framing {
 afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__framing *out,
                              afc_failure *failure);
 
-/** Returns whether a Content-Encoding field names something other than identity. */
+/**
+ * Returns whether a member of Content-Encoding leaves the bytes as they are: an empty one, "identity", or "none", which
+ * some servers send instead (curl and browsers accept it).
+ */
+bool afc__coding_is_none(afc_slice name);
+
+/** Returns whether a Content-Encoding field names a coding that changes the bytes; see afc__coding_is_none(). */
 bool afc__head_is_encoded(const afc_head *head);
 
 #endif

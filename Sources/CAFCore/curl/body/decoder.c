@@ -79,7 +79,7 @@ static afc_status add_codecs(afc_slice list, const afc__codec *codecs[MAX_CODING
                              afc_failure *failure) {
     afc_slice name;
     while (afc__next_member(&list, &name)) {
-        if (name.size == 0 || afc__same_name(name, "identity")) continue;
+        if (afc__coding_is_none(name)) continue;
         const afc__codec *codec = codec_of(name);
         const char *accepted = afc__decodable_codings();
         if (codec == NULL) {
