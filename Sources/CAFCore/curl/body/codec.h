@@ -36,8 +36,8 @@ typedef struct afc__codec {
      */
     afc__codec_result (*decode)(void *state, afc__codec_step *step);
     /**
-     * Returns whether the body may end behind the bytes decoded so far. NULL for a coding whose `decode` returns
-     * AFC__CODEC_ENDED.
+     * Returns whether the body may end behind the bytes decoded so far, though `decode` hasn't returned
+     * AFC__CODEC_ENDED. NULL if it never may.
      */
     bool (*may_end)(const void *state);
     /** Returns the library's text about invalid bytes, a static string; NULL if it has none. */

@@ -1,6 +1,7 @@
 /*
  * gzip (RFC 1952) and deflate (RFC 1950), with zlib. Some servers send the format of zlib under the name gzip, and others
- * send raw DEFLATE data (RFC 1951) under the name deflate. Like browsers and curl, both codings accept that.
+ * send raw DEFLATE data (RFC 1951) under the name deflate, perhaps with a check. Like browsers and curl, both codings
+ * accept that.
  */
 #include "base/alloc.h"
 #include "base/symbol.h"
@@ -38,6 +39,8 @@ enum {
     METHOD_MASK = 0x0F,
     METHOD_DEFLATE = 8,
     CHECK_FACTOR = 31,
+    /* The check behind the data of the zlib format (RFC 1950 section 2.2). */
+    CHECK_SIZE = 4,
     /* The first byte of each member of a gzip body (RFC 1952 section 2.3.1). */
     GZIP_ID = 0x1F
 };
@@ -48,9 +51,12 @@ typedef struct zlib_state {
         AT_FIRST_BYTE,  /**< deflate: the first two bytes show the format. */
         AT_SECOND_BYTE, /**< `first` was used. */
         IN_DATA,
-        BEHIND_MEMBER /**< gzip: the body may end here, or another member follows. */
+        BEHIND_MEMBER, /**< gzip: the body may end here, or another member follows. */
+        BEHIND_RAW     /**< deflate: the body may end here, or `trailer` bytes follow. */
     } progress;
     unsigned char first;
+    bool is_raw;
+    unsigned char trailer;
 } zlib_state;
 
 static int (*inflate_begin)(zlib_stream *stream, int window_bits, const char *version, int size);
@@ -140,20 +146,38 @@ static afc__codec_result begin_deflate(zlib_state *state, afc__codec_step *step)
         step->in = (afc_slice){step->in.bytes + 1, step->in.size - 1};
         if (step->in.size == 0) return AFC__CODEC_MORE;
     }
-    bool is_zlib = is_zlib_header(state->first, (unsigned char)step->in.bytes[0]);
-    if (!begin(state, is_zlib ? WINDOW_BITS : -WINDOW_BITS)) return AFC__CODEC_NO_MEMORY;
+    state->is_raw = !is_zlib_header(state->first, (unsigned char)step->in.bytes[0]);
+    if (!begin(state, state->is_raw ? -WINDOW_BITS : WINDOW_BITS)) return AFC__CODEC_NO_MEMORY;
     afc__codec_step first = {
         .in = {(const char *)&state->first, 1}, .out = step->out, .room = step->room};
     return inflate_step(&state->stream, &first);
 }
 
+/** Skips the check behind raw data: some servers leave out the header of the zlib format, but not its check. */
+static afc__codec_result skip_trailer(zlib_state *state, afc__codec_step *step) {
+    size_t size = step->in.size < state->trailer ? step->in.size : state->trailer;
+    state->trailer -= (unsigned char)size;
+    step->in = (afc_slice){step->in.bytes + size, step->in.size - size};
+    return state->trailer > 0 ? AFC__CODEC_MORE : AFC__CODEC_ENDED;
+}
+
 static afc__codec_result decode_deflate(void *memory, afc__codec_step *step) {
     zlib_state *state = memory;
+    if (state->progress == BEHIND_RAW) return skip_trailer(state, step);
     if (state->progress != IN_DATA) {
         afc__codec_result result = begin_deflate(state, step);
         if (result != AFC__CODEC_MORE || state->progress != IN_DATA) return result;
     }
-    return inflate_step(&state->stream, step);
+    afc__codec_result result = inflate_step(&state->stream, step);
+    if (result != AFC__CODEC_ENDED || !state->is_raw) return result;
+    state->progress = BEHIND_RAW;
+    state->trailer = CHECK_SIZE;
+    return skip_trailer(state, step);
+}
+
+static bool deflate_may_end(const void *memory) {
+    const zlib_state *state = memory;
+    return state->progress == BEHIND_RAW;
 }
 
 /** Begins the next member if the bytes can be one. Returns false if they can't. */
@@ -190,5 +214,6 @@ static const char *problem(const void *memory) {
 
 const afc__codec afc__codec_gzip = {"gzip",      is_available, new_gzip_state, free_state,
                                     decode_gzip, gzip_may_end, problem};
-const afc__codec afc__codec_deflate = {
-    "deflate", is_available, new_deflate_state, free_state, decode_deflate, NULL, problem};
+const afc__codec afc__codec_deflate = {"deflate",  is_available,   new_deflate_state,
+                                       free_state, decode_deflate, deflate_may_end,
+                                       problem};
