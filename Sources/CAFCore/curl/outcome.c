@@ -157,7 +157,7 @@ static bool lacks_close_notify(const afc__exchange *exchange) {
 
 /** Returns whether the peer cut a TLS connection without close_notify, in the middle of a body. */
 static bool is_cut_short(const afc__exchange *exchange, CURLcode code) {
-    return code == CURLE_RECV_ERROR && afc__hop_in_body(&exchange->hop.transfer->hop) &&
+    return code == CURLE_RECV_ERROR && afc__hop_needs_body(&exchange->hop.transfer->hop) &&
            text_means(exchange, AFC__TEXT_CUT_TLS);
 }
 
@@ -167,7 +167,7 @@ static bool is_cut_short(const afc__exchange *exchange, CURLcode code) {
  * Content-Length announced.
  */
 static bool is_reset_stream(const afc__exchange *exchange, CURLcode code) {
-    return code == CURLE_HTTP2_STREAM && afc__hop_in_body(&exchange->hop.transfer->hop) &&
+    return code == CURLE_HTTP2_STREAM && afc__hop_needs_body(&exchange->hop.transfer->hop) &&
            !text_means(exchange, AFC__TEXT_PROTOCOL_ERROR);
 }
 
@@ -293,7 +293,7 @@ static bool lost_reinjected_end(const afc__exchange *exchange) {
  */
 static bool lacks_encoded_end(const afc__exchange *exchange) {
     const afc__decoder *decoder = exchange->run.decoder;
-    return decoder != NULL && afc__hop_in_body(&exchange->hop.transfer->hop) &&
+    return decoder != NULL && afc__hop_needs_body(&exchange->hop.transfer->hop) &&
            !afc__decoder_is_whole(decoder);
 }
 

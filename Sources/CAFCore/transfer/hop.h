@@ -71,6 +71,11 @@ static inline bool afc__hop_in_body(const afc__hop *hop) {
     return hop->phase == AFC__PHASE_BODY;
 }
 
+/** Returns whether the body goes to the sink now, or when a challenge is answered so that its response is accepted. */
+static inline bool afc__hop_needs_body(const afc__hop *hop) {
+    return hop->phase == AFC__PHASE_BODY || hop->phase == AFC__PHASE_AWAITING_ANSWER;
+}
+
 /** Returns whether no byte of a response was received. */
 static inline bool afc__hop_has_no_response(const afc__hop *hop) {
     return hop->reader->bytes == 0;
@@ -88,7 +93,7 @@ static inline bool afc__hop_is_http_2(const afc__hop *hop) {
 
 /** Returns whether only the end of the connection, or of its stream, ends the body. */
 static inline bool afc__hop_ends_with_connection(const afc__hop *hop) {
-    return afc__hop_in_body(hop) && hop->framing.kind == AFC__FRAMING_CLOSE;
+    return afc__hop_needs_body(hop) && hop->framing.kind == AFC__FRAMING_CLOSE;
 }
 
 /** Returns whether a body isn't needed: it is only read so that the connection can be used again. */

@@ -50,8 +50,7 @@ bool afc__transfer_admits_decoded(afc__transfer *transfer, uint64_t decoded, int
  * pauses. Discarded bodies have a limit of their own.
  */
 static bool is_within_limits(afc__transfer *transfer, size_t size, int64_t received) {
-    if (transfer->hop.phase != AFC__PHASE_BODY && transfer->hop.phase != AFC__PHASE_AWAITING_ANSWER)
-        return true;
+    if (!afc__hop_needs_body(&transfer->hop)) return true;
     afc_failure failure = {0};
     afc_status status = check_ratio(transfer, transfer->hop.decoded + size, received, &failure);
     if (status == AFC_OK && transfer->hop.phase == AFC__PHASE_BODY)
@@ -258,8 +257,7 @@ afc__flow afc__transfer_pass_body(afc__transfer *transfer, afc_slice bytes, int6
     afc__flow flow = pass_stored(transfer);
     received += (int64_t)transfer->hop.from_cache;
     if (flow == AFC__CONSUMED) flow = dispose(transfer, bytes, received, MAY_WAIT);
-    bool counts = transfer->hop.phase == AFC__PHASE_BODY ||
-                  transfer->hop.phase == AFC__PHASE_AWAITING_ANSWER;
-    if (flow == AFC__CONSUMED && counts) transfer->hop.decoded += bytes.size;
+    if (flow == AFC__CONSUMED && afc__hop_needs_body(&transfer->hop))
+        transfer->hop.decoded += bytes.size;
     return flow;
 }

@@ -1,5 +1,6 @@
 /* An encoded body that has no end, or that isn't the end: the server's mistake or ours, but never an internal error. */
 #include "base/alloc.h"
+#include "support/auth_server.h"
 #include "support/call.h"
 
 #include <curl/curl.h>
@@ -347,6 +348,103 @@ static void reports_encoded_body_that_ends_early(void **state) {
     }
 }
 
+/* ---- Of a challenge ------------------------------------------------------------------------ */
+
+typedef struct question {
+    call *call;
+    atomic_uint count;
+    uint32_t number;
+} question;
+
+static afc_challenge_decision answer_later(void *context, const afc_challenge *challenge,
+                                           afc_credentials *credentials) {
+    call *call = context;
+    question *question = call->payload;
+    (void)credentials;
+    pthread_mutex_lock(&call->lock);
+    question->number = challenge->number;
+    atomic_fetch_add(&question->count, 1);
+    pthread_cond_broadcast(&call->changed);
+    pthread_mutex_unlock(&call->lock);
+    return AFC_CHALLENGE_LATER;
+}
+
+/** Fetches the 401 of a script, and answers its challenge when the body was received. */
+static call *fetch_challenged(fixture *fixture, afts_script *script,
+                              afc_challenge_decision decision) {
+    serve_once(fixture, "/", script);
+    serve(fixture, "/", answer(200, NULL, "in"));
+    question question = {.call = call_new(fixture, "/")};
+    call *call = question.call;
+    call->payload = &question;
+    call->events.on_challenge = answer_later;
+    call_start(call);
+    call_wait_for(call, &question.count, 1);
+    for (int i = 0; i < 5; i++) check_fetch(fixture, "/other", AFC_OK);
+    afc_task_answer_challenge(call->task, question.number, decision, &valid_credentials);
+    call_wait(call);
+    return call;
+}
+
+static call *fetch_encoded_challenge(fixture *fixture, const char *coding, afc_slice bytes,
+                                     afc_challenge_decision decision) {
+    afts_script *script = afts_script_new();
+    const char *fields = text_of(fixture, "WWW-Authenticate: Basic realm=\"r\"\r\n%s", coding);
+    afts_respond(script, 401, fields, bytes.bytes, bytes.size);
+    return fetch_challenged(fixture, script, decision);
+}
+
+/** Only if the 401 is the response, its body matters. */
+static void encoding_of_challenge_matters_if_it_is_accepted(void **state) {
+    fixture *fixture = *state;
+    static const struct {
+        const char *coding;
+        afc_slice bytes;
+        afc_status expected;
+        const char *text;
+    } rows[] = {
+        {"Content-Encoding: gzip", BYTES(gzip), AFC_OK, ""},
+        {"Content-Encoding: gzip", {gzip, sizeof gzip - 2}, AFC_ETRUNCATED, "ends early"},
+        {"Content-Encoding: gzip", BYTES(garbage), AFC_EPROTOCOL, "incorrect header check"},
+        {"Content-Encoding: utf-8", BYTES(garbage), AFC_EPROTOCOL, "\"utf-8\" can't be decoded"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        call *call = fetch_encoded_challenge(fixture, rows[i].coding, rows[i].bytes,
+                                             AFC_CHALLENGE_USE);
+        check_ended(call, AFC_OK);
+        check_slice(call->body, "in");
+        call_free(call);
+        call = fetch_encoded_challenge(fixture, rows[i].coding, rows[i].bytes,
+                                       AFC_CHALLENGE_DEFAULT);
+        check_ended(call, rows[i].expected);
+        assert_int_equal(status_of(call), 401);
+        check_contains(call->failure.text, rows[i].text);
+        bool has_reason = rows[i].expected == AFC_EPROTOCOL;
+        assert_int_equal(call->failure.reason,
+                         has_reason ? AFC_REASON_CONTENT_CODING : AFC_REASON_NONE);
+        call_free(call);
+    }
+}
+
+static void tls_body_of_accepted_challenge_needs_close_notify(void **state) {
+    (void)state;
+    fixture *fixture = fixture_new_tls();
+    for (int is_cut = 0; is_cut <= 1; is_cut++) {
+        afts_script *script = afts_script_new();
+        afts_send_text(script, "HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n"
+                               "WWW-Authenticate: Basic realm=\"r\"\r\n\r\nall or half?");
+        if (is_cut)
+            afts_close_abruptly(script);
+        else
+            afts_close(script);
+        call *call = fetch_challenged(fixture, script, AFC_CHALLENGE_DEFAULT);
+        check_ended(call, is_cut ? AFC_ETRUNCATED : AFC_OK);
+        assert_int_equal(status_of(call), 401);
+        call_free(call);
+    }
+    fixture_free(fixture);
+}
+
 /* ---- Without a length ---------------------------------------------------------------------- */
 
 /** Serves the first `size` bytes of a gzip body that ends with its connection. */
@@ -413,6 +511,8 @@ int main(void) {
         FIXTURE_TEST(refuses_garbage_behind_encoded_body),
         FIXTURE_TEST(decodes_all_gzip_members),
         FIXTURE_TEST(reports_encoded_body_that_ends_early),
+        FIXTURE_TEST(encoding_of_challenge_matters_if_it_is_accepted),
+        cmocka_unit_test(tls_body_of_accepted_challenge_needs_close_notify),
         FIXTURE_TEST(gzip_body_is_whole_only_with_its_end),
         FIXTURE_TEST(end_of_other_bodies_is_that_of_the_connection),
     };

@@ -63,10 +63,15 @@ static int64_t count_received(const afc__exchange *exchange, size_t size) {
     return passed > received ? passed : received;
 }
 
-static afc__flow refuse_encoded(afc__transfer *transfer, afc_failure *failure) {
+/** While a challenge waits for its answer, only the hop fails: the body matters only if its response is accepted. */
+static afc__flow refuse_encoded(afc__exchange *exchange, afc_failure *failure) {
+    afc__transfer *transfer = exchange->hop.transfer;
     if (failure->status == AFC_EPROTOCOL)
         afc__give_reason(failure, AFC_REASON_CONTENT_CODING, AFC_EPROTOCOL);
-    afc__transfer_fail(transfer, failure);
+    if (transfer->hop.phase == AFC__PHASE_AWAITING_ANSWER)
+        exchange->own_failure = *failure;
+    else
+        afc__transfer_fail(transfer, failure);
     return AFC__STOP;
 }
 
@@ -98,7 +103,7 @@ static afc__flow decode(afc__exchange *exchange, afc_slice chunk, int64_t receiv
         if (result != AFC__DECODED_PIECE && result != AFC__DECODED_BETWEEN) {
             afc_failure failure;
             describe(decoder, result, &failure);
-            return refuse_encoded(transfer, &failure);
+            return refuse_encoded(exchange, &failure);
         }
         *yields = may_yield && is_turn_over(exchange);
         if (*yields) return AFC__PAUSED;
@@ -121,7 +126,7 @@ static afc__flow pass_on(afc__exchange *exchange, afc_slice chunk, int64_t recei
         return afc__transfer_on_body(transfer, chunk, received);
     if (exchange->run.decoder == NULL &&
         afc__decoder_new(&exchange->run.decoder, &transfer->hop.reader->head, &failure) != AFC_OK)
-        return refuse_encoded(transfer, &failure);
+        return refuse_encoded(exchange, &failure);
     return decode(exchange, chunk, received, yields);
 }
 
