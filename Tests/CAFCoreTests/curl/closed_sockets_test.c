@@ -4,6 +4,7 @@
  */
 #include "support/call.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -23,13 +24,20 @@ static atomic_int replaced, other_end;
 
 static sem_t was_replaced;
 
+/** Also ThreadSanitizer's, which must know that a descriptor was used again. */
+static int (*real_socket)(int, int, int);
+
+static __attribute__((constructor)) void find_real_socket(void) {
+    *(void **)&real_socket = dlsym(RTLD_NEXT, "socket");
+}
+
 /**
  * Takes the place of libc's. What close() replaces is recognised here, and not by its peer: a connection that was shut
  * down has none any more, and where everything is slow, as under valgrind, idle ones are shut down before libcurl
  * closes them.
  */
 int socket(int domain, int type, int protocol) {
-    int descriptor = (int)syscall(SYS_socket, domain, type, protocol);
+    int descriptor = real_socket(domain, type, protocol);
     if (domain == AF_INET && atomic_exchange(&is_awaited, false))
         atomic_store(&connection, descriptor);
     return descriptor;
