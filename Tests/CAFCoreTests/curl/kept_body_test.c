@@ -514,6 +514,17 @@ static afc_challenge_decision later(void *context, const afc_challenge *challeng
     return AFC_CHALLENGE_LATER;
 }
 
+/** Starts a call, and returns once it has a challenge, whose number is stored, and has read what has come. */
+static call *start_challenged(fixture *fixture, atomic_uint *number) {
+    call *call = call_new(fixture, "/");
+    call->payload = number;
+    call->events.on_challenge = later;
+    call_start(call);
+    while (atomic_load(number) == 0) check_fetch(fixture, "/other", AFC_OK);
+    let_it_read(fixture);
+    return call;
+}
+
 /** The body of a 401 is kept until it is known whether it is the response. */
 static void challenged_body_is_kept_until_answered(void **state) {
     fixture *fixture = *state;
@@ -524,12 +535,7 @@ static void challenged_body_is_kept_until_answered(void **state) {
         serve_once(fixture, "/", encoded_answer(LENGTH, 401, field, (afc_slice){bytes, SIZE}));
         serve(fixture, "/", answer(200, NULL, "in"));
         atomic_uint number = 0;
-        call *call = call_new(fixture, "/");
-        call->payload = &number;
-        call->events.on_challenge = later;
-        call_start(call);
-        while (atomic_load(&number) == 0) check_fetch(fixture, "/other", AFC_OK);
-        let_it_read(fixture);
+        call *call = start_challenged(fixture, &number);
         assert_int_equal(atomic_load(&call->done_count), 0);
         bool is_answered = i == 0;
         check_status(
@@ -569,13 +575,8 @@ static void rest_of_challenged_body_is_discarded(void **state) {
     serve(fixture, "/", answer(200, NULL, "in"));
     free(encoded);
     atomic_uint number = 0;
-    call *call = call_new(fixture, "/");
-    call->payload = &number;
-    call->events.on_challenge = later;
-    call_start(call);
-    while (atomic_load(&number) == 0) check_fetch(fixture, "/other", AFC_OK);
+    call *call = start_challenged(fixture, &number);
     assert_true(afts_wait_stalled(fixture->server, "rest", 1, PATIENCE_MS));
-    let_it_read(fixture);
     check_status(afc_task_answer_challenge(call->task, atomic_load(&number), AFC_CHALLENGE_USE,
                                            &valid_credentials),
                  AFC_OK);

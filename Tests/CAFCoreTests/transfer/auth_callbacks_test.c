@@ -306,7 +306,7 @@ static void invalid_answers_leave_the_challenge_waiting(void **state) {
     check_status(
         afc_task_answer_challenge(call->task, number, AFC_CHALLENGE_USE, &valid_credentials),
         AFC_OK);
-    /* It is answered, and then there is none. */
+    /* Once it is answered, no challenge is left to answer. */
     check_status(
         afc_task_answer_challenge(call->task, number, AFC_CHALLENGE_USE, &valid_credentials),
         AFC_EINVAL);
