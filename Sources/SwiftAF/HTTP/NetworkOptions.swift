@@ -40,8 +40,8 @@ public struct NetworkOptions: Hashable, Sendable {
     public var dnsOverHTTPS: String?
     /// The address families to use. No effect over a Unix-domain socket. Default: both.
     public var ipVersion = IPVersion.any
-    /// The delay before IPv4 is tried in parallel to IPv6, at most a minute and at least a millisecond, which a shorter
-    /// one counts as; nil uses libcurl's default of 200 ms (CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS).
+    /// The delay before IPv4 is tried in parallel to IPv6: up to a minute. Less than a millisecond counts as one; nil
+    /// uses libcurl's default of 200 ms (CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS).
     public var happyEyeballsDelay: Duration?
     /// The local interface or address to connect from: `if!NAME`, `host!ADDRESS`, or either without a prefix
     /// (CURLOPT_INTERFACE). ``SessionError/Code/unsupported`` together with ``dnsOverHTTPS``. Default:

@@ -514,7 +514,7 @@ static afc_challenge_decision later(void *context, const afc_challenge *challeng
     return AFC_CHALLENGE_LATER;
 }
 
-/** Starts a call, and returns once it has a challenge, whose number is stored, and has read what has come. */
+/** Starts a call, waits for its challenge, and stores the number of that. */
 static call *start_challenged(fixture *fixture, atomic_uint *number) {
     call *call = call_new(fixture, "/");
     call->payload = number;

@@ -51,11 +51,11 @@ typedef struct zlib_state {
         AT_FIRST_BYTE,  /**< deflate: the first two bytes show the format. */
         AT_SECOND_BYTE, /**< `first` was used. */
         IN_DATA,
-        BEHIND_MEMBER, /**< gzip: the body may end here, or another member follows. */
-        BEHIND_RAW     /**< deflate: the body may end here, or `trailer` bytes follow. */
+        IN_RAW_DATA,    /**< deflate: without the header of the zlib format. */
+        BEHIND_MEMBER,  /**< gzip: the body may end here, or another member follows. */
+        BEHIND_RAW_DATA /**< deflate: the body may end here, or `trailer` bytes follow. */
     } progress;
     unsigned char first;
-    bool is_raw;
     unsigned char trailer;
 } zlib_state;
 
@@ -146,8 +146,9 @@ static afc__codec_result begin_deflate(zlib_state *state, afc__codec_step *step)
         step->in = (afc_slice){step->in.bytes + 1, step->in.size - 1};
         if (step->in.size == 0) return AFC__CODEC_MORE;
     }
-    state->is_raw = !is_zlib_header(state->first, (unsigned char)step->in.bytes[0]);
-    if (!begin(state, state->is_raw ? -WINDOW_BITS : WINDOW_BITS)) return AFC__CODEC_NO_MEMORY;
+    bool is_zlib = is_zlib_header(state->first, (unsigned char)step->in.bytes[0]);
+    if (!begin(state, is_zlib ? WINDOW_BITS : -WINDOW_BITS)) return AFC__CODEC_NO_MEMORY;
+    if (!is_zlib) state->progress = IN_RAW_DATA;
     afc__codec_step first = {
         .in = {(const char *)&state->first, 1}, .out = step->out, .room = step->room};
     return inflate_step(&state->stream, &first);
@@ -163,21 +164,22 @@ static afc__codec_result skip_trailer(zlib_state *state, afc__codec_step *step) 
 
 static afc__codec_result decode_deflate(void *memory, afc__codec_step *step) {
     zlib_state *state = memory;
-    if (state->progress == BEHIND_RAW) return skip_trailer(state, step);
-    if (state->progress != IN_DATA) {
+    if (state->progress == BEHIND_RAW_DATA) return skip_trailer(state, step);
+    if (state->progress == AT_FIRST_BYTE || state->progress == AT_SECOND_BYTE) {
         afc__codec_result result = begin_deflate(state, step);
-        if (result != AFC__CODEC_MORE || state->progress != IN_DATA) return result;
+        bool has_begun = state->progress == IN_DATA || state->progress == IN_RAW_DATA;
+        if (result != AFC__CODEC_MORE || !has_begun) return result;
     }
     afc__codec_result result = inflate_step(&state->stream, step);
-    if (result != AFC__CODEC_ENDED || !state->is_raw) return result;
-    state->progress = BEHIND_RAW;
+    if (result != AFC__CODEC_ENDED || state->progress != IN_RAW_DATA) return result;
+    state->progress = BEHIND_RAW_DATA;
     state->trailer = CHECK_SIZE;
     return skip_trailer(state, step);
 }
 
 static bool deflate_may_end(const void *memory) {
     const zlib_state *state = memory;
-    return state->progress == BEHIND_RAW;
+    return state->progress == BEHIND_RAW_DATA;
 }
 
 /** Begins the next member if the bytes can be one. Returns false if they can't. */
